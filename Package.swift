@@ -35,12 +35,14 @@ let package = Package(
         // Floor 4
         .target(
             name: "Countersign",
-            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "UAFClient", crypto]),
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto]),
         // Floor 5
         .target(name: "CountersignLinux", dependencies: ["_Primitives", "UAFClient", "Countersign", crypto]),
         .target(
             name: "CountersignTestKit",
-            dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto, cryptoExtras]),
+            dependencies: [
+                "_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign", crypto, cryptoExtras,
+            ]),
         // Floor 6
         .executableTarget(name: "VectorCommand", dependencies: ["CountersignTestKit", "_Primitives"]),
 
@@ -60,7 +62,10 @@ let package = Package(
             dependencies: ["UAFClient", "UAF", "_Primitives", "CountersignTestKit", crypto]),
         .testTarget(
             name: "CountersignTests",
-            dependencies: ["Countersign", "CountersignTestKit", "Ceremony", "UAF", "UAFClient", "_Primitives", crypto]),
+            dependencies: [
+                "Countersign", "CountersignTestKit", "Ceremony", "JOSE", "OAuth", "UAF", "UAFClient", "_Primitives",
+                crypto,
+            ]),
         .testTarget(
             name: "CountersignLinuxTests",
             dependencies: ["CountersignLinux", "Countersign", "UAF", "UAFClient", "_Primitives", "CountersignTestKit"]),

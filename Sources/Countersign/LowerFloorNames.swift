@@ -81,3 +81,6 @@ public typealias PasswordAuthenticatorProtectionStatus = UAFClient.Authenticator
 
 /// Where the client writes down what it does, for ``MobileAuthenticationClientInitializer/traceRecorder(_:)``.
 public typealias TraceRecorder = Ceremony.TraceRecorder
+
+/// Bytes that must not be shown, for ``BiometricKeys``: `SecretBytes(bytes)` takes them, `withBytes` lends them.
+public typealias SecretBytes = _Primitives.SecretBytes

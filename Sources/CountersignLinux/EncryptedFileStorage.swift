@@ -33,6 +33,8 @@ public final class EncryptedFileStorage: SecureStorage {
     private let key: SymmetricKey
     private let random: RandomSource
     private let lockFile: Int32
+    /// What processes that share the folder hold while they write; `nil` where one process has it for itself.
+    private let writingFile: Int32?
     private let interruption: @Sendable (Step) throws -> Void
     private let writing = NSLock()
 
@@ -48,30 +50,40 @@ public final class EncryptedFileStorage: SecureStorage {
         try self.init(directory: directory, keyFile: keyFile, random: random, interruption: { _ in })
     }
 
+    /// - Parameter isShared: Whether several processes have the folder open, none of them for itself.
     package init(
-        directory: String, keyFile: String? = nil, random: RandomSource = .system,
+        directory: String, keyFile: String? = nil, isShared: Bool = false, random: RandomSource = .system,
         interruption: @escaping @Sendable (Step) throws -> Void
     ) throws {
         try Self.makeDirectory(directory)
-        let lockFile = open(directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lockFile >= 0 else { throw Self.failure("open the lock") }
-        guard flock(lockFile, LOCK_EX | LOCK_NB) == 0 else {
+        let lockFile = try Self.lockFile(directory + "/lock")
+        guard flock(lockFile, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 else {
             close(lockFile)
             throw StorageError(.inUse, "another process has the folder open")
         }
+        var writingFile: Int32?
         do {
-            self.key = try Self.key(in: keyFile ?? directory + "/key", directory: directory, random: random)
+            if isShared { writingFile = try Self.lockFile(directory + "/writing") }
+            // Of two processes that start at once, one makes the key.
+            self.key = try Self.whileHolding(writingFile) {
+                try Self.key(in: keyFile ?? directory + "/key", directory: directory, random: random)
+            }
         } catch {
             close(lockFile)
+            if let writingFile { close(writingFile) }
             throw error
         }
+        self.writingFile = writingFile
         self.directory = directory
         self.random = random
         self.lockFile = lockFile
         self.interruption = interruption
     }
 
-    deinit { close(self.lockFile) }
+    deinit {
+        close(self.lockFile)
+        if let writingFile { close(writingFile) }
+    }
 
     /// The value of that name; see ``SecureStorage``.
     public func read(_ name: String) throws -> [UInt8]? {
@@ -90,7 +102,7 @@ public final class EncryptedFileStorage: SecureStorage {
         let sealed = try AES.GCM.seal(
             value, using: self.key, nonce: nonce, authenticating: Self.label + Array(name.utf8))
         guard let bytes = sealed.combined else { throw StorageError(.unavailable, "sealing failed") }
-        try self.writing.withLock {
+        try self.whileWriting {
             try Self.replace(path, with: Array(bytes), in: self.directory, interruption: self.interruption)
         }
     }
@@ -98,7 +110,7 @@ public final class EncryptedFileStorage: SecureStorage {
     /// Removes a value durably; see ``SecureStorage``.
     public func remove(_ name: String) throws {
         let path = try self.path(name)
-        try self.writing.withLock {
+        try self.whileWriting {
             guard unlink(path) == 0 else {
                 if errno == ENOENT { return }
                 throw Self.failure("remove \(name)")
@@ -115,7 +127,17 @@ public final class EncryptedFileStorage: SecureStorage {
         }
     }
 
+    private func whileWriting(_ body: () throws -> Void) throws {
+        try self.writing.withLock { try Self.whileHolding(self.writingFile, body) }
+    }
+
     private func path(_ name: String) throws -> String {
+        try Self.checkName(name)
+        return "\(self.directory)/\(name)\(Self.suffix)"
+    }
+
+    /// Throws where a name could be another path.
+    static func checkName(_ name: String) throws {
         let allowed = name.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                 || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
@@ -125,20 +147,47 @@ public final class EncryptedFileStorage: SecureStorage {
         guard allowed, (1...128).contains(name.utf8.count) else {
             throw StorageError(.unavailable, "not a name of a value")
         }
-        return "\(self.directory)/\(name)\(Self.suffix)"
     }
 }
 
 // MARK: - Files
 
 extension EncryptedFileStorage {
-    private static func makeDirectory(_ path: String) throws {
+    static func makeDirectory(_ path: String) throws {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             let parent = (path as NSString).deletingLastPathComponent
             guard errno == ENOENT, !parent.isEmpty, parent != path else { throw self.failure("make the folder") }
             try self.makeDirectory(parent)
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure("make the folder") }
         }
+    }
+
+    /// A file that is there to be locked.
+    static func lockFile(_ path: String) throws -> Int32 {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw self.failure("open a lock") }
+        return file
+    }
+
+    /// Waits for a file's lock, on this thread.
+    private static func wait(for file: Int32) throws {
+        while flock(file, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw self.failure("take a lock") }
+        }
+    }
+
+    /// Takes a file's lock, where nobody else has it.
+    static func take(_ file: Int32) throws -> Bool {
+        if flock(file, LOCK_EX | LOCK_NB) == 0 { return true }
+        guard errno == EWOULDBLOCK || errno == EINTR else { throw self.failure("take a lock") }
+        return false
+    }
+
+    private static func whileHolding<Value>(_ file: Int32?, _ body: () throws -> Value) throws -> Value {
+        guard let file else { return try body() }
+        try self.wait(for: file)
+        defer { flock(file, LOCK_UN) }
+        return try body()
     }
 
     private static func key(in path: String, directory: String, random: RandomSource) throws -> SymmetricKey {
@@ -157,7 +206,7 @@ extension EncryptedFileStorage {
         return SymmetricKey(data: bytes)
     }
 
-    private static func replace(
+    static func replace(
         _ path: String, with bytes: [UInt8], in directory: String, interruption: (Step) throws -> Void
     ) throws {
         let temporary = path + ".new"

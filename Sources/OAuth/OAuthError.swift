@@ -89,6 +89,14 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         /// What was begun ended without an answer. It is told to clients that are pushed to.
         public static let transactionFailed = Self(rawValue: "transaction_failed")
 
+        // OAuth 2.0 for First-Party Applications
+        /// More has to be shown of the person. The answer says what.
+        public static let insufficientAuthorization = Self(rawValue: "insufficient_authorization")
+        /// The sign-in of that `auth_session` has ended, is another client's, or went on with another one.
+        public static let invalidSession = Self(rawValue: "invalid_session")
+        /// The sign-in goes on in a browser alone.
+        public static let redirectToWeb = Self(rawValue: "redirect_to_web")
+
         // RFC 7009, section 2.2.1
         /// Tokens of that kind are not revoked here.
         public static let unsupportedTokenType = Self(rawValue: "unsupported_token_type")

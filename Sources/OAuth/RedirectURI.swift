@@ -53,6 +53,31 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// Reads an address that was registered, and so looked at before: also one of a scheme that no domain stands behind,
+    /// which a client can have that its operator has let have it. To this server it is as any private scheme is: nothing is
+    /// completed silently there.
+    ///
+    /// Throws ``OAuthError`` `invalid_request`. Schemes by which a browser does something itself are never read.
+    public init(registered text: String) throws(OAuthError) {
+        if let usual = try? RedirectURI(text, allowing: Self.everyKind) {
+            self = usual
+            return
+        }
+        guard (1...1024).contains(text.utf8.count), URISyntax.isWritten(text), !text.utf8.contains(UInt8(ascii: "#")),
+            let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
+            text[colon...].utf8.dropFirst().first == UInt8(ascii: "/"), URISyntax.isScheme(text[..<colon]),
+            text[..<colon].utf8.allSatisfy({ !(0x41...0x5A).contains($0) }),
+            !Self.browsersOwn.containsBytes(of: text[..<colon])
+        else { throw Self.refusal("is none that an app can be opened by") }
+        (self.text, self.origin, self.kind) = (text, String(text[...colon]), .privateScheme)
+    }
+
+    /// Schemes that no app is opened by.
+    private static let browsersOwn = [
+        "http", "https", "ws", "wss", "ftp", "file", "filesystem", "javascript", "vbscript", "data", "blob", "about",
+        "view-source", "jar", "intent", "chrome", "resource", "mailto", "tel", "sms",
+    ]
+
     /// The address with the parameters added to its query.
     public func adding(_ parameters: Parameters) -> String {
         guard !parameters.members.isEmpty else { return self.text }

@@ -131,6 +131,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var deviceAuthorizationEndpoint: String { self.issuer + "/oauth2/device_authorization" }
     /// `backchannel_authentication_endpoint` (OpenID Connect CIBA Core 1.0)
     public var backchannelAuthenticationEndpoint: String { self.issuer + "/oauth2/bc-authorize" }
+    /// `authorization_challenge_endpoint` (OAuth 2.0 for First-Party Applications)
+    public var challengeEndpoint: String { Self.challengeEndpoint(of: self.issuer) }
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
@@ -140,6 +142,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public static func tokenEndpoint(of issuer: String) -> String { issuer + "/oauth2/token" }
     /// The endpoint for pushed requests of an issuer: what proofs of keys name there.
     public static func pushedRequestEndpoint(of issuer: String) -> String { issuer + "/oauth2/par" }
+    /// The authorization challenge endpoint of an issuer: what proofs of keys name there.
+    public static func challengeEndpoint(of issuer: String) -> String { issuer + "/oauth2/challenge" }
     /// The userinfo endpoint of an issuer: what proofs of keys name there.
     public static func userinfoEndpoint(of issuer: String) -> String { issuer + "/oauth2/userinfo" }
 
@@ -147,6 +151,7 @@ public struct ProviderMetadata: Hashable, Sendable {
     private static let endpointsOfClients = [
         "token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint",
         "pushed_authorization_request_endpoint", "device_authorization_endpoint", "backchannel_authentication_endpoint",
+        "authorization_challenge_endpoint",
     ]
 
     /// The document.
@@ -162,6 +167,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "revocation_endpoint": .string(self.revocationEndpoint),
             "introspection_endpoint": .string(self.introspectionEndpoint),
             "pushed_authorization_request_endpoint": .string(self.pushedRequestEndpoint),
+            "authorization_challenge_endpoint": .string(self.challengeEndpoint),
             "device_authorization_endpoint": .string(self.deviceAuthorizationEndpoint),
             "backchannel_authentication_endpoint": .string(self.backchannelAuthenticationEndpoint),
             "backchannel_token_delivery_modes_supported": texts(self.backchannelModes),

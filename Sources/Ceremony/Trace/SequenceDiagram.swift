@@ -43,7 +43,7 @@ public struct SequenceDiagram: Sendable {
         }
         for event in self.events {
             let (from, to) = event.participants
-            lines.append("    \(from.rawValue)->>\(to.rawValue): \(event.label)")
+            lines.append("    \(from.rawValue)\(event.isAnswer ? "-->>" : "->>")\(to.rawValue): \(event.label)")
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -59,7 +59,12 @@ extension TraceParticipant {
         case .administrator: "Administrator"
         case .browser: "Browser"
         case .relyingParty: "Relying party"
+        case .user: "User"
+        case .storage: "Secure app storage"
+        case .app: "App"
+        case .webView: "Web view"
         case .server: "Countersign"
+        case .identityProvider: "Identity provider"
         case .phone: "Phone"
         }
     }

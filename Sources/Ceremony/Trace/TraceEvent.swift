@@ -5,7 +5,17 @@ public enum TraceParticipant: String, CaseIterable, Sendable {
     case browser
     /// The service that a person signs in to.
     case relyingParty
+    /// The person in front of an app that signs in.
+    case user
+    /// Where an app keeps what is secret: the Keychain, or what takes its place.
+    case storage
+    /// An app that signs a person in.
+    case app
+    /// A page of the service within the app.
+    case webView
     case server
+    /// Another provider, which the server sends people to.
+    case identityProvider
     case phone
 }
 
@@ -37,56 +47,142 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case signedIn = "signed-in"
     case resultSigned = "result-signed"
     case receiptShown = "receipt-shown"
+    // A person signs in to an app by user name and password.
+    case credentialsEntered = "credentials-entered"
+    case passwordSent = "password-sent"
+    case passwordJudged = "password-judged"
+    case resultShown = "result-shown"
+    case biometricsOffered = "biometrics-offered"
+    case biometricsAccepted = "biometrics-accepted"
+    case credentialsSaved = "credentials-saved"
+    case credentialsSought = "credentials-sought"
+    case credentialsFound = "credentials-found"
+    case biometricsAsked = "biometrics-asked"
+    case biometricsGiven = "biometrics-given"
+    case credentialsUnlocked = "credentials-unlocked"
+    case credentialsReleased = "credentials-released"
+    // A person signs in to an app in a browser, at a provider of choice.
+    case signInTapped = "sign-in-tapped"
+    case signInStarted = "sign-in-started"
+    case providersShown = "providers-shown"
+    case providerChosen = "provider-chosen"
+    case providerAsked = "provider-asked"
+    case providerAskedPerson = "provider-asked-person"
+    case personAnsweredProvider = "person-answered-provider"
+    case personConfirmed = "person-confirmed"
+    case codeHandedOver = "code-handed-over"
+    case sessionWanted = "session-wanted"
+    case sessionGiven = "session-given"
+    case tokenSaved = "token-saved"
+    case tokenKept = "token-kept"
+    // The app is opened again.
+    case tokenSought = "token-sought"
+    case tokenFound = "token-found"
+    case tokenUnlocked = "token-unlocked"
+    case tokenReleased = "token-released"
+    case renewalWanted = "renewal-wanted"
+    case renewalGiven = "renewal-given"
+    // The app's session carries over into a web view, and ends.
+    case webSessionWanted = "web-session-wanted"
+    case webSessionGiven = "web-session-given"
+    case cookiesPlaced = "cookies-placed"
+    case sessionHinted = "session-hinted"
+    case pageRequested = "page-requested"
+    case revocationWanted = "revocation-wanted"
+    case revocationDone = "revocation-done"
 
     /// Who acts, and towards whom.
-    public var participants: (from: TraceParticipant, to: TraceParticipant) {
-        switch self {
-        case .activationCreated, .activationConfirmed: (.administrator, .server)
-        case .signInWanted, .transferWanted: (.browser, .relyingParty)
-        case .authorizationRequested, .continuationOpened, .signInCompleted: (.browser, .server)
-        case .codeShown, .approvalAnnounced, .authorizationCodeSent: (.server, .browser)
-        case .transactionDispatched, .codeExchanged: (.relyingParty, .server)
-        case .transactionCodeShown, .signedIn, .receiptShown: (.relyingParty, .browser)
-        case .tokenRedeemed, .registrationSent, .authenticationSent: (.phone, .server)
-        case .requestAnswered, .confirmationNumberShown, .authenticationAccepted: (.server, .phone)
-        case .personVerified: (.phone, .phone)
-        case .tokensIssued, .resultSigned: (.server, .relyingParty)
-        }
-    }
+    public var participants: (from: TraceParticipant, to: TraceParticipant) { (self.arrow.from, self.arrow.to) }
 
     /// The arrow's text.
-    public var label: String {
-        switch self {
-        case .activationCreated: "create an enrolment link"
-        case .signInWanted: "sign in with my phone"
-        case .authorizationRequested: "authorization request (PKCE, state, nonce)"
-        case .codeShown: "page with QR code, link and typed code"
-        case .transferWanted: "transfer money"
-        case .transactionDispatched: "dispatch: text to confirm"
-        case .transactionCodeShown: "page with QR code and link"
-        case .tokenRedeemed: "redeem the one-time token"
-        case .requestAnswered: "UAF request, who asks and from where"
-        case .personVerified: "show, ask, verify the person"
-        case .registrationSent: "UAF registration response"
-        case .confirmationNumberShown: "pending: number to pass on"
-        case .activationConfirmed: "confirm device and number"
-        case .authenticationSent: "UAF authentication response, signed"
-        case .authenticationAccepted: "accepted"
-        case .approvalAnnounced: "event: approved"
-        case .continuationOpened: "continuation, with the browser's cookie"
-        case .signInCompleted: "complete, with the browser's cookie"
-        case .authorizationCodeSent: "redirect with code, state, iss"
-        case .codeExchanged: "code, verifier, client secret"
-        case .tokensIssued: "ID token, access token"
-        case .signedIn: "signed in"
-        case .resultSigned: "signed result with the transaction's hash"
-        case .receiptShown: "receipt"
-        }
-    }
+    public var label: String { self.arrow.label }
+
+    /// Whether it answers the arrow above it, and is drawn as an answer is.
+    public var isAnswer: Bool { self.arrow.isAnswer }
 
     /// The event's place in a run, for events of which neither their recorders nor their times tell which was first.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     /// Whether a program gets the message, which answers at once; a person at a page or a phone may think.
-    var isToProgram: Bool { [.server, .relyingParty].contains(self.participants.to) }
+    var isToProgram: Bool { [.server, .relyingParty, .identityProvider, .storage].contains(self.arrow.to) }
+
+    private struct Arrow {
+        let from: TraceParticipant
+        let to: TraceParticipant
+        let label: String
+        var isAnswer = false
+    }
+
+    private var arrow: Arrow {
+        switch self {
+        case .activationCreated: Arrow(from: .administrator, to: .server, label: "create an enrolment link")
+        case .signInWanted: Arrow(from: .browser, to: .relyingParty, label: "sign in with my phone")
+        case .authorizationRequested:
+            Arrow(from: .browser, to: .server, label: "authorization request (PKCE, state, nonce)")
+        case .codeShown: Arrow(from: .server, to: .browser, label: "page with QR code, link and typed code")
+        case .transferWanted: Arrow(from: .browser, to: .relyingParty, label: "transfer money")
+        case .transactionDispatched: Arrow(from: .relyingParty, to: .server, label: "dispatch: text to confirm")
+        case .transactionCodeShown: Arrow(from: .relyingParty, to: .browser, label: "page with QR code and link")
+        case .tokenRedeemed: Arrow(from: .phone, to: .server, label: "redeem the one-time token")
+        case .requestAnswered: Arrow(from: .server, to: .phone, label: "UAF request, who asks and from where")
+        case .personVerified: Arrow(from: .phone, to: .phone, label: "show, ask, verify the person")
+        case .registrationSent: Arrow(from: .phone, to: .server, label: "UAF registration response")
+        case .confirmationNumberShown: Arrow(from: .server, to: .phone, label: "pending: number to pass on")
+        case .activationConfirmed: Arrow(from: .administrator, to: .server, label: "confirm device and number")
+        case .authenticationSent: Arrow(from: .phone, to: .server, label: "UAF authentication response, signed")
+        case .authenticationAccepted: Arrow(from: .server, to: .phone, label: "accepted")
+        case .approvalAnnounced: Arrow(from: .server, to: .browser, label: "event: approved")
+        case .continuationOpened: Arrow(from: .browser, to: .server, label: "continuation, with the browser's cookie")
+        case .signInCompleted: Arrow(from: .browser, to: .server, label: "complete, with the browser's cookie")
+        case .authorizationCodeSent: Arrow(from: .server, to: .browser, label: "redirect with code, state, iss")
+        case .codeExchanged: Arrow(from: .relyingParty, to: .server, label: "code, verifier, client secret")
+        case .tokensIssued: Arrow(from: .server, to: .relyingParty, label: "ID token, access token")
+        case .signedIn: Arrow(from: .relyingParty, to: .browser, label: "signed in")
+        case .resultSigned: Arrow(from: .server, to: .relyingParty, label: "signed result with the transaction's hash")
+        case .receiptShown: Arrow(from: .relyingParty, to: .browser, label: "receipt")
+        case .credentialsEntered: Arrow(from: .user, to: .app, label: "user name and password")
+        case .passwordSent: Arrow(from: .app, to: .server, label: "user name and password, in a body")
+        case .passwordJudged: Arrow(from: .server, to: .app, label: "the verdict", isAnswer: true)
+        case .resultShown: Arrow(from: .app, to: .user, label: "the result", isAnswer: true)
+        case .biometricsOffered: Arrow(from: .app, to: .user, label: "biometrics from the next time on?")
+        case .biometricsAccepted: Arrow(from: .user, to: .app, label: "yes", isAnswer: true)
+        case .credentialsSaved:
+            Arrow(from: .app, to: .storage, label: "keep user name and password, guarded by biometrics")
+        case .credentialsSought: Arrow(from: .app, to: .storage, label: "are a user name and a password there?")
+        case .credentialsFound: Arrow(from: .storage, to: .app, label: "they are", isAnswer: true)
+        case .biometricsAsked: Arrow(from: .app, to: .user, label: "biometrics, and what for")
+        case .biometricsGiven: Arrow(from: .user, to: .app, label: "given", isAnswer: true)
+        case .credentialsUnlocked: Arrow(from: .app, to: .storage, label: "read them, the person is verified")
+        case .credentialsReleased: Arrow(from: .storage, to: .app, label: "user name and password", isAnswer: true)
+        case .signInTapped: Arrow(from: .user, to: .app, label: "sign me in")
+        case .signInStarted: Arrow(from: .app, to: .server, label: "sign-in page (PKCE, state), in the browser")
+        case .providersShown: Arrow(from: .server, to: .user, label: "the providers that the app allows")
+        case .providerChosen: Arrow(from: .user, to: .server, label: "this one", isAnswer: true)
+        case .providerAsked:
+            Arrow(from: .server, to: .identityProvider, label: "authenticate the person, at this level", isAnswer: true)
+        case .providerAskedPerson: Arrow(from: .identityProvider, to: .user, label: "who are you?")
+        case .personAnsweredProvider:
+            Arrow(from: .user, to: .identityProvider, label: "what it asks for", isAnswer: true)
+        case .personConfirmed:
+            Arrow(from: .identityProvider, to: .server, label: "who it is, at which level", isAnswer: true)
+        case .codeHandedOver: Arrow(from: .server, to: .app, label: "code, state, iss", isAnswer: true)
+        case .sessionWanted: Arrow(from: .app, to: .server, label: "code and verifier, for tokens")
+        case .sessionGiven: Arrow(from: .server, to: .app, label: "tokens of a new session", isAnswer: true)
+        case .tokenSaved: Arrow(from: .app, to: .storage, label: "keep the refresh token, guarded by biometrics")
+        case .tokenKept: Arrow(from: .storage, to: .app, label: "kept", isAnswer: true)
+        case .tokenSought: Arrow(from: .app, to: .storage, label: "is a refresh token there?")
+        case .tokenFound: Arrow(from: .storage, to: .app, label: "it is", isAnswer: true)
+        case .tokenUnlocked: Arrow(from: .app, to: .storage, label: "read it, the person is verified")
+        case .tokenReleased: Arrow(from: .storage, to: .app, label: "the refresh token", isAnswer: true)
+        case .renewalWanted: Arrow(from: .app, to: .server, label: "the old refresh token, for a new one")
+        case .renewalGiven: Arrow(from: .server, to: .app, label: "a new refresh token", isAnswer: true)
+        case .webSessionWanted: Arrow(from: .app, to: .server, label: "access token and device secret, for cookies")
+        case .webSessionGiven: Arrow(from: .server, to: .app, label: "cookies of a session of its own", isAnswer: true)
+        case .cookiesPlaced: Arrow(from: .app, to: .webView, label: "the cookies")
+        case .sessionHinted: Arrow(from: .app, to: .webView, label: "hasSession")
+        case .pageRequested: Arrow(from: .webView, to: .server, label: "a page, with the cookies")
+        case .revocationWanted: Arrow(from: .app, to: .server, label: "end this session, and those of the device")
+        case .revocationDone: Arrow(from: .server, to: .app, label: "ended", isAnswer: true)
+        }
+    }
 }

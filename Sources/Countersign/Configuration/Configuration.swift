@@ -11,8 +11,8 @@ import _Primitives
 /// Decodable, so that an app can keep it in a file: only `baseUrl` must be there, and unknown members are ignored.
 /// Times are whole seconds in a file.
 public struct Configuration: Hashable, Sendable, Codable {
-    /// The server's address, without a path. `https`, or `http` on this device: `localhost` or a literal loopback
-    /// address.
+    /// The server's address, with the path below which it is, if it has one. `https`, or `http` on this device:
+    /// `localhost` or a literal loopback address.
     public var baseUrl: URL
     /// The identity of this app, as the server's facet list names it; by default ``MetaData/applicationFacetId``.
     public var facetId: String
@@ -108,10 +108,11 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.userInteractionTimeoutInSeconds, into: &self.userInteractionTimeoutInSeconds)
     }
 
-    /// The address of a path at the server: scheme, host and port of ``baseUrl``, nothing else of it.
+    /// The address of a path at the server: below scheme, host, port and path of ``baseUrl``, nothing else of it.
     func address(_ path: String) -> URL? {
         guard var parts = URLComponents(url: self.baseUrl, resolvingAgainstBaseURL: true) else { return nil }
-        parts.path = path.hasPrefix("/") ? path : "/" + path
+        let base = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path
+        parts.path = base + (path.hasPrefix("/") ? path : "/" + path)
         parts.query = nil
         parts.fragment = nil
         return parts.url

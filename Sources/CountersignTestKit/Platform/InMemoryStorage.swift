@@ -1,13 +1,17 @@
+public import Countersign
 import Foundation
 public import UAFClient
 
-/// A storage in memory that can fail as a device's does.
-// Safe to share: every access to `values` and `interruption` is within `lock`.
-public final class InMemoryStorage: SecureStorage, @unchecked Sendable {
+/// A storage in memory that can fail as a device's does. As an ``AppStorage`` it is shared by all that were given it: each of
+/// them stands for a process of the app.
+// Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
+public final class InMemoryStorage: SecureStorage, AppStorage, @unchecked Sendable {
     private let lock = NSLock()
     private var values: [String: [UInt8]]
     private var interruption: (@Sendable (String) throws -> Void)?
     private var isFull = false
+    /// Those who wait for a name's lock; a name that nobody holds is not in here.
+    private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// What the storage says of itself.
     public let isDevelopmentStore: Bool
@@ -49,5 +53,34 @@ public final class InMemoryStorage: SecureStorage, @unchecked Sendable {
             guard !self.isFull else { throw StorageError(.unavailable, "the disk is full") }
             self.values[name] = nil
         }
+    }
+
+    /// Runs `body` alone under that name; see ``AppStorage``.
+    public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
+        -> Value
+    {
+        await withCheckedContinuation { continuation in
+            let isFree = self.lock.withLock {
+                guard self.waiting[name] != nil else {
+                    self.waiting[name] = []
+                    return true
+                }
+                self.waiting[name, default: []].append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+        defer {
+            let next = self.lock.withLock { () -> CheckedContinuation<Void, Never>? in
+                guard self.waiting[name]?.isEmpty == false else {
+                    self.waiting[name] = nil
+                    return nil
+                }
+                return self.waiting[name]?.removeFirst()
+            }
+            next?.resume()
+        }
+        try Task.checkCancellation()
+        return try await body()
     }
 }

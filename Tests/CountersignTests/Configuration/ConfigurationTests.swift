@@ -56,17 +56,25 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("The configured paths are under scheme, host and port of the base address alone")
-    func paths() async throws {
+    @Test(
+        "The configured paths are below scheme, host, port and path of the base address, and nothing else of it",
+        arguments: [
+            ("https://id.example.com:8443?x=1#y", "https://id.example.com:8443/auth/fidouaf"),
+            ("https://id.example.com/", "https://id.example.com/auth/fidouaf"),
+            ("https://id.example.com/shared/id", "https://id.example.com/shared/id/auth/fidouaf"),
+            ("https://id.example.com/shared/?x=1#y", "https://id.example.com/shared/auth/fidouaf"),
+        ])
+    func paths(base: String, address: String) async throws {
+        let url = try #require(URL(string: base))
         let world = try await World {
             $0.authenticationRequestPath = "auth/fidouaf"
-            $0.baseUrl = URL(string: "https://id.example.com:8443/ignored?x=1#y")!
+            $0.baseUrl = url
         }
         let person = world.phone.person
         _ =
             try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
             .pinUserVerifier(person).execute()
-        #expect(await world.server.requests.map(\.url.absoluteString) == ["https://id.example.com:8443/auth/fidouaf"])
+        #expect(await world.server.requests.map(\.url.absoluteString) == [address])
     }
 
     @Test(

@@ -1,0 +1,74 @@
+import Crypto
+import JOSE
+import UAFClient
+import _Primitives
+
+/// What is encrypted to a key whose private half the device gives out for a finger or a face alone.
+///
+/// To put something in needs no person: a token that was renewed while the app runs goes behind the finger again without a
+/// question, and no key lies in memory for that.
+struct GuardedBox: Sendable {
+    let keys: any BiometricKeys
+    let name: String
+    let random: RandomSource
+
+    /// Makes a new key in the place of an earlier one. What was encrypted to that is gone.
+    func makeKey(guardedBy guardian: BiometricGuard) async throws -> JWK {
+        let scalar = try SigningKey.make(.es256, random: self.random)
+        let key = try Self.key(scalar)
+        try await self.keys.keep(scalar, as: self.name, guardedBy: guardian)
+        guard let publicKey = key.publicKey else { throw SignInError(.storageError, "a key without a public part") }
+        return publicKey
+    }
+
+    /// Encrypts to the key, which needs no box: neither a sensor nor a person.
+    static func seal(_ text: String, to key: JWK, random: RandomSource) throws -> String {
+        try JWE.seal(Array(text.utf8), to: key, algorithm: .ecdhES, random: random)
+    }
+
+    /// Asks for a finger or a face, once. Throws ``SignInError``: each of the ways in which none opens has a code of its own.
+    func open(_ prompt: SystemPrompt) async throws -> OpenedBox {
+        let release: BiometricRelease
+        do {
+            release = try await self.keys.release(self.name, prompt)
+        } catch let error as StorageError where error.code == .corrupt {
+            throw SignInError(.notSignedIn, "what is guarded cannot be read")
+        }
+        switch release {
+        case .released(let scalar): return OpenedBox(key: try Self.key(scalar), random: self.random)
+        case .cancelled: throw SignInError(.cancelled, "the person gave up in the dialog")
+        case .noMatch(let hint): throw SignInError(.biometricsNotMatched, hint)
+        case .lockedOut: throw SignInError(.biometricsLockedOut)
+        case .changed: throw SignInError(.biometricsChanged)
+        case .missing: throw SignInError(.notSignedIn, "nothing is guarded")
+        }
+    }
+
+    private static func key(_ scalar: SecretBytes) throws -> JWK {
+        try scalar.withBytes { bytes in
+            guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: bytes) else {
+                throw SignInError(.notSignedIn, "a guarded key is none")
+            }
+            let point = Array(key.publicKey.rawRepresentation)
+            return try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: Array(bytes)))
+        }
+    }
+}
+
+/// A box after a match: what is in it can be read.
+struct OpenedBox: Sendable {
+    fileprivate let key: JWK
+    fileprivate let random: RandomSource
+
+    /// Decrypts. Throws ``SignInError`` `notSignedIn` where it was encrypted to another key.
+    func read(_ sealed: String) throws -> String {
+        let opened: JWE
+        do {
+            opened = try JWE(
+                opening: sealed, with: self.key, allowing: [.ecdhES], encryptions: [.a256GCM], random: self.random)
+        } catch {
+            throw SignInError(.notSignedIn, "what is guarded does not open")
+        }
+        return String(decoding: opened.plaintext, as: UTF8.self)
+    }
+}

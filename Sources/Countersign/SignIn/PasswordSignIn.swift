@@ -1,0 +1,107 @@
+import Ceremony
+import JOSE
+import OAuth
+import _Primitives
+
+/// A name and a password on their way to the server: never in a description.
+struct TypedCredentials: Sendable, CustomStringConvertible, CustomReflectable {
+    let username: String
+    let password: String
+
+    var description: String { "TypedCredentials" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// Whether there is something of both.
+    var areWhole: Bool { !self.username.isEmpty && !self.password.isEmpty }
+
+    var text: String {
+        JSON.object(["username": .string(self.username), "password": .string(self.password)]).text
+    }
+
+    init(username: String, password: String) {
+        self.username = username
+        self.password = password
+    }
+
+    /// Reads ``text``. `nil` for another text.
+    init?(text: String) {
+        guard case .object(let object)? = try? JSON(parsing: text), case .string(let username)? = object["username"],
+            case .string(let password)? = object["password"]
+        else { return nil }
+        self.init(username: username, password: password)
+    }
+}
+
+/// One sign-in by what a person types into the app (OAuth 2.0 for First-Party Applications).
+struct PasswordSignIn: Sendable {
+    /// What the server wants next.
+    private enum Step {
+        case code(String)
+        case more(session: String, next: [String])
+    }
+
+    let core: SignInCore
+    let recording: Recording
+    /// Asks for a code of the person's authenticator app; `nil` where the app asks for none.
+    let secondFactor: (@Sendable () async -> String?)?
+
+    /// What the server gives for name and password. Throws ``SignInError``: `wrongCredentials` where it does not take them.
+    func tokens(for credentials: TypedCredentials, provingBy key: SigningKey) async throws -> IssuedTokens {
+        let configuration = self.core.configuration
+        guard configuration.face == .openID else {
+            throw SignInError(.misconfigured, "the sign-in service takes no passwords of apps")
+        }
+        let random = self.core.platform.random
+        let request = BrowserRequest(
+            redirectURI: "", state: "", nonce: random.token(byteCount: 32), verifier: CodeVerifier(random: random))
+        var form: Parameters = [
+            "client_id": configuration.clientID, "scope": configuration.scopes.joined(separator: " "),
+            "code_challenge": request.verifier.challenge.text, "code_challenge_method": CodeChallenge.method,
+            "nonce": request.nonce, "username": credentials.username, "password": credentials.password,
+        ]
+        var wrong = SignInError(.wrongCredentials, serverCode: "insufficient_authorization")
+        while true {
+            switch try await self.step(form, key) {
+            case .code(let code):
+                let exchange = FormRequest(
+                    path: "/oauth2/token",
+                    parameters: [
+                        "grant_type": "authorization_code", "code": code, "code_verifier": request.verifier.text,
+                        "client_id": configuration.clientID,
+                    ])
+                let tokens = try await self.core.exchanged(exchange, key: key, self.recording)
+                try configuration.check(tokens.idToken, nonce: request.nonce)
+                return tokens
+            case .more(_, let next) where next.containsBytes(of: "password"): throw wrong
+            case .more(let session, let next) where next.containsBytes(of: "otp"):
+                guard let secondFactor else { throw SignInError(.browserNeeded, "the server wants a second factor") }
+                guard let code = await secondFactor() else { throw SignInError(.cancelled, "no code was typed") }
+                form = ["client_id": configuration.clientID, "auth_session": session, "otp": code]
+                wrong = SignInError(.refused, serverCode: "insufficient_authorization", "the code was refused")
+            case .more: throw SignInError(.browserNeeded, "the server wants what this app does not ask for")
+            }
+        }
+    }
+
+    /// Shows one thing, and reads what comes of it.
+    private func step(_ form: Parameters, _ key: SigningKey) async throws -> Step {
+        let response = try await self.core.server.post(
+            FormRequest(path: "/oauth2/challenge", parameters: form), key: key, self.recording,
+            noting: form["password"] == nil ? nil : .passwordSent)
+        let body = self.core.server.body(of: response)
+        switch response.status {
+        case 200: return .code(try body.requiredString("authorization_code"))
+        case 408, 429, 500...: throw SignInError(.networkError, "status \(response.status)")
+        default: break
+        }
+        let error = SignInServer.word((try? body.string("error")) ?? "")
+        switch ExactText(error) {
+        case "insufficient_authorization":
+            return .more(session: try body.requiredString("auth_session"), next: try body.strings("next") ?? [])
+        case "redirect_to_web": throw SignInError(.browserNeeded, serverCode: error)
+        case "access_denied": throw SignInError(.denied, serverCode: error)
+        case "unauthorized_client", "invalid_client": throw SignInError(.misconfigured, serverCode: error)
+        default: throw SignInError(.refused, serverCode: error, "status \(response.status)")
+        }
+    }
+}

@@ -1,0 +1,485 @@
+import Ceremony
+import JOSE
+import OAuth
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A session as the running app has it: the access token is nowhere else.
+struct LiveSession: Sendable {
+    /// Which one of this process it is.
+    let serial: Int
+    let accessToken: String
+    let isBound: Bool
+    /// When the access token ends, by the clock that nobody can set.
+    let expiresAt: Duration
+    /// `nil` where the server gave none.
+    let refreshToken: String?
+    /// What its tokens are bound to.
+    let proofKey: ProofKey
+    /// Which of what is kept this is; `nil` where nothing is kept.
+    let mark: KeptSession.Mark?
+}
+
+/// What the parts of a sign-in share: who is signed in, and the one renewal that runs at a time.
+actor SignInCore {
+    /// An access token is renewed when no more than this is left of it: it has to arrive, too.
+    private static let margin = Duration.seconds(10)
+    /// How long an access token counts whose server does not say it.
+    private static let usualLifetime = Duration.seconds(300)
+
+    /// So often is an order sent to what does not answer as the server does.
+    private static let maximumUnheard: Int64 = 8
+
+    /// With these a proof was refused, and not the token that came with it.
+    private static let ofProofs = [OAuthError.Code.useDPoPNonce.rawValue, OAuthError.Code.invalidDPoPProof.rawValue]
+
+    nonisolated let configuration: SignInConfiguration
+    nonisolated let platform: SignInPlatform
+    nonisolated let server: SignInServer
+    nonisolated let store: SignInStore
+    private(set) var live: LiveSession?
+    private var renewing: Task<LiveSession, any Error>?
+    private var serial = 0
+    /// How often somebody has signed in or out in this process: what was begun before that counts no more.
+    private var epoch = 0
+
+    init(
+        configuration: SignInConfiguration, platform: SignInPlatform, transport: any Transport,
+        traceRecorder: TraceRecorder?
+    ) {
+        self.configuration = configuration
+        self.platform = platform
+        self.server = SignInServer(
+            configuration: configuration, transport: transport, clock: platform.clock, random: platform.random,
+            traceRecorder: traceRecorder)
+        self.store = SignInStore(
+            storage: platform.storage, sharedStorage: platform.sharedStorage, biometricKeys: platform.biometricKeys,
+            random: platform.random, registration: configuration.registration, issuer: configuration.issuer)
+    }
+
+    /// The first start after an install wipes what an earlier one has left. The mark is set last: a start that was cut off
+    /// wipes again.
+    func start() throws {
+        if try !self.platform.installation.isSet() {
+            try self.store.wipe()
+            try self.platform.installation.set()
+        }
+        // The server never said yes to it, or nobody here heard it.
+        if let saved = try self.store.credentials(), !saved.isGood { try self.store.removeCredentials() }
+    }
+
+    // MARK: Signing in
+
+    /// Puts a new session in the place of whatever there was: on the device first, as far as it is to be kept, and then in
+    /// memory. What was there before ends here, and is to end at the server.
+    ///
+    /// - Parameter keepsCredentials: Whether a saved name and password are those of this sign-in.
+    func begin(
+        _ tokens: IssuedTokens, provenBy key: ProofKey, keeping isGuarded: Bool, keepsCredentials: Bool = false,
+        _ recording: Recording
+    ) async throws {
+        let former = self.live
+        self.live = nil
+        self.epoch += 1
+        let (epoch, store) = (self.epoch, self.store)
+        let isKept = tokens.refreshToken != nil && (isGuarded || self.configuration.keeping == .onThisDevice)
+        if isKept { recording.note(.tokenSaved) }
+        let (mark, replaces) = try await store.alone {
+            let orders = try self.orders(for: former, store.session(), replacedBy: tokens.deviceSecret).orders
+            if !orders.isEmpty { try store.setOrders(store.orders() + orders) }
+            for secret in orders.compactMap(\.deviceSecret) { try store.removeGroup(by: secret) }
+            if !keepsCredentials { try store.removeCredentials() }
+            try store.setDeviceSecret(tokens.deviceSecret)
+            if let idToken = tokens.idToken, let secret = tokens.deviceSecret {
+                try store.setGroup(idToken: idToken, deviceSecret: secret)
+            }
+            let session = try await isKept ? self.kept(tokens.refreshToken ?? "", key, isGuarded: isGuarded) : nil
+            try store.setSession(session)
+            return (session?.mark, !orders.isEmpty)
+        }
+        if isKept { recording.note(.tokenKept) }
+        guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+        self.live = self.session(tokens, refreshToken: tokens.refreshToken, provenBy: key, mark: mark)
+        if replaces {
+            // The person is signed in whatever comes of these: an order that is not heard stays.
+            try? await self.platform.webViews?.clear()
+            try? await self.sendOrders()
+        }
+    }
+
+    /// What is kept of a new session. To be done alone with the record that it goes into: a guarded key takes the place of the
+    /// one before.
+    private nonisolated func kept(_ refreshToken: String, _ proofKey: ProofKey, isGuarded: Bool) async throws
+        -> KeptSession
+    {
+        var session = KeptSession(
+            mark: KeptSession.Mark(id: self.platform.random.identifier(), generation: 0),
+            registration: self.configuration.registration, proofKey: proofKey, key: nil, tokens: [refreshToken])
+        guard isGuarded else { return session }
+        guard let box = self.store.sessionBox else { throw SignInError(.biometricsUnavailable, "no biometric keys") }
+        let key = try await box.makeKey(guardedBy: self.guardian)
+        session.key = key
+        session.tokens = [try GuardedBox.seal(refreshToken, to: key, random: self.platform.random)]
+        return session
+    }
+
+    nonisolated var guardian: BiometricGuard {
+        guard case .behindBiometrics(let guardian) = self.configuration.keeping else { return .currentSet }
+        return guardian
+    }
+
+    /// Puts the running session behind the person's finger or face, or forgets it on the device. No renewal runs meanwhile,
+    /// here or in another process.
+    func setGuarded(_ isGuarded: Bool) async throws {
+        try await self.platform.storage.withLock(SignInStore.renewalLock) { try await self.setGuardedAlone(isGuarded) }
+    }
+
+    private func setGuardedAlone(_ isGuarded: Bool) async throws {
+        guard let live, let refreshToken = live.refreshToken else { return }
+        let mark = try await self.changeRecord(of: live.mark, in: self.epoch) { before in
+            // What lies behind it already stays there, with its key.
+            guard !isGuarded || before?.key == nil else { return before }
+            return isGuarded ? try await self.kept(refreshToken, live.proofKey, isGuarded: true) : nil
+        }
+        self.live = LiveSession(
+            serial: live.serial, accessToken: live.accessToken, isBound: live.isBound, expiresAt: live.expiresAt,
+            refreshToken: refreshToken, proofKey: live.proofKey, mark: mark)
+    }
+
+    /// Changes what is kept, where it still is what it was when the change was begun, and nobody has signed in or out in this
+    /// process since: another session's record is not this one's to write. Otherwise this process has no session any more.
+    @discardableResult
+    private func changeRecord(
+        of mark: KeptSession.Mark?, in epoch: Int,
+        _ change: @escaping @Sendable (KeptSession?) async throws -> KeptSession?
+    ) async throws -> KeptSession.Mark? {
+        let store = self.store
+        do {
+            let after = try await store.alone {
+                let before = try store.session()
+                guard await self.epoch == epoch, before != nil || mark == nil else {
+                    throw SignInError(.notSignedIn, "signed out meanwhile")
+                }
+                guard before?.mark == mark else { throw SignInError(.renewedElsewhere) }
+                let after = try await change(before)
+                try store.setSession(after)
+                return after?.mark
+            }
+            guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+            return after
+        } catch let error as SignInError where [.notSignedIn, .renewedElsewhere].contains(error.code) {
+            if self.epoch == epoch { self.live = nil }
+            throw error
+        }
+    }
+
+    /// Forgets a session that opens no more, unless another one is in its place.
+    private func forget(_ mark: KeptSession.Mark?, in epoch: Int) async throws {
+        guard self.epoch == epoch else { return }
+        self.live = nil
+        let store = self.store
+        try await store.alone {
+            guard await self.epoch == epoch, try store.session()?.mark == mark else { return }
+            try store.removeSession()
+        }
+    }
+
+    private func session(
+        _ tokens: IssuedTokens, refreshToken: String?, provenBy key: ProofKey, mark: KeptSession.Mark?
+    ) -> LiveSession {
+        self.serial += 1
+        let lifetime = tokens.lifetime > .zero ? tokens.lifetime : Self.usualLifetime
+        return LiveSession(
+            serial: self.serial, accessToken: tokens.accessToken, isBound: tokens.isBound,
+            expiresAt: self.platform.clock.uptime() + lifetime, refreshToken: refreshToken, proofKey: key, mark: mark)
+    }
+
+    // MARK: Being signed in
+
+    /// The session with an access token that is good for a while; renewed where it is not.
+    func current(_ recording: Recording) async throws -> LiveSession {
+        guard let live else { throw SignInError(.notSignedIn) }
+        guard self.platform.clock.uptime() + Self.margin >= live.expiresAt else { return live }
+        return try await self.renewed(after: live, recording)
+    }
+
+    /// A session with another access token than that one, which a resource has refused or whose time is over.
+    func renewed(after old: LiveSession, _ recording: Recording) async throws -> LiveSession {
+        if let live, live.serial != old.serial { return live }
+        return try await self.sharing { try await $0.renewLive(recording) }
+    }
+
+    /// Signs in with what is kept.
+    func restored(_ prompt: SystemPrompt, _ recording: Recording) async throws -> LiveSession {
+        if let live { return live }
+        return try await self.sharing { try await $0.renewKept(prompt, recording) }
+    }
+
+    /// All who want a renewal while one runs get what comes of that one. It goes on where one of them is cancelled, who waits
+    /// for it no longer.
+    private func sharing(_ renewal: @escaping @Sendable (isolated SignInCore) async throws -> LiveSession) async throws
+        -> LiveSession
+    {
+        let task =
+            self.renewing
+            ?? Task {
+                defer { self.renewing = nil }
+                return try await renewal(self)
+            }
+        self.renewing = task
+        let (results, continuation) = AsyncThrowingStream<LiveSession, any Error>.makeStream()
+        Task {
+            continuation.yield(with: await task.result)
+            continuation.finish()
+        }
+        // A stream ends for who is cancelled.
+        for try await session in results { return session }
+        throw CancellationError()
+    }
+
+    private func renewLive(_ recording: Recording) async throws -> LiveSession {
+        try await self.platform.storage.withLock(SignInStore.renewalLock) { try await self.renewLiveAlone(recording) }
+    }
+
+    /// Within the lock: what another process has made of the session meanwhile counts, and not what this one remembers.
+    private func renewLiveAlone(_ recording: Recording) async throws -> LiveSession {
+        guard let live else { throw SignInError(.notSignedIn) }
+        guard let refreshToken = live.refreshToken else {
+            // Whoever refused the access token is one of many: it stays what there is until its time is over.
+            if self.platform.clock.uptime() + Self.margin >= live.expiresAt { self.live = nil }
+            throw SignInError(.sessionEnded, "the server gave nothing to renew with")
+        }
+        guard let mark = live.mark else {
+            return try await self.renew(by: [refreshToken], provenBy: live.proofKey, from: nil, recording)
+        }
+        guard let kept = try self.store.session() else {
+            self.live = nil
+            throw SignInError(.notSignedIn, "another process has signed out")
+        }
+        guard kept.mark == mark || (kept.mark.id.hasSameBytes(as: mark.id) && kept.key == nil) else {
+            self.live = nil
+            throw SignInError(.renewedElsewhere)
+        }
+        let tokens = kept.mark == mark ? [refreshToken] : kept.tokens
+        return try await self.renew(by: tokens, provenBy: kept.proofKey, from: kept, recording)
+    }
+
+    private func renewKept(_ prompt: SystemPrompt, _ recording: Recording) async throws -> LiveSession {
+        let epoch = self.epoch
+        recording.note(.tokenSought)
+        guard let found = try self.store.session() else { throw SignInError(.notSignedIn, "nothing is kept") }
+        recording.note(.tokenFound)
+        var opened: OpenedBox?
+        if found.key != nil {
+            guard let box = self.store.sessionBox else { throw SignInError(.misconfigured, "no biometric keys") }
+            opened = try await self.forgetting(found, in: epoch) {
+                recording.note(.biometricsAsked)
+                let opened = try await box.open(prompt)
+                recording.note(.biometricsGiven)
+                return opened
+            }
+        }
+        let box = opened
+        return try await self.platform.storage.withLock(SignInStore.renewalLock) {
+            // Another process may have renewed it while the person was asked: the key is the same.
+            guard let kept = try self.store.session() else { throw SignInError(.notSignedIn, "nothing is kept") }
+            guard kept.mark.id.hasSameBytes(as: found.mark.id) else { throw SignInError(.renewedElsewhere) }
+            recording.note(.tokenUnlocked)
+            let tokens = try await self.forgetting(kept, in: epoch) {
+                try kept.key == nil ? kept.tokens : kept.tokens.map { try box?.read($0) ?? $0 }
+            }
+            recording.note(.tokenReleased)
+            return try await self.renew(by: tokens, provenBy: kept.proofKey, from: kept, recording)
+        }
+    }
+
+    /// Opens what is kept; what does not open any more is forgotten.
+    private func forgetting<Value: Sendable>(
+        _ kept: KeptSession, in epoch: Int, _ open: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await open()
+        } catch let error as SignInError where [.biometricsChanged, .notSignedIn].contains(error.code) {
+            try await self.forget(kept.mark, in: epoch)
+            throw error
+        }
+    }
+
+    /// Renews by the first of the tokens that the server takes: the newest, and where the app was killed before it forgot the
+    /// one before, that one.
+    private func renew(
+        by tokens: [String], provenBy key: ProofKey, from kept: KeptSession?, _ recording: Recording
+    ) async throws -> LiveSession {
+        let epoch = self.epoch
+        for token in tokens {
+            guard
+                let issued = try await self.issued(
+                    self.configuration.spoken.renewal(by: token), key: key.signing, recording, noting: .renewalWanted)
+            else {
+                continue
+            }
+            guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+            let session =
+                if let kept {
+                    try await self.keep(issued, insteadOf: token, from: kept, in: epoch)
+                } else {
+                    self.session(issued, refreshToken: issued.refreshToken ?? token, provenBy: key, mark: nil)
+                }
+            self.live = session
+            return session
+        }
+        try await self.forget(kept?.mark, in: epoch)
+        throw SignInError(.sessionEnded, "the server refused what was kept")
+    }
+
+    /// The new token is on the device before the old one is forgotten. Where it cannot be written, the old one stays the one
+    /// that counts, here and on the device: the server takes it until the new one was used.
+    private func keep(_ issued: IssuedTokens, insteadOf old: String, from kept: KeptSession, in epoch: Int) async throws
+        -> LiveSession
+    {
+        guard let new = issued.refreshToken, !constantTimeEqual(Array(new.utf8), Array(old.utf8)) else {
+            return self.session(issued, refreshToken: old, provenBy: kept.proofKey, mark: kept.mark)
+        }
+        var next = kept
+        next.mark.generation += 1
+        next.tokens = try [new, old].map { token in
+            try kept.key.map { try GuardedBox.seal(token, to: $0, random: self.platform.random) } ?? token
+        }
+        let both = next
+        next.tokens = [next.tokens[0]]
+        let newest = next
+        do {
+            try await self.changeRecord(of: kept.mark, in: epoch) { _ in both }
+        } catch is StorageError {
+            // Nothing is lost: the access token is good, and the old refresh token renews it again.
+            return self.session(issued, refreshToken: old, provenBy: kept.proofKey, mark: kept.mark)
+        }
+        do {
+            try await self.changeRecord(of: both.mark, in: epoch) { _ in newest }
+        } catch let error as SignInError {
+            throw error
+        } catch {
+            // It costs nothing that the old one is still there: the new one is tried first.
+        }
+        return self.session(issued, refreshToken: new, provenBy: kept.proofKey, mark: newest.mark)
+    }
+
+    /// What the server gives for a form; `nil` where it says that the token in it is worth nothing.
+    func issued(_ form: FormRequest, key: SigningKey?, _ recording: Recording, noting event: TraceEvent)
+        async throws -> IssuedTokens?
+    {
+        let response = try await self.server.post(form, key: key, recording, noting: event)
+        let body = self.server.body(of: response)
+        let face = self.configuration.spoken
+        switch response.status {
+        case 200: return try face.tokens(in: body)
+        // The sign-in service answers 401 to every refresh token that it does not take.
+        case 400, 401, 403:
+            let refusal = face.refusal(in: body).map(SignInServer.word) ?? "status \(response.status)"
+            let isOver =
+                self.configuration.face == .openID
+                ? refusal.hasSameBytes(as: OAuthError.Code.invalidGrant.rawValue)
+                : response.status == 401 && !Self.ofProofs.containsBytes(of: refusal)
+            guard !isOver else { return nil }
+            throw SignInError(.refused, serverCode: refusal, "status \(response.status)")
+        case 408, 429, 500...: throw SignInError(.networkError, "status \(response.status)")
+        default: throw SignInError(.protocolError, "status \(response.status)")
+        }
+    }
+
+    /// What the server gives for a code. Throws ``SignInError`` where it gives nothing.
+    func exchanged(_ form: FormRequest, key: SigningKey, _ recording: Recording) async throws -> IssuedTokens {
+        guard let tokens = try await self.issued(form, key: key, recording, noting: .sessionWanted) else {
+            throw SignInError(.refused, serverCode: "invalid_grant", "the code was refused")
+        }
+        return tokens
+    }
+
+    // MARK: Signing out
+
+    /// Forgets everything on the device, and keeps orders to end it at the server. Returns once nothing is left here: whether
+    /// all that there was could be named.
+    func end() async throws -> Bool {
+        let former = self.live
+        self.live = nil
+        self.epoch += 1
+        let store = self.store
+        return try await store.alone {
+            let (orders, areAll) = try self.orders(for: former, store.session(), replacedBy: nil)
+            // What cannot be noted or taken from the others is deleted here all the same.
+            let results: [Result<Void, any Error>] = [
+                Result { if !orders.isEmpty { try store.setOrders(store.orders() + orders) } },
+                Result { for secret in orders.compactMap(\.deviceSecret) { try store.removeGroup(by: secret) } },
+                Result { try store.removeSession() },
+            ]
+            for result in results { try result.get() }
+            return areAll
+        }
+    }
+
+    /// What is to end at the server of a session in memory and what is kept, and whether that is all of it: a token that lies
+    /// behind a finger, and is not in memory, too, cannot be named.
+    private nonisolated func orders(
+        for live: LiveSession?, _ kept: KeptSession?, replacedBy newSecret: String?
+    ) throws -> (orders: [RevocationOrder], areAll: Bool) {
+        var tokens: [String?]
+        var areAll = true
+        switch kept {
+        case nil: tokens = [live?.refreshToken]
+        case let kept? where kept.mark == live?.mark: tokens = [live?.refreshToken]
+        case let kept? where kept.key == nil: tokens = [kept.tokens.first]
+        default:
+            tokens = [nil]
+            areAll = false
+        }
+        // A session that only this process has had, or whose newest token it does not know: an older one is better than none.
+        if kept != nil, let live, live.mark?.id != kept?.mark.id || !areAll { tokens.insert(live.refreshToken, at: 0) }
+        var secret = try self.store.deviceSecret()
+        if let old = secret, let newSecret, constantTimeEqual(Array(old.utf8), Array(newSecret.utf8)) { secret = nil }
+        let orders = tokens.indices.map { index in
+            RevocationOrder(
+                id: self.platform.random.identifier(), registration: self.configuration.registration,
+                refreshToken: tokens[index], deviceSecret: index == tokens.count - 1 ? secret : nil)
+        }
+        return (orders.filter { !self.configuration.spoken.revocations(of: $0).isEmpty }, areAll)
+    }
+
+    /// Tells the server what is to end, as far as the network goes. It has heard what it took, and what it refused in words of
+    /// its own; another answer is somebody else's, and after a few of them an order is given up.
+    func sendOrders() async throws {
+        let recording = self.server.newRecording()
+        let (store, spoken) = (self.store, self.configuration.spoken)
+        var unheard: Int?
+        for order in try store.orders() where order.registration.hasSameBytes(as: self.configuration.registration) {
+            var isHeard = true
+            for form in spoken.revocations(of: order) {
+                let response = try await self.server.post(form, key: nil, recording, noting: .revocationWanted)
+                switch response.status {
+                case 200: break
+                case 400...403 where spoken.refusal(in: self.server.body(of: response)) != nil: break
+                case 408, 429, 500...: throw SignInError(.networkError, "status \(response.status)")
+                default:
+                    isHeard = false
+                    unheard = response.status
+                }
+            }
+            let isDone = isHeard || order.unheardCount + 1 >= Self.maximumUnheard
+            try await store.alone {
+                let orders = try store.orders().compactMap { other in
+                    guard other.id.hasSameBytes(as: order.id) else { return RevocationOrder?.some(other) }
+                    var counted = other
+                    counted.unheardCount += 1
+                    return isDone ? nil : counted
+                }
+                try store.setOrders(orders)
+            }
+        }
+        if let unheard { throw SignInError(.networkError, "status \(unheard)") }
+    }
+}

@@ -1,0 +1,124 @@
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The cookies of a session that the sign-in service has opened for a view (RFC 6265).
+struct SessionCookies: Sendable {
+    /// What the names end with, after the site's own prefix.
+    private enum Kind: String, CaseIterable {
+        case access = "access_token"
+        case refresh = "refresh_token"
+        case antiCSRF = "anti_csrf_token"
+        case info = "info_token"
+    }
+
+    /// All of them, each checked, and each for one host.
+    let cookies: [WebViewCookie]
+    private let prefix: String
+
+    /// Takes them from the answer of a host. What has another name is left where it is.
+    ///
+    /// A cookie of a domain would go to every host below it, and to those that the app has not named. So it becomes one for
+    /// each configured host within the domain, and one for the service's own.
+    ///
+    /// Throws ``SignInError`` `protocolError` where access, anti-CSRF and info token are not there, or one of them could be
+    /// read where it must not be.
+    init(_ response: TransportResponse, from url: URL, sites: WebViewSites) throws {
+        guard let host = url.host()?.asciiLowercased else { throw SignInError(.misconfigured, "no host") }
+        var found: [Kind: [WebViewCookie]] = [:]
+        for field in response.headers where field.name.asciiLowercased.hasSameBytes(as: "set-cookie") {
+            let parts = field.value.splitBytes(at: ";")
+            let pair = parts[0].splitBytes(at: "=", maxSplits: 1).map(Self.trimmed)
+            guard pair.count == 2,
+                let kind = Kind.allCases.first(where: { pair[0].hasSameBytes(as: sites.cookiePrefix + $0.rawValue) })
+            else { continue }
+            guard found[kind] == nil, !pair[1].isEmpty, pair[1].utf8.allSatisfy(Self.isCookieOctet) else {
+                throw Self.refusal(kind, "twice, empty, or not a value")
+            }
+            found[kind] = try Self.cookies(
+                kind, pair[0], pair[1], parts.dropFirst().map(Self.trimmed), of: host, isTLS: Self.isTLS(url),
+                sites: sites)
+        }
+        for kind in [Kind.access, .antiCSRF, .info] where found[kind] == nil { throw Self.refusal(kind, "missing") }
+        self.cookies = Kind.allCases.flatMap { found[$0] ?? [] }
+        self.prefix = sites.cookiePrefix
+    }
+
+    /// The names that a view must send to the sign-in service's own host: the refresh token is for one path of it.
+    var namesAtService: [String] { [Kind.access, .antiCSRF, .info].map { self.prefix + $0.rawValue } }
+    /// The name of what makes a page's request one of the person's.
+    var nameOnPages: String { self.prefix + Kind.access.rawValue }
+
+    private static func isTLS(_ url: URL) -> Bool { url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false }
+
+    private static func cookies(
+        _ kind: Kind, _ name: String, _ value: String, _ attributes: [String], of host: String, isTLS: Bool,
+        sites: WebViewSites
+    ) throws -> [WebViewCookie] {
+        var (domain, path) = (String?.none, "/")
+        var (isSecure, isHTTPOnly, isSameSite) = (false, false, true)
+        for attribute in attributes {
+            let pair = attribute[...].splitBytes(at: "=", maxSplits: 1).map(self.trimmed)
+            let word = pair.count > 1 ? pair[1] : ""
+            switch ExactText(pair[0].asciiLowercased) {
+            case "domain": domain = word.asciiLowercased
+            case "path": path = word
+            case "secure": isSecure = true
+            case "httponly": isHTTPOnly = true
+            case "samesite": isSameSite = !word.asciiLowercased.hasSameBytes(as: "none")
+            default: break
+            }
+        }
+        guard isSecure || !isTLS else { throw self.refusal(kind, "without Secure") }
+        // The site's scripts read when the session ends, and nothing else.
+        guard isHTTPOnly || kind == .info else { throw self.refusal(kind, "scripts could read it") }
+        var hosts: Set = [host]
+        if let named = domain {
+            let parent = named.utf8.first == UInt8(ascii: ".") ? String(named.dropFirst()) : named
+            guard self.isWithin(parent, host) else { throw self.refusal(kind, "for another domain") }
+            hosts.formUnion(sites.hostsWithoutPort.filter { self.isWithin(parent, $0) })
+        }
+        return hosts.sorted().map {
+            WebViewCookie(
+                name: name, value: value, host: $0, path: path, isSecure: isSecure, isHTTPOnly: isHTTPOnly,
+                isSameSite: isSameSite)
+        }
+    }
+
+    /// Whether a host is the domain or one below it (RFC 6265, section 5.1.3). A domain of one word is a registry's.
+    private static func isWithin(_ domain: String, _ host: String) -> Bool {
+        host.hasSameBytes(as: domain)
+            || domain.utf8.contains(UInt8(ascii: ".")) && host.hasBytes(atEnd: "." + domain)
+    }
+
+    private static func trimmed(_ text: Substring) -> String { String(text.drop { $0 == " " }.trimmedEnd) }
+
+    /// What a value can be made of (RFC 6265, section 4.1.1).
+    private static func isCookieOctet(_ byte: UInt8) -> Bool {
+        (0x21...0x7E).contains(byte) && byte != 0x22 && byte != 0x2C && byte != 0x3B && byte != 0x5C
+    }
+
+    private static func refusal(_ kind: Kind, _ reason: String) -> SignInError {
+        SignInError(.protocolError, "the cookie of the \(kind.rawValue): \(reason)")
+    }
+}
+
+extension WebViewSites {
+    /// The configured hosts as cookies know them.
+    fileprivate var hostsWithoutPort: [String] {
+        self.hosts.map { String($0.splitBytes(at: ":")[0]).asciiLowercased }
+    }
+}
+
+extension Substring {
+    /// Without blanks at its end.
+    fileprivate var trimmedEnd: Substring {
+        var rest = self
+        while rest.utf8.last == 0x20 { rest = rest.dropLast() }
+        return rest
+    }
+}

@@ -1,0 +1,183 @@
+import Ceremony
+import Foundation
+import JOSE
+import OAuth
+import UAFClient
+import _Primitives
+
+extension SignInConfiguration {
+    /// The face that the configuration names.
+    var spoken: any SignInFace {
+        switch self.face {
+        case .openID: OpenIDFace(configuration: self)
+        case .signInService(let addresses): SignInServiceFace(configuration: self, addresses: addresses)
+        }
+    }
+}
+
+/// The server as a sign-in speaks to it: forms, each with a proof that the app holds its key (RFC 9449).
+struct SignInServer: Sendable {
+    let configuration: SignInConfiguration
+    let channel: SecureChannel
+    let clock: any DeviceClock
+    let random: RandomSource
+    let traceRecorder: TraceRecorder?
+    private let said = SaidByServer()
+
+    init(
+        configuration: SignInConfiguration, transport: any Transport, clock: any DeviceClock, random: RandomSource,
+        traceRecorder: TraceRecorder?
+    ) {
+        self.configuration = configuration
+        self.channel = SecureChannel(transport: transport)
+        self.clock = clock
+        self.random = random
+        self.traceRecorder = traceRecorder
+    }
+
+    /// Posts a form. The proof has the nonce that the server gave last; where it asks for another, or the device's clock
+    /// turns out to be wrong, the form is posted a second time and no more.
+    ///
+    /// - Parameters:
+    ///   - key: What the proof is made with; `nil` for a request that needs none.
+    ///   - recording: What tells of the sign-in.
+    ///   - event: What the form is in its run; told once, though it may be posted twice.
+    func post(_ form: FormRequest, key: SigningKey?, _ recording: Recording, noting event: TraceEvent? = nil)
+        async throws -> TransportResponse
+    {
+        guard let url = self.configuration.address(form.path), let target = TargetURI(url.absoluteString) else {
+            throw SignInError(.misconfigured, "no address of the server")
+        }
+        var headers: [(name: String, value: String)] = [
+            ("Accept", "application/json"), ("Content-Type", "application/x-www-form-urlencoded"),
+        ]
+        let first = try await self.send(
+            "POST", url, headers + self.proof("POST", target, key), Array(form.parameters.encoded.utf8), recording,
+            noting: event)
+        guard key != nil, self.wantsAnotherProof(first.response, knowing: first.before) else { return first.response }
+        headers += try self.proof("POST", target, key)
+        return try await self.send("POST", url, headers, Array(form.parameters.encoded.utf8), recording).response
+    }
+
+    /// What a request to a resource carries: the access token, and the proof where the token is bound.
+    func authorization(method: String, url: URL, token: String, nonce: String?, key: SigningKey?) throws -> [(
+        name: String, value: String
+    )] {
+        guard let key else { return [("Authorization", "Bearer \(token)")] }
+        guard let target = TargetURI(url.absoluteString) else { throw SignInError(.misconfigured, "not an address") }
+        return [("Authorization", "DPoP \(token)")]
+            + (try self.proof(method, target, key, token: token, nonce: nonce))
+    }
+
+    /// What is told of one operation, and what its requests carry.
+    func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.random) }
+
+    /// Takes from an answer of the server what later proofs need: its nonce, and its clock.
+    func hear(_ response: TransportResponse) {
+        self.said.hear(response, at: self.clock.now())
+    }
+
+    /// The body of an answer as an object; an empty one where it is none.
+    func body(of response: TransportResponse) -> JSONObject {
+        guard case .object(let object)? = try? JSON(parsing: response.body, limits: JSONLimits(bytes: 65_536)) else {
+            return [:]
+        }
+        return object
+    }
+
+    /// A word of the server's, fit for a log and for a switch: letters, digits and a few signs, at most 64 of them.
+    static func word(_ text: String) -> String {
+        String(
+            decoding: text.utf8.prefix(64).map { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    byte
+                default: UInt8(ascii: "?")
+                }
+            }, as: UTF8.self)
+    }
+
+    private func send(
+        _ method: String, _ url: URL, _ headers: [(name: String, value: String)], _ body: [UInt8],
+        _ recording: Recording, noting event: TraceEvent? = nil
+    ) async throws -> (response: TransportResponse, before: SaidByServer.State) {
+        let before = self.said.state
+        let response = try await self.channel.send(
+            TransportRequest(
+                method: method, url: url, headers: headers, body: body,
+                timeout: .seconds(self.configuration.networkTimeoutInSeconds)),
+            recording, noting: event)
+        self.hear(response)
+        return (response, before)
+    }
+
+    private func proof(
+        _ method: String, _ target: TargetURI, _ key: SigningKey?, token: String? = nil, nonce: String? = nil
+    ) throws -> [(name: String, value: String)] {
+        guard let key else { return [] }
+        let said = self.said.state
+        let proof = try DPoPProof.make(
+            method: method, target: target, accessToken: token, nonce: nonce ?? said.nonce, with: key,
+            at: self.clock.now() + said.clockOffset, random: self.random)
+        return [(DPoPProof.header, proof)]
+    }
+
+    /// Whether the proof alone was in the way, and the next one will be another.
+    private func wantsAnotherProof(_ response: TransportResponse, knowing before: SaidByServer.State) -> Bool {
+        guard response.status == 400 || response.status == 401 else { return false }
+        guard let refusal = self.configuration.spoken.refusal(in: self.body(of: response)) else { return false }
+        let now = self.said.state
+        if refusal.hasSameBytes(as: OAuthError.Code.useDPoPNonce.rawValue) { return now.nonce != before.nonce }
+        return refusal.hasSameBytes(as: OAuthError.Code.invalidDPoPProof.rawValue)
+            && now.clockOffset != before.clockOffset
+    }
+}
+
+/// What the server has said that later requests go by.
+// Safe to share: every access to `kept` is within `lock`.
+final class SaidByServer: @unchecked Sendable {
+    struct State: Sendable {
+        var nonce: String?
+        /// How far the server's clock is ahead of this device's, where that is more than a few seconds.
+        var clockOffset: Duration = .zero
+    }
+
+    private let lock = NSLock()
+    private var kept = State()
+
+    var state: State { self.lock.withLock { self.kept } }
+
+    func hear(_ response: TransportResponse, at now: Timestamp) {
+        self.lock.withLock {
+            if let nonce = response.header("DPoP-Nonce"), (1...256).contains(nonce.utf8.count) {
+                self.kept.nonce = nonce
+            }
+            guard let date = response.header("Date").flatMap(Timestamp.init(httpDate:)) else { return }
+            let offset = date - now
+            // The field has whole seconds, and has travelled: a difference of a few is none.
+            self.kept.clockOffset = (.seconds(-5) ... .seconds(5)).contains(offset) ? .zero : offset
+        }
+    }
+}
+
+extension Timestamp {
+    /// Reads the form that servers write (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. `nil` for another.
+    init?(httpDate text: String) {
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let words = text.splitBytes(at: " ")
+        guard text.utf8.count == 29, words.count == 6, words[5].hasSameBytes(as: "GMT"),
+            let month = months.firstIndex(where: { $0.hasSameBytes(as: words[2]) }), let day = Int64(words[1]),
+            let year = Int64(words[3]), (1...31).contains(day), (1970...9999).contains(year)
+        else { return nil }
+        let time = words[4].splitBytes(at: ":").compactMap { Int64($0) }
+        guard time.count == 3, (0..<24).contains(time[0]), (0..<60).contains(time[1]), (0...60).contains(time[2]) else {
+            return nil
+        }
+        // Days since 1970 in the Gregorian calendar, whose year begins in March here, so that the leap day is its last.
+        let (shifted, fromMarch) = month < 2 ? (year - 1, Int64(month) + 10) : (year, Int64(month) - 2)
+        let days =
+            shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (fromMarch * 153 + 2) / 5 + day - 719_469
+        self.init(seconds: days * 86_400 + time[0] * 3600 + time[1] * 60 + time[2])
+    }
+}

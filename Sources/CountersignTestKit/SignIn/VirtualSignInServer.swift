@@ -1,0 +1,382 @@
+public import Countersign
+import Crypto
+public import Foundation
+import JOSE
+import OAuth
+public import _Primitives
+
+/// A server in memory that people of an app sign in at, behind a ``Transport``: it has codes, refresh tokens that take turns,
+/// proofs of keys with nonces, device secrets and cookies, and can be told to answer otherwise.
+///
+/// A refresh token is good until its child was used; whatever is older ends the session.
+public actor VirtualSignInServer: Transport {
+    /// What the server knows of one session.
+    public struct Session: Sendable {
+        /// The session's name in its tokens.
+        public let id: String
+        /// The key that its tokens are bound to.
+        public let thumbprint: String
+        /// Its newest refresh token.
+        public internal(set) var head: String
+        var parent: String?
+        /// By this web sessions are spawned from it.
+        public internal(set) var deviceSecret: String?
+        /// Whether it goes on.
+        public internal(set) var isActive = true
+        /// How often it was renewed.
+        public internal(set) var renewalCount = 0
+    }
+
+    /// A password account.
+    private struct Account {
+        let password: String
+        let otp: String?
+    }
+
+    private struct Code {
+        let challenge: String
+        let nonce: String?
+        let redirectURI: String?
+        let scopes: [String]
+    }
+
+    /// The address of the server.
+    public nonisolated let baseUrl: URL
+    /// Every request that reached it.
+    public private(set) var requests: [TransportRequest] = []
+    /// The sessions that were begun, oldest first.
+    public private(set) var sessions: [Session] = []
+    /// The web sessions that were spawned, each with the cookies' value of it and the device secret it came by.
+    public private(set) var webSessions: [(value: String, deviceSecret: String, isActive: Bool)] = []
+    /// How long its access tokens last.
+    public var accessTokenLifetime: Duration = .seconds(300)
+    /// Whether answers carry the members under `data`, as the sign-in service does for some apps.
+    public var wrapsData = true
+    /// What the server does in place of its own work, where it is not `nil`.
+    private var interception: (@Sendable (TransportRequest) async throws -> TransportResponse?)?
+    private var codes: [String: Code] = [:]
+    private var accounts: [String: Account] = [:]
+    private var isReachable = true
+    private var lostAnswers = 0
+    private var nonce = "nonce-1"
+    private var nonceCount = 1
+    private let clock: TimeSource
+    private let random: RandomSource
+    private var cookiePrefix: String
+
+    /// A server at an address.
+    public init(
+        baseUrl: URL, clock: TimeSource = FakeClock().timeSource, random: RandomSource = .system,
+        cookiePrefix: String = "countersign_"
+    ) {
+        self.baseUrl = baseUrl
+        self.clock = clock
+        self.random = random
+        self.cookiePrefix = cookiePrefix
+    }
+
+    // MARK: What it is told
+
+    /// The network is gone, or back.
+    public func reachable(_ isReachable: Bool) { self.isReachable = isReachable }
+    /// The answers to the next requests are lost after the server has done its work.
+    public func loseAnswers(_ count: Int) { self.lostAnswers = count }
+    /// Every proof needs another nonce from now on.
+    public func changeNonce() {
+        self.nonceCount += 1
+        self.nonce = "nonce-\(self.nonceCount)"
+    }
+    /// Access tokens last that long from now on.
+    public func setAccessTokenLifetime(_ lifetime: Duration) { self.accessTokenLifetime = lifetime }
+    /// Answers carry their members under `data`, or at the top.
+    public func setWrapsData(_ wrapsData: Bool) { self.wrapsData = wrapsData }
+    /// Does `body` in place of the server's own work, where it gives an answer.
+    public func intercept(_ body: (@Sendable (TransportRequest) async throws -> TransportResponse?)?) {
+        self.interception = body
+    }
+    /// What the names of its cookies begin with from now on.
+    public func setCookiePrefix(_ prefix: String) { self.cookiePrefix = prefix }
+    /// Ends a session.
+    public func end(_ id: String) {
+        for index in self.sessions.indices where self.sessions[index].id == id { self.sessions[index].isActive = false }
+    }
+    /// Somebody who can sign in by name and password, and by a code where there is one.
+    public func addAccount(_ username: String, password: String, otp: String? = nil) {
+        self.accounts[username] = Account(password: password, otp: otp)
+    }
+    /// Forgets the requests so far.
+    public func forgetRequests() { self.requests = [] }
+    /// How many requests there were for a path.
+    public func count(_ path: String) -> Int { self.requests.count { $0.url.path() == path } }
+
+    // MARK: The page
+
+    /// What the person does on the sign-in page: agrees. Gives the address that the browser goes back to.
+    public func signedIn(_ address: URL, _ redirectURI: String) throws -> String {
+        let asked = try Parameters(parsing: address.query(percentEncoded: true) ?? "")
+        let isService = address.path().hasSuffix("/sign-in")
+        if isService {
+            guard asked["oauth"] == "true", asked["application"] != nil else { throw OAuthError(.invalidRequest) }
+        } else {
+            guard asked["response_type"] == "code", asked["client_id"] != nil, asked["redirect_uri"] == redirectURI
+            else { throw OAuthError(.invalidRequest) }
+        }
+        guard asked["code_challenge_method"] == "S256", let state = asked["state"], state.utf8.count >= 22 else {
+            throw OAuthError(.invalidRequest)
+        }
+        let code = self.random.token(byteCount: 16)
+        self.codes[code] = Code(
+            challenge: try asked.required("code_challenge"), nonce: asked["nonce"], redirectURI: redirectURI,
+            scopes: (asked["scope"] ?? "").split(separator: " ").map(String.init))
+        let answer: Parameters = ["code": code, "type": "phone", "state": state, "iss": self.issuer]
+        return redirectURI + "?" + answer.encoded
+    }
+
+    private nonisolated var issuer: String {
+        let text = self.baseUrl.absoluteString
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    // MARK: Transport
+
+    /// Answers one request; see ``Transport``.
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        guard self.isReachable else { throw TransportError(.unreachable, "no network") }
+        self.requests.append(request)
+        if let answer = try await self.interception?(request) { return answer }
+        let answer = try self.answer(request)
+        if self.lostAnswers > 0 {
+            self.lostAnswers -= 1
+            throw TransportError(.unreachable, "the answer was lost")
+        }
+        return answer
+    }
+
+    private func answer(_ request: TransportRequest) throws -> TransportResponse {
+        let isService = request.url.path().hasPrefix("/v0/")
+        do {
+            let form = try Parameters(parsing: String(decoding: request.body, as: UTF8.self))
+            switch request.url.path() {
+            case "/oauth2/token", "/v0/sign_in/token":
+                if form["grant_type"]?.hasSuffix("token-exchange") ?? false {
+                    let thumbprint = try self.thumbprint(of: request)
+                    return isService ? try self.exchange(form) : try self.join(form, provenBy: thumbprint)
+                }
+                return try self.token(form, provenBy: self.thumbprint(of: request), isService: isService)
+            case "/v0/sign_in/refresh":
+                return try self.renewal(
+                    by: form.required("refresh_token"), provenBy: self.thumbprint(of: request), isService: true)
+            case "/oauth2/revoke", "/v0/sign_in/revoke":
+                self.revoke(form, isService: isService)
+                return self.response(200, [:])
+            case "/oauth2/challenge":
+                return try self.challenge(form, provenBy: self.thumbprint(of: request))
+            default: return self.response(404, [:])
+            }
+        } catch let error as OAuthError {
+            guard isService else { return self.response(400, ["error": .string(error.code.rawValue)]) }
+            var body: JSONObject = ["errors": .string("That was refused.")]
+            if [.useDPoPNonce, .invalidDPoPProof].contains(error.code) { body["error"] = .string(error.code.rawValue) }
+            return self.response(request.url.path().hasSuffix("refresh") ? 401 : 400, body)
+        }
+    }
+
+    private func response(_ status: Int, _ body: JSONObject, cookies: [String] = []) -> TransportResponse {
+        TransportResponse(
+            status: status,
+            headers: [("Content-Type", "application/json"), ("DPoP-Nonce", self.nonce), ("Date", self.date)]
+                + cookies.map { ("Set-Cookie", $0) },
+            body: JSON.object(body).serialized)
+    }
+
+    /// The server's time as servers write it.
+    private var date: String {
+        let text = self.clock.now().description
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let month = months[(Int(text.dropFirst(5).prefix(2)) ?? 1) - 1]
+        return "Mon, \(text.dropFirst(8).prefix(2)) \(month) \(text.prefix(4)) \(text.dropFirst(11).prefix(8)) GMT"
+    }
+
+    /// The key of a request's proof. The nonce is asked for last.
+    private func thumbprint(of request: TransportRequest) throws -> String {
+        guard let target = TargetURI(request.url.absoluteString) else { throw OAuthError(.invalidRequest) }
+        let proof = try DPoPProof(
+            verifying: request.headers.filter { $0.name == DPoPProof.header }.map(\.value), method: request.method,
+            target: target,
+            within: ValidityWindow(now: self.clock.now(), skew: .seconds(10), longest: .seconds(60)),
+            isNonce: { [nonce] in $0 == nonce })
+        return proof.thumbprint.text
+    }
+
+    // MARK: Tokens
+
+    private func token(_ form: Parameters, provenBy thumbprint: String, isService: Bool) throws -> TransportResponse {
+        switch form["grant_type"] {
+        case "authorization_code":
+            let code = self.codes.removeValue(forKey: try form.required("code"))
+            guard let code, try CodeChallenge(code.challenge).matches(CodeVerifier(form.required("code_verifier"))),
+                isService || form["redirect_uri"] == code.redirectURI
+            else { throw OAuthError(.invalidGrant) }
+            var session = Session(
+                id: self.random.identifier(), thumbprint: thumbprint, head: self.random.token(byteCount: 300))
+            if code.scopes.contains("device_sso") { session.deviceSecret = self.random.token(byteCount: 16) }
+            self.sessions.append(session)
+            return self.issued(session, for: form["client_id"] ?? "", nonce: code.nonce, isService: isService)
+        case "refresh_token":
+            return try self.renewal(by: form.required("refresh_token"), provenBy: thumbprint, isService: false)
+        default: throw OAuthError(.unsupportedGrantType)
+        }
+    }
+
+    private func renewal(by token: String, provenBy thumbprint: String, isService: Bool) throws -> TransportResponse {
+        let known = self.sessions.indices.first { token.hasPrefix(self.sessions[$0].id) || self.isOf(token, $0) }
+        guard let known, self.sessions[known].isActive else { throw OAuthError(.invalidGrant) }
+        // Without its key a token is worth nothing, and nothing changes.
+        guard self.sessions[known].thumbprint == thumbprint else { throw OAuthError(.invalidGrant) }
+        let next = self.random.token(byteCount: 300)
+        if token == self.sessions[known].head {
+            self.past[token] = self.sessions[known].id
+            self.sessions[known].parent = token
+        } else if token == self.sessions[known].parent {
+            self.past[self.sessions[known].head] = self.sessions[known].id
+        } else {
+            self.sessions[known].isActive = false
+            throw OAuthError(.invalidGrant)
+        }
+        self.sessions[known].head = next
+        self.sessions[known].renewalCount += 1
+        return self.issued(self.sessions[known], for: "", nonce: nil, isService: isService)
+    }
+
+    /// Tokens that were given once, and whose session's they were.
+    private var past: [String: String] = [:]
+
+    private func isOf(_ token: String, _ index: Int) -> Bool {
+        let session = self.sessions[index]
+        return token == session.head || token == session.parent || self.past[token] == session.id
+    }
+
+    private func issued(_ session: Session, for client: String, nonce: String?, isService: Bool) -> TransportResponse {
+        let now = self.clock.now().seconds
+        let claims: JSONObject = [
+            "jti": .string(self.random.identifier()), "session_handle": .string(session.id), "iat": .integer(now),
+            "exp": .integer(now + self.accessTokenLifetime.components.seconds),
+            "cnf": .object(["jkt": .string(session.thumbprint)]),
+        ]
+        var body: JSONObject = [
+            "access_token": .string(self.unsigned(claims)), "refresh_token": .string(session.head),
+        ]
+        if !client.isEmpty { body["device_secret"] = session.deviceSecret.map(JSON.string) }
+        guard !isService else { return self.response(200, self.wrapsData ? ["data": .object(body)] : body) }
+        body["token_type"] = .string("DPoP")
+        body["expires_in"] = .integer(self.accessTokenLifetime.components.seconds)
+        if let nonce {
+            body["id_token"] = .string(
+                self.unsigned([
+                    "iss": .string(self.issuer), "aud": .string(client), "sub": .string("alice"),
+                    "nonce": .string(nonce),
+                ]))
+        }
+        return self.response(200, body)
+    }
+
+    /// A token whose signature nobody looks at.
+    private func unsigned(_ claims: JSONObject) -> String {
+        [JSON.object(["alg": .string("ES256")]).serialized, JSON.object(claims).serialized, self.random.bytes(64)].map {
+            Base64URL.encode($0)
+        }.joined(separator: ".")
+    }
+
+    // MARK: Web sessions
+
+    private func exchange(_ form: Parameters) throws -> TransportResponse {
+        let secret = try form.required("actor_token")
+        let access = try form.required("subject_token").split(separator: ".")
+        guard access.count == 3, let payload = Base64URL.decode(String(access[1])),
+            case .object(let claims)? = try? JSON(parsing: payload),
+            let session = self.sessions.first(where: { claims["session_handle"] == .string($0.id) }), session.isActive,
+            session.deviceSecret == secret, try self.clock.now().seconds < claims.requiredInteger("exp", as: Int64.self)
+        else { throw OAuthError(.invalidGrant) }
+        let value = self.random.token(byteCount: 16)
+        self.webSessions.append((value, secret, true))
+        let host = self.baseUrl.host() ?? ""
+        return self.response(
+            200, [:],
+            cookies: [
+                "\(self.cookiePrefix)access_token=\(value); Path=/; Secure; HttpOnly; SameSite=Lax",
+                "\(self.cookiePrefix)refresh_token=r-\(value); Path=/v0/sign_in/refresh; Secure; HttpOnly; SameSite=Lax",
+                "\(self.cookiePrefix)anti_csrf_token=c-\(value); Path=/; Secure; HttpOnly; SameSite=Lax",
+                "\(self.cookiePrefix)info_token=i-\(value); Path=/; Domain=\(host); Secure; SameSite=Lax",
+            ])
+    }
+
+    /// An app signs in by another one's secret and ID token. It gets no secret itself: the first app's is the device's.
+    private func join(_ form: Parameters, provenBy thumbprint: String) throws -> TransportResponse {
+        let secret = try form.required("actor_token")
+        guard try form.required("audience") == self.issuer, try !form.required("subject_token").isEmpty,
+            !self.endedSecrets.contains(secret),
+            self.sessions.contains(where: { $0.deviceSecret == secret && $0.isActive })
+        else { throw OAuthError(.invalidGrant) }
+        let session = Session(
+            id: self.random.identifier(), thumbprint: thumbprint, head: self.random.token(byteCount: 300))
+        self.sessions.append(session)
+        return self.issued(session, for: form["client_id"] ?? "", nonce: "", isService: false)
+    }
+
+    /// At the OpenID face a device secret's revocation ends the secret and nothing else; the sign-in service ends with it what
+    /// the device has.
+    private func revoke(_ form: Parameters, isService: Bool) {
+        for token in [form["token"], form["refresh_token"]].compactMap(\.self) {
+            for index in self.sessions.indices where self.isOf(token, index) { self.sessions[index].isActive = false }
+        }
+        if let token = form["token"] { self.endedSecrets.insert(token) }
+        guard isService, let secret = form["device_secret"] else { return }
+        for index in self.sessions.indices where self.sessions[index].deviceSecret == secret {
+            self.sessions[index].isActive = false
+        }
+        for index in self.webSessions.indices where self.webSessions[index].deviceSecret == secret {
+            self.webSessions[index].isActive = false
+        }
+    }
+
+    /// Device secrets, and whatever else was revoked at the OpenID face.
+    private var endedSecrets: Set<String> = []
+
+    // MARK: Passwords
+
+    private func challenge(_ form: Parameters, provenBy thumbprint: String) throws -> TransportResponse {
+        let step = self.random.token(byteCount: 16)
+        if let session = form["auth_session"] {
+            guard let waiting = self.waiting.removeValue(forKey: session) else { throw OAuthError(.invalidRequest) }
+            guard form["otp"] == waiting.otp else { return self.more("otp", session: step, waiting) }
+            return self.code(waiting.challenge, waiting.nonce)
+        }
+        guard let account = self.accounts[try form.required("username")], account.password == form["password"] else {
+            return self.more("password", session: step, nil)
+        }
+        let (challenge, nonce) = (try form.required("code_challenge"), form["nonce"])
+        if let otp = account.otp { return self.more("otp", session: step, (challenge, nonce, otp)) }
+        return self.code(challenge, nonce)
+    }
+
+    /// Sign-ins whose name and password were right, and that wait for a code.
+    private var waiting: [String: (challenge: String, nonce: String?, otp: String)] = [:]
+
+    private func more(_ next: String, session: String, _ waiting: (challenge: String, nonce: String?, otp: String)?)
+        -> TransportResponse
+    {
+        self.waiting[session] = waiting
+        return self.response(
+            400,
+            [
+                "error": .string("insufficient_authorization"), "auth_session": .string(session),
+                "next": .array([.string(next)]),
+            ])
+    }
+
+    private func code(_ challenge: String, _ nonce: String?) -> TransportResponse {
+        let code = self.random.token(byteCount: 16)
+        self.codes[code] = Code(challenge: challenge, nonce: nonce, redirectURI: nil, scopes: [])
+        return self.response(200, ["authorization_code": .string(code)])
+    }
+}

@@ -1,0 +1,196 @@
+import Countersign
+import CountersignLinux
+import Foundation
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+@Suite("RFC 8252, section 7.3: a browser that comes back to a port of this machine")
+struct LoopbackBrowserTests {
+    private static let redirectURI = "http://127.0.0.1/signed-in"
+
+    /// Asks as a browser does; the status and the text.
+    private static func get(_ address: String, method: String = "GET") async throws -> (Int, String) {
+        var request = URLRequest(url: URL(string: address)!)
+        request.httpMethod = method
+        let (data, response) = try await URLSession.shared.data(for: request)
+        return ((response as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: data, as: UTF8.self))
+    }
+
+    @Test("the address that was opened is the one that was asked for, and the whole answer comes back")
+    func comesBack() async throws {
+        let opened = Mutex<URL?>(nil)
+        let browser = LoopbackBrowser { url in opened.withLock { $0 = url } }
+        let session = try await browser.prepare(for: Self.redirectURI)
+        #expect(session.redirectURI.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\/signed-in/) != nil)
+        let page = try #require(URL(string: "https://id.example.com/oauth2/authorize?state=s"))
+        async let back = session.open(page)
+        // What else is asked for there is nobody's, and ends nothing.
+        let icon = session.redirectURI.replacing("/signed-in", with: "/favicon.ico")
+        #expect(try await Self.get(icon).0 == 404)
+        let answer = session.redirectURI + "?code=a%20b&state=s"
+        let (status, text) = try await Self.get(answer)
+        #expect(status == 200 && text.contains("Go back to the app"))
+        #expect(try await back == answer)
+        #expect(opened.withLock { $0 } == page)
+    }
+
+    @Test("two sessions have two ports")
+    func ports() async throws {
+        let browser = LoopbackBrowser { _ in }
+        let first = try await browser.prepare(for: Self.redirectURI)
+        let second = try await browser.prepare(for: Self.redirectURI)
+        #expect(first.redirectURI != second.redirectURI)
+    }
+
+    /// A connection that says nothing but what it is told to.
+    private final class Peer: Sendable {
+        private let file: Int32
+
+        init(to redirectURI: String) throws {
+            let port = try #require(URLComponents(string: redirectURI)?.port.flatMap(UInt16.init(exactly:)))
+            #if canImport(Glibc)
+                self.file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            #else
+                self.file = socket(AF_INET, SOCK_STREAM, 0)
+            #endif
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let file = self.file
+            let isConnected = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(file, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            try #require(isConnected)
+        }
+
+        deinit { close(self.file) }
+
+        /// Says that, and gives what comes back until the other side has no more; empty where it is cut off.
+        func say(_ text: String) async -> String {
+            // Not on a thread of the tasks, which the other side may be waiting for.
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: self.heard(after: text)) }
+            }
+        }
+
+        private func heard(after text: String) -> String {
+            let bytes = Array(text.utf8)
+            _ = send(self.file, bytes, bytes.count, 0)
+            var (heard, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+            while true {
+                let count = recv(self.file, &buffer, buffer.count, 0)
+                guard count > 0 else { return count == 0 ? String(decoding: heard, as: UTF8.self) : "" }
+                heard += buffer[..<count]
+            }
+        }
+    }
+
+    @Test("who brings another sign-in's answer is sent away, and the wait for the right one goes on")
+    func judged() async throws {
+        let session = try await LoopbackBrowser { _ in }.prepare(for: Self.redirectURI)
+        async let back = session.open(URL(string: "https://id.example.com")!) { $0.hasSuffix("state=right") }
+        for query in ["?code=c&state=wrong", "?state=right&code=c", ""] {
+            #expect(try await Self.get(session.redirectURI + query).0 == 400)
+        }
+        let answer = session.redirectURI + "?code=c&state=right"
+        #expect(try await Self.get(answer).0 == 200)
+        #expect(try await back == answer)
+    }
+
+    @Test("a request for another host, for none or for two, and one that gets nothing, is sent away")
+    func hosts() async throws {
+        let session = try await LoopbackBrowser { _ in }.prepare(for: Self.redirectURI)
+        let port = try #require(URLComponents(string: session.redirectURI)?.port)
+        async let back = session.open(URL(string: "https://id.example.com")!)
+        func status(_ line: String, _ hosts: [String]) async throws -> String {
+            let fields = hosts.map { "Host: \($0)\r\n" }.joined()
+            let peer = try Peer(to: session.redirectURI)
+            return String(await peer.say("\(line) HTTP/1.1\r\n\(fields)\r\n").prefix(12))
+        }
+        let right = "127.0.0.1:\(port)"
+        let foreign = [["evil.example:\(port)"], ["127.0.0.1"], ["127.0.0.1:1"], [], [right, right]]
+        for hosts in foreign { #expect(try await status("GET /signed-in?code=foreign", hosts) == "HTTP/1.1 400") }
+        #expect(try await status("POST /signed-in?code=posted", [right]) == "HTTP/1.1 400")
+        #expect(try await status("GET /signed-in?code=c", ["LOCALHOST:\(port)"]) == "HTTP/1.1 200")
+        #expect(try await back == session.redirectURI + "?code=c")
+    }
+
+    @Test("a request is read to its end, so that who has more to say is told the answer all the same")
+    func wholeRequest() async throws {
+        let session = try await LoopbackBrowser { _ in }.prepare(for: Self.redirectURI)
+        let port = try #require(URLComponents(string: session.redirectURI)?.port)
+        async let back = session.open(URL(string: "https://id.example.com")!)
+        let fields = "Host: 127.0.0.1:\(port)\r\nCookie: \(String(repeating: "c", count: 10_000))\r\n"
+        let told = try await Peer(to: session.redirectURI).say("GET /signed-in?code=c HTTP/1.1\r\n\(fields)\r\n")
+        #expect(told.hasSuffix("You can close this window."))
+        #expect(try await back == session.redirectURI + "?code=c")
+    }
+
+    @Test("those who connect and say nothing keep nobody waiting, however many they are")
+    func silent() async throws {
+        let session = try await LoopbackBrowser { _ in }.prepare(for: Self.redirectURI)
+        async let back = session.open(URL(string: "https://id.example.com")!)
+        let peers = try (0..<4).map { _ in try Peer(to: session.redirectURI) }
+        // One after the other, each would have its five seconds.
+        let time = try await ContinuousClock().measure { _ = try await Self.get(session.redirectURI + "?code=c") }
+        #expect(time < .seconds(15))
+        #expect(try await back == session.redirectURI + "?code=c")
+        withExtendedLifetime(peers) {}
+    }
+
+    @Test("who cancels waits no longer, whether somebody is connected or not", arguments: [false, true])
+    func cancelled(hasPeer: Bool) async throws {
+        let (opened, opening) = AsyncStream<Void>.makeStream()
+        let session = try await LoopbackBrowser { _ in opening.finish() }.prepare(for: Self.redirectURI)
+        let task = Task { try await session.open(URL(string: "https://id.example.com")!) }
+        for await _ in opened {}
+        let peer = hasPeer ? try Peer(to: session.redirectURI) : nil
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test("a person who does not come back has given up when the time is over")
+    func timeLimit() async throws {
+        let session = try await LoopbackBrowser(timeLimit: .milliseconds(50)) { _ in }.prepare(for: Self.redirectURI)
+        await #expect(throws: WebAuthenticationError(.cancelled)) {
+            _ = try await session.open(URL(string: "https://id.example.com")!)
+        }
+    }
+
+    @Test("a browser that cannot be opened is told at once")
+    func noBrowser() async throws {
+        let session = try await LoopbackBrowser { _ in throw WebAuthenticationError(.unavailable) }
+            .prepare(for: Self.redirectURI)
+        await #expect(throws: WebAuthenticationError(.unavailable)) {
+            _ = try await session.open(URL(string: "https://id.example.com")!)
+        }
+    }
+
+    @Test(
+        "an address that is not of this machine's own is refused",
+        arguments: [
+            "https://127.0.0.1/x", "http://localhost/x", "http://example.com/x", "com.example.app:/x",
+            "http://127.0.0.1/x?y=z",
+        ])
+    func otherAddresses(address: String) async throws {
+        await #expect(throws: WebAuthenticationError(.unavailable)) {
+            _ = try await LoopbackBrowser { _ in }.prepare(for: address)
+        }
+    }
+}

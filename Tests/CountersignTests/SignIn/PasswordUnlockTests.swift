@@ -1,0 +1,266 @@
+import Countersign
+import CountersignTestKit
+import Foundation
+import Synchronization
+import Testing
+import UAFClient
+import _Primitives
+
+@Suite("Parity sign-in D1, D2, D3, F003 to F008: name and password, and a finger in their place")
+struct PasswordUnlockTests {
+    private static let password = "lantern street 9"
+    private let world: SignInWorld
+
+    init() async {
+        self.world = SignInWorld()
+        await self.world.server.addAccount("alice", password: Self.password)
+    }
+
+    /// A process in which alice has signed in, and wants her finger next time.
+    private func signedIn() async throws -> SignIn {
+        let app = try await self.world.start()
+        try await app.withPassword(username: "alice", password: Self.password) { true }
+        return app
+    }
+
+    private var challenges: Int { get async { await self.world.server.count("/oauth2/challenge") } }
+
+    @Test("name and password go to the server once, in a body, and nowhere else")
+    func typed() async throws {
+        let app = try await self.world.start()
+        // The first of all asks for the server's nonce.
+        _ = await signInError { try await app.withPassword(username: "alice", password: "wrong") }
+        await self.world.server.forgetRequests()
+        try await app.withPassword(username: "alice", password: Self.password)
+        #expect(await app.isSignedIn)
+        let carrying = await self.world.server.requests.filter {
+            String(decoding: $0.body, as: UTF8.self).contains("lantern%20street%209")
+        }
+        #expect(carrying.count == 1)
+        for request in await self.world.server.requests {
+            #expect(request.method == "POST")
+            #expect(request.url.query() == nil)
+            #expect(!request.headers.contains { $0.value.contains("lantern") })
+        }
+        #expect(!self.world.stored.contains("lantern"))
+    }
+
+    @Test("nothing is sent while one of the two is empty")
+    func empty() async throws {
+        let app = try await self.world.start()
+        for (username, password) in [("", ""), ("alice", ""), ("", Self.password)] {
+            #expect(!SignIn.canSubmit(username: username, password: password))
+            #expect(
+                await signInError { try await app.withPassword(username: username, password: password) }
+                    == .wrongCredentials)
+        }
+        #expect(SignIn.canSubmit(username: "alice", password: Self.password))
+        #expect(await self.world.server.requests.isEmpty)
+    }
+
+    @Test("an unknown name and a wrong password are one error")
+    func uniform() async throws {
+        let app = try await self.world.start()
+        var errors: [SignInError] = []
+        for (username, password) in [("alice", "wrong"), ("nobody", Self.password)] {
+            do {
+                try await app.withPassword(username: username, password: password)
+            } catch let error as SignInError {
+                errors.append(error)
+            }
+        }
+        #expect(errors.map(\.description).count == 2)
+        #expect(Set(errors.map(\.description)).count == 1)
+        #expect(errors.first?.code == .wrongCredentials)
+        #expect(await !app.isSignedIn)
+    }
+
+    @Test(
+        "the question comes before the request, is asked once, and a yes saves both behind the finger before they are sent"
+    )
+    func savedFirst() async throws {
+        let app = try await self.world.start()
+        let (storage, server) = (self.world.device.storage, self.world.server)
+        let events = Mutex<[String]>([])
+        await server.intercept { request async throws in
+            if request.url.path() == "/oauth2/challenge" {
+                events.withLock { $0.append(storage.snapshot["sign-in-credentials"] == nil ? "sent bare" : "sent") }
+                // Saved, and not offered to anybody yet.
+                #expect(try app.kept == .nothing)
+            }
+            return nil
+        }
+        let offer: SignIn.BiometricOffer = {
+            #expect(storage.snapshot["sign-in-credentials"] == nil, "nothing is stored before the yes")
+            events.withLock { $0.append("asked") }
+            return true
+        }
+        try await app.withPassword(username: "alice", password: Self.password, offeringBiometrics: offer)
+        #expect(events.withLock { $0 } == ["asked", "sent", "sent"], "once more for the nonce")
+        #expect(try app.kept == .guardedPassword)
+        #expect(!self.world.stored.contains("lantern"), "reading without biometrics gives nothing")
+        try await app.withPassword(username: "alice", password: Self.password, offeringBiometrics: offer)
+        #expect(events.withLock { $0 }.count { $0 == "asked" } == 1)
+    }
+
+    @Test("a no is remembered, and nothing is stored")
+    func no() async throws {
+        let app = try await self.world.start()
+        let asked = Counter()
+        for _ in 0..<2 {
+            try await app.withPassword(username: "alice", password: Self.password) {
+                await asked.add()
+                return false
+            }
+        }
+        #expect(await asked.count == 1)
+        #expect(try app.kept == .nothing)
+        #expect(self.world.device.storage.snapshot["sign-in-credentials"] == nil)
+    }
+
+    @Test("a device on which nobody is enrolled asks nobody")
+    func notEnrolled() async throws {
+        self.world.device.sensor.enroll(nil)
+        let app = try await self.world.start()
+        let asked = Counter()
+        try await app.withPassword(username: "alice", password: Self.password) {
+            await asked.add()
+            return true
+        }
+        #expect(await asked.count == 0)
+        #expect(try app.kept == .nothing)
+    }
+
+    @Test("what the server did not say yes to is deleted, whatever it said, and the choice stays")
+    func refused() async throws {
+        let app = try await self.world.start()
+        #expect(
+            await signInError { try await app.withPassword(username: "alice", password: "wrong") { true } }
+                == .wrongCredentials)
+        #expect(self.world.device.storage.snapshot["sign-in-credentials"] == nil)
+        #expect(!self.world.device.storage.snapshot.keys.contains { $0.hasPrefix("guarded-") })
+        #expect(try app.wantsBiometrics == true)
+        await self.world.server.reachable(false)
+        #expect(
+            await signInError { try await app.withPassword(username: "alice", password: Self.password) }
+                == .networkError)
+        #expect(self.world.device.storage.snapshot["sign-in-credentials"] == nil)
+        await self.world.server.reachable(true)
+        try await app.withPassword(username: "alice", password: Self.password)
+        #expect(try app.kept == .guardedPassword, "she was asked before")
+    }
+
+    @Test("an app that is killed while the server judges offers nothing at its next start")
+    func pending() async throws {
+        let app = try await self.world.start()
+        let (storage, server) = (self.world.device.storage, self.world.server)
+        let found = Mutex<[String: [UInt8]]>([:])
+        await server.intercept { _ in
+            found.withLock { $0 = storage.snapshot }
+            return nil
+        }
+        try await app.withPassword(username: "alice", password: Self.password) { true }
+        await server.intercept(nil)
+        let killed = SignInWorld(storage: InMemoryStorage(found.withLock { $0 }))
+        killed.device.installation.set()
+        #expect(killed.device.storage.snapshot["sign-in-credentials"] != nil)
+        let next = try await killed.start()
+        #expect(try next.kept == .nothing)
+        #expect(await signInError { try await next.withSavedPassword() } == .notSignedIn)
+        #expect(killed.device.sensor.readingCount == 0)
+        #expect(killed.device.storage.snapshot["sign-in-credentials"] == nil)
+    }
+
+    @Test("next time a finger is enough: whether there is something is asked silently, and the finger once")
+    func nextTime() async throws {
+        _ = try await self.signedIn()
+        let app = try await self.world.start()
+        #expect(try app.kept == .guardedPassword)
+        #expect(self.world.device.sensor.readingCount == 0)
+        self.world.device.sensor.feel(.match)
+        await self.world.server.forgetRequests()
+        try await app.withSavedPassword(prompt: SystemPrompt(reason: "Sign in"))
+        #expect(await app.isSignedIn)
+        #expect(self.world.device.sensor.prompts.map(\.reason) == ["Sign in"])
+        let bodies = await self.world.server.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies.contains { $0.contains("username=alice") && $0.contains("lantern%20street%209") })
+    }
+
+    @Test("giving up, another finger and a locked sensor are three things, and what is saved stays")
+    func readings() async throws {
+        _ = try await self.signedIn()
+        let app = try await self.world.start()
+        await self.world.server.forgetRequests()
+        let endings: [(BiometricReading, SignInError.Code)] = [
+            (.cancelled, .cancelled), (.noMatch(hint: ""), .biometricsNotMatched), (.lockedOut, .biometricsLockedOut),
+        ]
+        for (reading, code) in endings {
+            self.world.device.sensor.feel(reading)
+            #expect(await signInError { try await app.withSavedPassword() } == code)
+            #expect(try app.kept == .guardedPassword)
+        }
+        #expect(await self.world.server.requests.isEmpty)
+    }
+
+    @Test("a changed set of fingers ends what was saved")
+    func changed() async throws {
+        _ = try await self.signedIn()
+        self.world.device.sensor.enroll(Array("another".utf8))
+        let app = try await self.world.start()
+        await self.world.server.forgetRequests()
+        #expect(await signInError { try await app.withSavedPassword() } == .biometricsChanged)
+        #expect(try app.kept == .nothing)
+        #expect(await self.world.server.requests.isEmpty)
+        #expect(self.world.device.storage.snapshot["sign-in-credentials"] == nil)
+    }
+
+    @Test("what the server takes no more is deleted, and the fields are offered; without a network it stays")
+    func rejected() async throws {
+        _ = try await self.signedIn()
+        let app = try await self.world.start()
+        self.world.device.sensor.feel(.match, .match)
+        await self.world.server.reachable(false)
+        #expect(await signInError { try await app.withSavedPassword() } == .networkError)
+        #expect(try app.kept == .guardedPassword)
+        await self.world.server.reachable(true)
+        await self.world.server.addAccount("alice", password: "another")
+        #expect(await signInError { try await app.withSavedPassword() } == .wrongCredentials)
+        #expect(try app.kept == .nothing)
+        try await app.withPassword(username: "alice", password: "another")
+        #expect(await app.isSignedIn)
+    }
+
+    @Test("a second factor is asked for where the app can, and the browser is the way where it cannot")
+    func secondFactor() async throws {
+        await self.world.server.addAccount("bob", password: Self.password, otp: "123456")
+        let app = try await self.world.start()
+        #expect(
+            await signInError { try await app.withPassword(username: "bob", password: Self.password) } == .browserNeeded
+        )
+        #expect(
+            await signInError {
+                try await app.withPassword(username: "bob", password: Self.password, secondFactor: { nil })
+            } == .cancelled)
+        let typed = Mutex(["000000", "123456"])
+        try await app.withPassword(
+            username: "bob", password: Self.password, secondFactor: { typed.withLock { $0.removeFirst() } })
+        #expect(await app.isSignedIn)
+        #expect(typed.withLock { $0 }.isEmpty)
+    }
+
+    @Test("what the server says is told apart")
+    func words() async throws {
+        let words: [(String, SignInError.Code)] = [
+            ("redirect_to_web", .browserNeeded), ("access_denied", .denied), ("unauthorized_client", .misconfigured),
+            ("invalid_session", .refused),
+        ]
+        for (word, code) in words {
+            let app = try await self.world.start()
+            await self.world.server.intercept { _ in
+                TransportResponse(status: 400, headers: [], body: Array(#"{"error":"\#(word)"}"#.utf8))
+            }
+            #expect(
+                await signInError { try await app.withPassword(username: "alice", password: Self.password) } == code)
+        }
+    }
+}
