@@ -120,7 +120,8 @@ class Server:
     """`countersign serve` on SQLite, and its operator."""
 
     def __init__(
-        self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False, mail=False, host=None
+        self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False, mail=False, host=None,
+        path=""
     ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -128,7 +129,7 @@ class Server:
         self.operations_port = free_port(operations_port)
         scheme = "https" if tls else "http"
         # Browsers keep cookies by host alone: servers beside each other need hosts of their own, such as 127.0.0.2.
-        self.issuer = issuer or f"{scheme}://{host or 'localhost'}:{self.port}"
+        self.issuer = issuer or f"{scheme}://{host or 'localhost'}:{self.port}{path}"
         self.trace = self.folder / "server.ndjson"
         self.arguments = [
             "serve",

@@ -60,7 +60,13 @@ def test_waiting_ends_with_the_number(deployment, tmp_path):
     assert json.loads(out)["state"] == "succeeded"
 
 
-@pytest.mark.parametrize("url", ["http://example.com", "http://127.0.0.1.example.com", "https://a.example/path"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com", "http://127.0.0.1.example.com", "https://a.example/path?x", "https://user@a.example",
+        "https://a.example/path/../x",
+    ],
+)
 def test_a_token_is_not_sent_to_just_anybody(url):
     secrets = {"COUNTERSIGN_ADMIN_URL": url, "COUNTERSIGN_ADMIN_TOKEN": "secret"}
     code, _, err = run("countersign", "admin", "account", "list", environment=secrets)

@@ -29,6 +29,29 @@ struct TraceTests {
                 """)
     }
 
+    @Test("a person, an app and its storage stand in the order of a sign-in, and an answer is drawn as one")
+    func drawsASignIn() throws {
+        let folder = try TemporaryFolder()
+        let app = try folder.recorder("app", at: 1000)
+        for event: TraceEvent in [.tokenSought, .tokenFound, .biometricsAsked, .biometricsGiven, .renewalWanted] {
+            app.record(event, in: TraceContext())
+        }
+        #expect(
+            try SequenceDiagram(files: [folder.text("app")]).mermaid(labels: ["server": "SIS"]) == """
+                sequenceDiagram
+                    participant user as User
+                    participant storage as Secure app storage
+                    participant app as App
+                    participant server as SIS
+                    app->>storage: is a refresh token there?
+                    storage-->>app: it is
+                    app->>user: biometrics, and what for
+                    user-->>app: given
+                    app->>server: the old refresh token, for a new one
+
+                """)
+    }
+
     @Test("of two events that nothing else tells apart the later one stands below, whatever its kind")
     func ordersByTime() throws {
         let folder = try TemporaryFolder()

@@ -5,9 +5,10 @@ therefore has those that exist, so that it reaches what stands behind.
 """
 
 import base64
-import itertools
+import collections
 import json
 import os
+import zlib
 
 import schemathesis
 
@@ -42,24 +43,36 @@ OPTIONAL = {
     "party", "backchannelLogoutUri", "clientUri", "postLogoutRedirectUris", "authorizationDetailsTypes",
     "subjectClients", "mayAct", "ssoGroup", "certificateBoundTokens", "certificateName",
     "backchannelTokenDeliveryMode", "backchannelClientNotificationEndpoint", "disabled",
+    "signsInDirectly", "signInService", "clientId",
 }
-turns = itertools.count()
+# How often each operation was called, and each of its parameters was one that is known.
+turns = collections.Counter()
 
 # Its content is JSON.
 schemathesis.serializer.alias(["application/fido+uaf"], "application/json")
 
 
-def known(members, turn):
-    """The same parameters, those among them that can be right being so, but for one in five."""
-    return {
-        name: KNOWN[name] if KNOWN.get(name) is not None and (turn + place) % 5 else value
-        for place, (name, value) in enumerate(members.items())
-    }
+def known(label, members):
+    """The same parameters, those among them that can be right being so, but for two in five: one is as it was drawn, and
+    one is of the right form and nobody's. Which of them is counted for each parameter of an operation by itself, so that
+    each comes, however few requests there are."""
+    def one(name, value):
+        right = KNOWN.get(name)
+        if right is None:
+            return value
+        turns[label, name] += 1
+        kind = turns[label, name] % 5
+        return value if kind == 2 else right[::-1] if kind == 4 and isinstance(right, str) else right
+
+    return {name: one(name, value) for name, value in members.items()}
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    turn = next(turns)
+    # Of each operation by itself, and in no step with how its cases are made, so that another operation changes nothing.
+    label = case.operation.label
+    turns[label] += 1
+    turn = zlib.crc32(f"{label} {turns[label]}".encode())
     if WORLD.get("clientSecret") and turn % 4:
         security = case.operation.definition.raw.get("security")
         if security and "client" in security[0]:
@@ -68,11 +81,13 @@ def before_call(context, case, kwargs):
     if WORLD.get("cookie") and case.path.startswith("/sign-in") and not case.path.endswith("/cancel"):
         case.headers = {**(case.headers or {}), "Cookie": WORLD["cookie"]}
     if turn % 2:
+        # A page's request is what the page is about; elsewhere it is a signed one (RFC 9101).
+        optional = OPTIONAL - {"request"} if case.path.startswith("/sign-in") else OPTIONAL
         for part in ("query", "body", "path_parameters"):
             value = getattr(case, part)
             if isinstance(value, dict) and turn % 4 == 1:
-                value = type(value)({name: one for name, one in value.items() if name not in OPTIONAL})
+                value = type(value)({name: one for name, one in value.items() if name not in optional})
                 if case.headers and "DPoP" in case.headers:
                     del case.headers["DPoP"]
             if isinstance(value, dict):
-                setattr(case, part, type(value)(known(value, turn)))
+                setattr(case, part, type(value)(known(label, value)))

@@ -26,6 +26,7 @@ struct ProviderMetadataTests {
             ("pushed_authorization_request_endpoint", .string("https://id.example/oauth2/par")),
             ("backchannel_authentication_endpoint", .string("https://id.example/oauth2/bc-authorize")),
             ("device_authorization_endpoint", .string("https://id.example/oauth2/device_authorization")),
+            ("authorization_challenge_endpoint", .string("https://id.example/oauth2/challenge")),
             ("response_types_supported", .array([.string("code")])),
             ("subject_types_supported", .array([.string("pairwise")])),
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
@@ -49,7 +50,7 @@ struct ProviderMetadataTests {
 
     @Test func everyEndpointIsTheIssuersOwn() throws {
         let members = self.json.members.filter { $0.name.hasSuffix("_endpoint") || $0.name == "jwks_uri" }
-        #expect(members.count == 10)
+        #expect(members.count == 11)
         for member in members {
             guard case .string(let address) = member.value else {
                 Issue.record("\(member.name) is no address")

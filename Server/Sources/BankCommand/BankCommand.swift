@@ -73,19 +73,19 @@ struct BankCommand: AsyncParsableCommand {
         guard (self.tlsCertificate == nil) == (self.tlsKey == nil) else {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
-        guard Self.isProtected(self.issuer) else {
+        guard Self.isProtected(self.issuer, mayHavePath: true) else {
             throw ValidationError("--issuer takes an https address; http is for a provider on this machine alone.")
         }
-        guard self.origin.map(Self.isProtected) ?? true else {
+        guard self.origin.map({ Self.isProtected($0) }) ?? true else {
             throw ValidationError("--origin takes an https address; http is for browsers on this machine alone.")
         }
     }
 
-    /// Whether an address, of scheme, host and port alone, is https or of this machine: over anything else the client
-    /// secret and people's tokens would go for everybody to read.
-    static func isProtected(_ address: String) -> Bool {
+    /// Whether an address, of scheme, host and port alone, or with a path where it may have one, is https or of this machine:
+    /// over anything else the client secret and people's tokens would go for everybody to read.
+    static func isProtected(_ address: String, mayHavePath: Bool = false) -> Bool {
         guard let parts = URLComponents(string: address), let host = parts.host, !host.isEmpty, parts.user == nil,
-            ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil
+            mayHavePath || ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil
         else { return false }
         if parts.scheme == "https" { return true }
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false)

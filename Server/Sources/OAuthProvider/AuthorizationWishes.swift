@@ -47,11 +47,16 @@ struct AuthorizationWishes {
     let expectedSubject: String?
     /// What the person is asked in detail (RFC 9396), as JSON.
     let details: String?
+    /// What a request of the app sign-in service is beside it; `nil` for one of OpenID Connect.
+    let service: SignInServiceWishes?
     /// The parameters that were read, encoded; `nil` where there was none.
     let text: String?
 
     /// Reads them. Throws `OAuthError` `invalid_request`.
-    init(_ parameters: Parameters) throws(OAuthError) {
+    init(_ parameters: Parameters) throws(OAuthError) { try self.init(parameters, service: nil) }
+
+    private init(_ parameters: Parameters, service: SignInServiceWishes?) throws(OAuthError) {
+        self.service = service
         self.prompts = try Self.prompts(parameters["prompt"])
         let mode = parameters["response_mode"] ?? ResponseMode.query.rawValue
         guard let mode = ResponseMode.allCases.first(where: { $0.rawValue.hasSameBytes(as: mode) }) else {
@@ -77,7 +82,8 @@ struct AuthorizationWishes {
 
     /// The wishes of a request that waits. It was read before.
     init(of request: AuthorizationRequestRecord) throws(OAuthError) {
-        try self.init(Parameters(parsing: request.wishes ?? "", limits: Parameters.Limits(bytes: .max)))
+        let kept = try Parameters(parsing: request.wishes ?? "", limits: Parameters.Limits(bytes: .max))
+        try self.init(kept, service: SignInServiceWishes(kept))
     }
 
     /// Whether nobody may be asked anything.
@@ -108,6 +114,57 @@ struct AuthorizationWishes {
             throw OAuthError(.invalidRequest, "In prompt, none and create stand alone.")
         }
         return prompts
+    }
+}
+
+/// What a request of the app sign-in service is, beside what every request asks for. No parameter of OpenID Connect's
+/// endpoint is read as one of these: they are written by the service's own.
+struct SignInServiceWishes: Sendable, Equatable {
+    private enum Name {
+        static let type = "sign_in_type"
+        static let answers = "sign_in_answers"
+        static let levels = "acr_values"
+    }
+
+    /// By whom the person signs in, in the client's word (`type`).
+    let type: String
+    /// How the client is told of a failure.
+    let answers: SignInServiceSettings.Answers
+    /// The level that is needed, in this server's own word; `nil` for any.
+    let needed: String?
+
+    init(type: String, answers: SignInServiceSettings.Answers, needed: String?) {
+        self.type = type
+        self.answers = answers
+        self.needed = needed
+    }
+
+    fileprivate init?(_ kept: Parameters) {
+        guard let type = kept[Name.type],
+            let answers = kept[Name.answers].flatMap(SignInServiceSettings.Answers.init(rawValue:))
+        else { return nil }
+        self.init(type: type, answers: answers, needed: kept[Name.levels])
+    }
+
+    /// How it is kept with the request.
+    var text: String {
+        var kept: Parameters = [Name.type: self.type, Name.answers: self.answers.rawValue]
+        if let needed { kept.append(Name.levels, needed) }
+        return kept.encoded
+    }
+
+    /// The sign-in method of a type: the word of the method, or the name of another provider.
+    static func method(ofType type: String, among methods: [String]) -> String? {
+        methods.first { $0.hasSameBytes(as: type) || $0.hasSameBytes(as: UpstreamProvider.method(of: type)) }
+    }
+
+    /// The code by which a web site's page tells its person what went wrong.
+    func code(of error: OAuthError) -> String {
+        switch error.code {
+        case .accessDenied: self.type.hasSameBytes(as: "logingov") ? "009" : "001"
+        case .unmetAuthenticationRequirements: self.type.hasSameBytes(as: "mhv") ? "108" : "007"
+        default: "400"
+        }
     }
 }
 

@@ -5,8 +5,9 @@ public import _Primitives
 
 /// Everything that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
-    & DeviceSecretStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TermsStore
-    & TokenStore
+    & DeviceSecretStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SignInServiceStore
+    & SigningKeyStore
+    & TermsStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -78,8 +79,12 @@ public struct OpenIDProvider: Sendable {
     let signIns: Budget
     /// How many requests clients may push.
     let pushedRequests: Budget
+    /// How often people's apps may sign in by each other, and how many secrets of theirs a source may have wrong.
+    let nativeSignIns: NativeSignInBudgets
     /// How often the operator is told of a client.
     let notes: SourceBudget
+    /// How often an app that signs its person in asks what a phone has said: each sign-in is a source.
+    let phoneQuestions: SourceBudget
     /// The keys of clients that keep them elsewhere.
     let remoteKeys: RemoteKeySets
     let time: TimeSource
@@ -119,17 +124,23 @@ public struct OpenIDProvider: Sendable {
             configuration: configuration, store: store, methods: methods, backchannel: backchannel,
             people: people, keys: keys,
             signIns: signIns,
-            pushedRequests: Self.pushedRequestBudget(limits),
+            pushedRequests: Self.pushedRequestBudget(limits), nativeSignIns: NativeSignInBudgets(limits),
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients),
+            phoneQuestions: SourceBudget(
+                oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources),
             remoteKeys: RemoteKeySets(calls: configuration.calls, limits: limits), time: time, random: random)
         // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
         // there.
-        for algorithm in Set(try await store.clients().map(\.settings.idTokenAlgorithm)) {
-            do { try await provider.provideSigningKey(algorithm, by: nil) } catch let error as StoreError
-                where error.code == .unavailable
-            {
-                // The disk is full. Everybody else's clients need none of it, and the token endpoint says what is
-                // missing.
+        let clients = try await store.clients()
+        for face in SigningKeyRecord.Face.allCases {
+            let algorithms = Set(clients.filter { $0.settings.face == face }.map(\.settings.idTokenAlgorithm))
+            for algorithm in algorithms {
+                do { try await provider.provideSigningKey(algorithm, of: face, by: nil) } catch let error as StoreError
+                    where error.code == .unavailable
+                {
+                    // The disk is full. Everybody else's clients need none of it, and the token endpoint says what is
+                    // missing.
+                }
             }
         }
         return provider
@@ -143,6 +154,20 @@ public struct OpenIDProvider: Sendable {
         let now = self.time.now()
         return try await self.store.sweepAuthorizations(
             at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime, limit: self.limits.sweepBatch)
+    }
+}
+
+/// The operator's terms of use that are in force.
+public struct Terms: Sendable, Equatable {
+    /// A word for this version: another one is other terms.
+    public let version: String
+    /// Where people read them.
+    public let address: String
+
+    /// Terms of these values.
+    public init(version: String, address: String) {
+        self.version = version
+        self.address = address
     }
 }
 
@@ -178,6 +203,29 @@ public struct ClientMisfit: Sendable, Equatable {
     public let setting: String
     /// What is wrong, and what can be done.
     public let advice: String
+}
+
+/// What is counted of sign-ins by what another app of a device has.
+struct NativeSignInBudgets: Sendable {
+    /// Those of each person: a right secret is worth a signature and a grant each time that it is shown.
+    let people: Budget
+    /// Wrong secrets of each source.
+    let guesses: Budget
+
+    init(_ limits: Limits) {
+        self.people = Budget(
+            "nativeSignInsPerMinute", burst: limits.oauth.nativeSignInBurst,
+            perMinute: limits.oauth.nativeSignInsPerMinute, sources: limits.countedSources,
+            remedy: "This person's apps have signed in by each other too often. Wait.")
+        self.guesses = Budget(
+            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
+            sources: limits.countedSources)
+    }
+}
+
+/// A budget that a way to tokens has found used up: told as 429.
+struct SpentBudget: Error {
+    let shortage: Shortage
 }
 
 /// Why the provider refused a request, for the line in the operator's log that is the request's.

@@ -1,3 +1,4 @@
+public import Store
 public import _Primitives
 
 /// How a person was authenticated for an authorization request, by whoever authenticates people.
@@ -86,8 +87,11 @@ public protocol SignInMethod: Sendable {
     /// nothing. They are asked about it once they have signed in.
     func wantedConnection(request: String) async throws -> WantedConnection?
 
-    /// Connects it, or forgets the wish, as its person has said in a session that has just begun.
-    func decide(_ connection: WantedConnection, request: String, account: String, isGranted: Bool) async throws
+    /// Connects it, or forgets the wish, as its person has said in a session that has just begun. Says why it was not
+    /// connected, where that was wanted.
+    func decide(
+        _ connection: WantedConnection, request: String, account: String, isGranted: Bool
+    ) async throws -> LinkRefusal?
 }
 
 extension SignInMethod {
@@ -101,8 +105,9 @@ extension SignInMethod {
     public func wantedConnection(request: String) async throws -> WantedConnection? { nil }
 
     /// Nothing has to be done.
-    public func decide(_ connection: WantedConnection, request: String, account: String, isGranted: Bool) async throws {
-    }
+    public func decide(
+        _ connection: WantedConnection, request: String, account: String, isGranted: Bool
+    ) async throws -> LinkRefusal? { nil }
 
     /// Most ways show a person nothing but what they are asked for.
     public var signsTexts: Bool { false }

@@ -1,23 +1,15 @@
 import OAuth
 import Store
 
-/// The operator's terms of use that are in force.
-public struct Terms: Sendable, Equatable {
-    /// A word for this version: another one is other terms.
-    public let version: String
-    /// Where people read them.
-    public let address: String
-
-    /// Terms of these values.
-    public init(version: String, address: String) {
-        self.version = version
-        self.address = address
-    }
-}
-
 extension OpenIDProvider {
     /// What a request without a page is told where the person has to agree first.
     static let nobodyAgreedToTerms = OAuthError(.interactionRequired, "The person has to agree to the terms first.")
+
+    /// As ``missingTerms(ofAccount:)``, where the client's people have to agree to them.
+    func missingTerms(ofAccount account: String, at client: ClientRecord) async throws -> Terms? {
+        guard client.settings.signInService?.enforcesTerms ?? true else { return nil }
+        return try await self.missingTerms(ofAccount: account)
+    }
 
     /// The terms that the person of an account has still to agree to; `nil` for none.
     ///

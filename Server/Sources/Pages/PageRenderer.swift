@@ -1,3 +1,4 @@
+import Foundation
 import Mustache
 
 /// Makes HTML of typed pages. Everything that a page shows is escaped, unless it was drawn here.
@@ -6,6 +7,8 @@ public struct PageRenderer: Sendable {
     public let serviceName: String
     /// The host, and the port if there is one, that people should see in their address bar.
     public let host: String
+    /// Below which path of its host the server is, such as `/sign-in`: empty where it has the host to itself.
+    public let path: String
     /// The files that the pages refer to.
     public let assets: PageAssets
     private let library: MustacheLibrary
@@ -15,9 +18,11 @@ public struct PageRenderer: Sendable {
     /// - Parameters:
     ///   - serviceName: What the deployment is called.
     ///   - host: The issuer's host, with its port where it is not the scheme's own.
-    public init(serviceName: String = "Countersign", host: String) {
+    ///   - path: The issuer's path, if it has one: with a slash at its beginning and none at its end.
+    public init(serviceName: String = "Countersign", host: String, path: String = "") {
         self.serviceName = serviceName
         self.host = host
+        self.path = path
         self.assets = PageAssets()
         MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
         // None is left out: a test renders every page.
@@ -47,7 +52,22 @@ public struct PageRenderer: Sendable {
             mark: PageAssets.mark, content: content)
         // Every template is in the library: the names are constants of this target, and a test renders each.
         let html = self.library.render(frame, withTemplate: template) ?? ""
-        return RenderedPage(html: html, contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
+        return RenderedPage(
+            html: self.placed(html), contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
+    }
+
+    /// The attributes that hold addresses.
+    private static let addresses = ["href", "src", "action", "data-tokens"]
+
+    /// Puts the issuer's path in front of this server's own addresses, which templates and models have without it: those
+    /// that begin with a slash.
+    ///
+    /// Nothing that is filled in can look like an attribute: its quotation marks are escaped.
+    private func placed(_ html: String) -> String {
+        guard !self.path.isEmpty else { return html }
+        return Self.addresses.reduce(html) { html, name in
+            html.replacingOccurrences(of: " \(name)=\"/", with: " \(name)=\"\(self.path)/")
+        }
     }
 }
 

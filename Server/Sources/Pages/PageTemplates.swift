@@ -205,12 +205,14 @@ enum PageTemplates {
         <li><a class="button{{#isQuiet}} quiet{{/isQuiet}}" href="{{target}}" data-testid="{{wayID}}">{{words}}</a></li>
         {{/ways}}
         </ul>
+        {{#requestID}}
         <form class="leave" id="leave" method="post" action="/sign-in/cancel">
-        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="request" value="{{.}}">
         {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
         <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
         <bdi>{{clientName}}</bdi></span></button>
         </form>
+        {{/requestID}}
         </section>
         {{/main}}{{/frame}}
         """

@@ -17,6 +17,7 @@ struct PhoneCommand: AsyncParsableCommand {
             EnrollCommand.self, ScanCommand.self, InboxCommand.self, AuthenticateCommand.self, ActivityCommand.self,
             RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
             AuthenticatorsCommand.self,
+            SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
             SensorCommand.self, ClockCommand.self,
             BareMessageCommand.self, WipeCommand.self,
         ])

@@ -18,7 +18,7 @@ struct Migration: Sendable {
         .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,
         .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
         .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
-        .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients,
+        .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients, .directSignIn, .resetAsks, .signInService,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

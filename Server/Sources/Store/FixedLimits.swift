@@ -78,8 +78,8 @@ extension Limits {
         /// Characters of a signed token that is read. A longer one is refused unread.
         public static let signedTokenCharacters = 8192
         /// Access tokens that a process knows to be good, so that it need not verify them again, are twice as many at most:
-        /// 25 MB.
-        public static let verifiedTokens = 10_000
+        /// 10 MB.
+        public static let verifiedTokens = 50_000
         /// For how long opaque tokens are made under one key, so that no key ever seals 2³² of them.
         public static let opaqueTokenKeyLifetime: Duration = .seconds(60 * 60)
         /// How long what a service signs to get a token by can count.
@@ -131,6 +131,26 @@ extension Limits {
 
         /// Letters of the word for a version of the operator's terms.
         public static let termsVersionLetters = 64
+
+        // MARK: The app sign-in service
+
+        /// The fewest characters of `state` there: as many as 128 random bits have as base64url.
+        public static let signInServiceStateCharacters = 22
+        /// How long an access token of a client of it can live.
+        public static let signInServiceAccessLifetimes: ClosedRange<Duration> = .seconds(60)...(.seconds(30 * 60))
+        /// How long a session of a client of it can go on without being renewed.
+        public static let signInServiceSessionLifetimes: ClosedRange<Duration> =
+            .seconds(5 * 60)...(.seconds(45 * 24 * 60 * 60))
+        /// Words for levels that one client can ask for.
+        public static let signInServiceLevels = 16
+        /// Bytes of such a word, and of whom its access tokens are for.
+        public static let signInServiceWordBytes = 128
+        /// Letters that the names of its cookies begin with.
+        public static let cookiePrefixLetters = 32
+        /// How long an access token of its lives where the operator does not say.
+        public static let usualAppAccessLifetime: Duration = .seconds(5 * 60)
+        /// How long a session of its goes on without being renewed where the operator does not say.
+        public static let usualAppSessionLifetime: Duration = .seconds(30 * 60)
 
         // MARK: Other providers
 
@@ -222,6 +242,8 @@ extension Limits {
         public static let shownReasonCharacters = 1000
         /// Of each kind of what is otherwise after a restore, so many are named to people; with `--json` all are.
         public static let shownChanges = 20
+        /// Letters of a server's path below its host: it stands in every link and every QR code.
+        public static let addressPathLetters = 64
         /// How often it is asked how far an activation is.
         public static let activationPause: Duration = .milliseconds(500)
         /// How often it is said how far a copy has come.

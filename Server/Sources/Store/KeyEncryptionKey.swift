@@ -31,17 +31,6 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         self.bytes = SecretBytes(random.bytes(Self.byteCount))
     }
 
-    /// A name for the key that gives nothing of it away: backups and stores know their keys by it.
-    public var identifier: String { Base64URL.encode(self.digest) }
-
-    /// What tells sealed values of this key from those of another.
-    var tag: [UInt8] { Array(self.digest.prefix(Sealing.tagBytes)) }
-
-    private var digest: [UInt8] {
-        let key = SealingRoot(of: self).derived("countersign sealing 1 key identifier")
-        return Array(HMAC<SHA256>.authenticationCode(for: Array("countersign".utf8), using: key).prefix(16))
-    }
-
     /// Reads a key file.
     ///
     /// Throws ``StoreError/Code/notFound`` where there is none, and ``StoreError/Code/invalidKey`` where it holds

@@ -52,6 +52,19 @@ public struct SealingRoot: Sendable, Equatable {
     }
 }
 
+extension KeyEncryptionKey {
+    /// A name for the key that gives nothing of it away: backups and stores know their keys by it.
+    public var identifier: String { Base64URL.encode(self.digest) }
+
+    /// What tells sealed values of this key from those of another.
+    var tag: [UInt8] { Array(self.digest.prefix(Sealing.tagBytes)) }
+
+    private var digest: [UInt8] {
+        let key = SealingRoot(of: self).derived("countersign sealing 1 key identifier")
+        return Array(HMAC<SHA256>.authenticationCode(for: Array("countersign".utf8), using: key).prefix(16))
+    }
+}
+
 /// Seals what must not be readable in a stolen database, and digests what is too short for a plain hash.
 ///
 /// - Sealed values: AES-256-GCM. The purpose and the row's identifier are authenticated with a value: copied to another

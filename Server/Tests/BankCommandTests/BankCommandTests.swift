@@ -12,12 +12,20 @@ struct BankCommandTests {
             ("https://id.example", true), ("https://id.example:8443/", true), ("http://localhost:8080", true),
             ("http://127.0.0.1:8080", true), ("http://[::1]:8080", true), ("http://evil.example", false),
             ("http://127.0.0.1.evil.example", false), ("http://127.evil.example", false), ("ftp://localhost", false),
-            ("https://user@id.example", false), ("https://id.example/path", false), ("localhost:8080", false),
+            ("https://user@id.example", false), ("https://id.example/path?x", false), ("localhost:8080", false),
             ("https://", false), ("", false),
         ])
     func issuers(address: String, isAccepted: Bool) {
         for option in ["--issuer", "--origin"] {
             let command = try? BankCommand.parse(["--client-id", "bank", "\(option)=\(address)"])
+            #expect((command != nil) == isAccepted, "\(option)")
+        }
+    }
+
+    @Test("a provider may be below a path of its host, and the bank itself not")
+    func paths() {
+        for (option, isAccepted) in [("--issuer", true), ("--origin", false)] {
+            let command = try? BankCommand.parse(["--client-id", "bank", "\(option)=https://id.example/shared/id"])
             #expect((command != nil) == isAccepted, "\(option)")
         }
     }

@@ -161,6 +161,10 @@ struct AdminCommandTests {
             #expect(try await shown().string("party") == party)
         }
         await self.expect(.failed) { try await place.run("client", "change", id, "--party", "third") }
+        for (flag, isMarked) in [("--direct-sign-in", true), ("--no-direct-sign-in", false)] {
+            try await place.run("client", "change", id, flag)
+            #expect(try await shown()["signsInDirectly"] == .bool(isMarked))
+        }
         let secret = place.folder + "/another"
         try await place.run(
             "client", "change", id, "--auth-method", "client_secret_basic", "--no-jwks", "--rotate-secret",
@@ -351,7 +355,7 @@ struct AdminCommandTests {
             _ = try await AdminOptions.parse(["--data", place.folder + "/data", "--key-file", otherKey])
                 .withConnection { try await $0.call("GET", "/accounts") }
         }
-        let server = try #require(ServerOrigin("http://127.0.0.1:1"))
+        let server = try #require(PublicAddress("http://127.0.0.1:1"))
         let failure = await #expect(throws: CommandFailure.self) {
             _ = try await AdminConnection(place: .network(server, token: "t")).call("GET", "/accounts")
         }

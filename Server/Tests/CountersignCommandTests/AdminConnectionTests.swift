@@ -29,7 +29,7 @@ struct AdminConnectionTests {
         arguments: [
             "http://example.com", "http://127.0.0.1.example.com", "http://127.example.com", "http://localhost.example",
             "http://10.0.0.1", "http://[::2]", "http://2130706433", "http://127.1", "ftp://localhost",
-            "https://user:pass@a.example", "https://user@a.example", "https://a.example/path", "https://a.example?q",
+            "https://user:pass@a.example", "https://user@a.example", "https://a.example/a//b", "https://a.example?q",
             "https://a.example#f", "a.example", "https://", "",
         ])
     func refused(address: String) {
@@ -38,6 +38,18 @@ struct AdminConnectionTests {
         }
         #expect(failure?.status == .usage)
         #expect(failure?.description.contains("pass") == false)
+    }
+
+    @Test("a server that shares its host is reached below its path")
+    func path() async throws {
+        let router = Router()
+        router.get("/shared/id/admin/v1/accounts") { _, _ in #"{"accounts":[]}"# }
+        try await Application(router: router).test(.live) { client in
+            let port = try #require(client.port)
+            let server = try AdminConnection.server(at: "http://localhost:\(port)/shared/id/", named: "x")
+            let answer = try await AdminConnection(place: .network(server, token: "secret")).call("GET", "/accounts")
+            #expect(answer == .object(["accounts": .array([])]))
+        }
     }
 
     @Test("a redirect is not followed: the token goes nowhere else", arguments: [302, 307])
@@ -54,7 +66,7 @@ struct AdminConnectionTests {
         }
         try await Application(router: router).test(.live) { client in
             let port = try #require(client.port)
-            let server = try #require(ServerOrigin("http://localhost:\(port)"))
+            let server = try #require(PublicAddress("http://localhost:\(port)"))
             let failure = await #expect(throws: CommandFailure.self) {
                 try await AdminConnection(place: .network(server, token: "secret")).call("GET", "/accounts")
             }
@@ -76,7 +88,7 @@ struct ActivationWaitTests {
         }
         try await Application(router: router).test(.live) { client in
             let port = try #require(client.port)
-            let server = try #require(ServerOrigin("http://localhost:\(port)"))
+            let server = try #require(PublicAddress("http://localhost:\(port)"))
             try await ActivationCommand.Create.parse(["alice", "--json"])
                 .finish("a", over: AdminConnection(place: .network(server, token: "t")))
         }

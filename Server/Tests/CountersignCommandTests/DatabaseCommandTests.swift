@@ -35,6 +35,10 @@ struct DatabaseCommandTests {
         func remove() { try? FileManager.default.removeItem(atPath: self.folder) }
 
         func run(_ arguments: String..., data: String? = nil, key: String? = nil) async throws {
+            try await self.run(arguments, data: data, key: key)
+        }
+
+        func run(_ arguments: [String], data: String? = nil, key: String? = nil) async throws {
             let all =
                 ["db"] + arguments + ["--data", data ?? self.data.path, "--key-file", key ?? self.folder + "/key"]
             var command = try #require(try Countersign.parseAsRoot(all) as? any AsyncParsableCommand)
@@ -99,12 +103,43 @@ struct DatabaseCommandTests {
         #expect(entries.last?.kind.rawValue == "key-encryption-key-replaced")
         #expect(entries.last?.detail == both.newest.identifier)
         // While the server runs.
-        try await place.run("forget-keys")
+        let command = try ForgetKeysCommand.parse(["--data", place.data.path, "--key-file", file.path])
+        let outcome = try command.change()
         #expect(try present() == KeyRing(both.newest))
+        // What is not needed here is needed by backups.
+        let text = outcome.text(path: file.path)
+        #expect(text.contains("Forgotten: \(first.identifier)"))
+        #expect(text.contains("Backups that were made under \(first.identifier) open with nothing else"))
+        #expect(try outcome.json.string("warning")?.contains(first.identifier) == true)
+        let again = try command.change()
+        #expect(again.warning == nil && again.json["warning"] == nil && again.forgotten.isEmpty)
         await opened.database.close()
-        let again = try place.open()
-        #expect(try await again.database.account(username: "alice")?.id == "a")
-        await again.database.close()
+        let reopened = try place.open()
+        #expect(try await reopened.database.account(username: "alice")?.id == "a")
+        await reopened.database.close()
+    }
+
+    @Test("one command at a time goes by the key file: another is told to wait, and changes nothing")
+    func oneAtATime() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        try await place.run("backup", place.backup)
+        let file = KeyFile(path: place.folder + "/key")
+        var lock = try file.lock()
+        #expect(lock != nil)
+        let before = try file.keys(mayCreate: false, dataFolder: place.data.path)
+        for arguments in [["add-key"], ["forget-keys"], ["restore", place.backup, "--replace"]] {
+            await self.expect(.failed, "another command uses the key file") { try await place.run(arguments) }
+        }
+        #expect(try file.keys(mayCreate: false, dataFolder: place.data.path) == before)
+        // Looking changes nothing, and needs nobody's leave.
+        try await place.run("restore", place.backup, "--check")
+        lock = nil
+        try await place.run("add-key")
+        // The file is another one by now: its lock is free, too.
+        try await place.run("add-key")
+        #expect(try file.keys(mayCreate: false, dataFolder: place.data.path).former.count == 2)
+        try await place.run("restore", place.backup, "--replace")
     }
 
     @Test("a server is not started without a former key that it needs, and is told which")

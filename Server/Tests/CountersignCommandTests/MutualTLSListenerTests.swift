@@ -35,12 +35,14 @@ private struct MutualListener: Sendable {
 
     /// Runs a listener that shows `server` of `files`, and believes their authority.
     static func run(
-        _ files: IssuedFiles, hasAuthorities: Bool = true, _ body: @Sendable (MutualListener) async throws -> Void
+        _ files: IssuedFiles, hasAuthorities: Bool = true, limits: Limits = Limits(),
+        trustedProxies: [AddressBlock] = [], _ body: @Sendable (MutualListener) async throws -> Void
     ) async throws {
         let store = try OpenStore(
             folder: DataFolder(path: files.folder + "/data"), keyFile: KeyFile(path: files.folder + "/key"),
-            limits: Limits())
-        var configuration = ServerAssembly.Configuration(issuer: "https://localhost:8080", facets: [])
+            limits: limits)
+        var configuration = ServerAssembly.Configuration(
+            issuer: "https://localhost:8080", facets: [], trustedProxies: trustedProxies, limits: limits)
         configuration.mutualTLS = .init(origin: "https://localhost:8443", hasAuthorities: hasAuthorities)
         let assembly = try await store.assembly(configuration)
         let mutual = MutualTLS(
@@ -73,7 +75,7 @@ private struct MutualListener: Sendable {
     /// Sends a form, or asks, with the certificate and key of that name in a folder.
     func send(
         _ path: String, _ form: OAuth.Parameters?, certificate name: String?, of files: IssuedFiles? = nil,
-        bearer: String? = nil
+        bearer: String? = nil, forwardedFor: String? = nil
     ) async throws -> Answer {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(self.files.path("authority"))
@@ -84,6 +86,7 @@ private struct MutualListener: Sendable {
         }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .init(tlsConfiguration: tls))
         var request = HTTPClientRequest(url: "https://localhost:\(self.port)\(path)")
+        if let forwardedFor { request.headers.add(name: "X-Forwarded-For", value: forwardedFor) }
         if let bearer { request.headers.add(name: "Authorization", value: "Bearer \(bearer)") }
         if let form {
             request.method = .POST
@@ -256,6 +259,82 @@ struct MutualTLSListenerTests {
                 let path = String(address.dropFirst("https://localhost:8443".count))
                 let answer = try await listener.send(path, [:], certificate: "client")
                 #expect(answer.status != 404 && answer.status < 500, "\(name)")
+            }
+        }
+    }
+
+    @Test("nobody says by a header where they are: what stands in front passes bytes through, and adds none")
+    func forwardedHeaders() async throws {
+        var limits = Limits()
+        limits.oauth.deviceCodeBurst = 1
+        limits.oauth.deviceCodesPerMinute = 1
+        let proxies = ["127.0.0.0/8", "::1/128"].compactMap { AddressBlock($0) }
+        try await MutualListener.run(Self.files(), limits: limits, trustedProxies: proxies) { listener in
+            let device = try await listener.assembly.provider.registerClient(
+                name: "Television", redirectURIs: ["https://bank.example/"],
+                settings: ClientSettings(
+                    idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"],
+                    authenticationMethod: "none"))
+            var statuses: [UInt] = []
+            for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
+                let answer = try await listener.send(
+                    "/oauth2/device_authorization", ["client_id": device.client.id, "scope": "openid"],
+                    certificate: nil, forwardedFor: address)
+                statuses.append(answer.status)
+            }
+            #expect(statuses == [200, 429, 429])
+        }
+    }
+
+    /// Asks for a token twice, the second time over a connection that takes the first one's session up again, and says what
+    /// came of each.
+    private static let resuming = """
+        import json, socket, ssl, sys
+        port, authority, certificate, key, form = sys.argv[1:]
+        answers = []
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = ssl.create_default_context(cafile=authority)
+            context.minimum_version = context.maximum_version = version
+            if certificate:
+                context.load_cert_chain(certificate, key)
+            session = None
+            for _ in range(2):
+                with socket.create_connection(("127.0.0.1", int(port)), 30) as plain:
+                    with context.wrap_socket(plain, server_hostname="localhost", session=session) as connection:
+                        connection.sendall((
+                            "POST /oauth2/token HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n"
+                            "Content-Type: application/x-www-form-urlencoded\\r\\n"
+                            f"Content-Length: {len(form)}\\r\\n\\r\\n{form}").encode())
+                        status = int(connection.recv(4096).split()[1])
+                        session = connection.session
+                        answers.append([status, connection.session_reused])
+        print(json.dumps(answers))
+        """
+
+    @Test("over a session that is taken up again a client has the certificate of its first connection, or none")
+    func resumption() async throws {
+        let files = try Self.files()
+        try await MutualListener.run(files) { listener in
+            let host = ClientCertificateName(.dns, "client.bank.example")
+            let client = try await listener.register(Self.issued, name: host)
+            for (certificate, status) in [("client", 200), ("", 401)] {
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+                process.arguments = [
+                    "-c", Self.resuming, "\(listener.port)", files.path("authority"),
+                    certificate.isEmpty ? "" : files.path(certificate),
+                    certificate.isEmpty ? "" : files.path("\(certificate)-key"),
+                    "grant_type=client_credentials&scope=read&client_id=\(client)",
+                ]
+                let output = Pipe()
+                process.standardOutput = output
+                await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                    process.terminationHandler = { _ in continuation.resume() }
+                    do { try process.run() } catch { continuation.resume() }
+                }
+                let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                let line = "[\(status), false], [\(status), true]"
+                #expect(text == "[\(line), \(line)]\n", "\(certificate)")
             }
         }
     }

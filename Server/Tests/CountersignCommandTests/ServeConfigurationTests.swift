@@ -2,6 +2,7 @@ import CountersignServer
 import CountersignTestKit
 import Crypto
 import Foundation
+import OAuthProvider
 import Store
 import Synchronization
 import Testing
@@ -77,6 +78,22 @@ struct ServeConfigurationTests {
         #expect(try await !self.load().printed.contains("mtls"))
     }
 
+    @Test("the app sign-in service is called what the operator says, and its cookies are for a domain of the server's")
+    func signInService() async throws {
+        let usual = try await self.load()
+        #expect(usual.signInService.cookiePrefix == "countersign")
+        #expect(usual.signInService.cookieDomain == nil && usual.signInService.issuer == nil)
+        for domain in ["va.example", "id.va.example"] {
+            let told = try await self.load([
+                "issuer": "https://id.va.example", "signInIssuer": "va.gov sign in", "signInCookiePrefix": "vagov",
+                "signInCookieDomain": domain,
+            ])
+            #expect(told.signInService.cookieDomain == domain && told.signInService.issuer == "va.gov sign in")
+            #expect(told.printed.contains("signInCookieDomain: \(domain)"))
+            #expect(told.printed.contains("signInCookiePrefix: vagov"))
+        }
+    }
+
     @Test("lifetimes come by name")
     func limits() async throws {
         #expect(try await self.load(["limits": "code=5, claimed=7"]).limits == ["code": 5, "claimed": 7])
@@ -86,7 +103,11 @@ struct ServeConfigurationTests {
         "what cannot be meant is refused, with the exit code for misuse",
         arguments: [
             ["bind": "8080"], ["bind": "localhost:70000"], ["bind": ":1"], ["operationsBind": "x"],
-            ["issuer": "ftp://localhost"], ["issuer": "sign-in.example.com"], ["issuer": "https://a.example/path"],
+            ["issuer": "ftp://localhost"], ["issuer": "sign-in.example.com"], ["issuer": "https://a.example/a//b"],
+            ["issuer": "https://a.example/a/../b"], ["issuer": "https://a.example/./b"],
+            ["issuer": "https://a.example/a%2Fb"], ["issuer": "https://a.example/.well-known/b"],
+            ["issuer": "https://a.example/{id}"], ["issuer": "https://a.example/a:b"],
+            ["issuer": "https://a.example/\(String(repeating: "a", count: 64))"],
             ["issuer": "http://sign-in.example.com"], ["issuer": "https://user:pass@a.example"],
             ["issuer": "https://user@a.example"], ["issuer": "https://a.example?q=1"],
             ["issuer": "https://a.example#f"], ["issuer": "https://"], ["issuer": "http://127.0.0.1.example.com"],
@@ -99,8 +120,19 @@ struct ServeConfigurationTests {
             ],
             [
                 "mtlsBind": "127.0.0.1:8443", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem",
+                "mtlsAddress": "https://b.example/path",
+            ],
+            [
+                "mtlsBind": "127.0.0.1:8443", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem",
                 "mtlsAddress": "https://a.example", "issuer": "https://a.example", "trustedProxies": "10.0.0.0/8",
             ],
+            ["signInCookiePrefix": ""], ["signInCookiePrefix": "v=a"], ["signInCookiePrefix": "__Host-va"],
+            ["signInCookiePrefix": String(repeating: "v", count: 99)], ["signInIssuer": ""],
+            ["signInCookieDomain": "example", "issuer": "https://id.example"],
+            ["signInCookieDomain": "VA.example", "issuer": "https://id.va.example"],
+            ["signInCookieDomain": "other.example", "issuer": "https://id.va.example"],
+            ["signInCookieDomain": "a.example", "issuer": "https://va.example"],
+            ["signInCookieDomain": "x.id.va.example", "issuer": "https://id.va.example"],
             ["connections": "0"], ["connections": "-1"], ["connections": "many"], ["connections": ""],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
             ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTags:xyz"],
@@ -114,6 +146,19 @@ struct ServeConfigurationTests {
         let failure = await #expect(throws: CommandFailure.self) { try await self.load(flags) }
         #expect(failure?.status == .usage)
         #expect(failure?.description.contains("pass") == false, "a password is not repeated")
+    }
+
+    @Test(
+        "the issuer may have a path, without the slashes at its end",
+        arguments: [
+            ("https://a.example/path", "https://a.example/path"),
+            ("https://a.example/a/B-1._~/", "https://a.example/a/B-1._~"),
+            ("https://a.example:8443/\(String(repeating: "a", count: 63))//", nil),
+        ])
+    func issuersWithAPath(text: String, issuer: String?) async throws {
+        let flags = ["issuer": text, "trustedProxies": "10.0.0.0/8"]
+        let expected = issuer ?? String(text.dropLast(2))
+        #expect(try await self.load(flags).issuer == expected)
     }
 
     @Test("metadata, policies, lenient readings and extensions are settings like the others, and shown")

@@ -4,10 +4,14 @@ import _Primitives
 /// Passwords pass through.
 extension FailingStore {
     func passwordAccount(username: AccountName) async throws -> PasswordAccount? {
-        try await self.store.passwordAccount(username: username)
+        self.note("passwordAccount")
+        return try await self.store.passwordAccount(username: username)
     }
 
-    func passwordAccount(id: String) async throws -> PasswordAccount? { try await self.store.passwordAccount(id: id) }
+    func passwordAccount(id: String) async throws -> PasswordAccount? {
+        self.note("passwordAccount")
+        return try await self.store.passwordAccount(id: id)
+    }
 
     func setPassword(_ change: PasswordChange) async throws -> Bool { try await self.store.setPassword(change) }
 
@@ -25,7 +29,8 @@ extension FailingStore {
         _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
-        try await self.store.countAttempt(holder, leaving: mail, judge: judge)
+        self.note("countAttempt")
+        return try await self.store.countAttempt(holder, leaving: mail, judge: judge)
     }
 
     func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
@@ -49,6 +54,21 @@ extension FailingStore {
 
 /// So does mail.
 extension FailingStore {
+    func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
+        self.note("keepAsk")
+        return try await self.store.keepAsk(for: username, at: moment, most: most)
+    }
+
+    func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk] {
+        try await self.store.takeAsks(at: moment, lease: lease, limit: limit)
+    }
+
+    func removeAsk(_ ask: ResetAsk) async throws { try await self.store.removeAsk(ask) }
+
+    func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool {
+        try await self.store.beginLink(of: delivery, until: moment)
+    }
+
     func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
         try await self.store.takeMails(at: moment, lease: lease, limit: limit)
     }

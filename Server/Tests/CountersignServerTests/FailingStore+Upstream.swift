@@ -3,6 +3,24 @@ import _Primitives
 
 /// Other providers, and what people agree to, pass through.
 extension FailingStore {
+    func hasSignInServiceClient() async throws -> Bool { try await self.store.hasSignInServiceClient() }
+
+    func sharedAudiences() async throws -> [String] { try await self.store.sharedAudiences() }
+
+    func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
+        try await self.store.setDeviceSecret(digest: digest, ofGrant: id)
+    }
+
+    func pass(_ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent)
+        async throws
+    {
+        try await self.store.pass(passed, beginning: family, code: code, audit: audit)
+    }
+
+    func endDevice(secret digest: [UInt8], audit: AuditEvent) async throws -> Int {
+        try await self.store.endDevice(secret: digest, audit: audit)
+    }
+
     func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
         try await self.store.addProvider(provider, limit: limit, audit: audit)
     }
@@ -62,8 +80,9 @@ extension FailingStore {
     func connect(
         request: String, provider: String, account: String, limit: Int,
         link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
-    ) async throws {
-        try await self.store.connect(request: request, provider: provider, account: account, limit: limit, link: link)
+    ) async throws -> LinkRefusal? {
+        try await self.store.connect(
+            request: request, provider: provider, account: account, limit: limit, link: link)
     }
 
     func links(ofAccount id: String) async throws -> [UpstreamLink] { try await self.store.links(ofAccount: id) }

@@ -9,15 +9,35 @@ import _Primitives
 final class FailingStore: ServerAssembly.ServerStore {
     let store: any ServerAssembly.ServerStore
     private let failure = Mutex<StoreError?>(nil)
+    private let failedMove = Mutex<StoreError?>(nil)
     private let reads = Mutex(0)
+
+    private let calls = Mutex<[String]>([])
 
     init(_ store: any ServerAssembly.ServerStore) { self.store = store }
 
     /// Has the next sign-in fail at its last step.
     func failNextCompletion(_ error: StoreError) { self.failure.withLock { $0 = error } }
 
+    /// Has the next sign-in without a browser fail before its step is judged.
+    func failNextMove(_ error: StoreError) { self.failedMove.withLock { $0 = error } }
+
     /// How often a ceremony was looked at.
     var ceremonyReads: Int { self.reads.withLock { $0 } }
+
+    /// What was asked of it for names and passwords while `body` ran.
+    func calls(during body: () async throws -> Void) async throws -> [String] {
+        self.calls.withLock { $0 = [] }
+        try await body()
+        return self.calls.withLock { $0 }
+    }
+
+    func note(_ call: String) { self.calls.withLock { $0.append(call) } }
+
+    func account(username: AccountName) async throws -> AccountRecord? {
+        self.note("account")
+        return try await self.store.account(username: username)
+    }
 
     func setAccountNames(
         id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
@@ -39,10 +59,6 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.store.createAccount(account, audit: audit)
-    }
-
-    func account(username: AccountName) async throws -> AccountRecord? {
-        try await self.store.account(username: username)
     }
 
     func account(id: String) async throws -> AccountRecord? {
@@ -204,6 +220,15 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     func request(_ id: String) async throws -> AuthorizationRequestRecord? {
         try await self.store.request(id)
+    }
+
+    func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool {
+        let failure = self.failedMove.withLock { failure in
+            defer { failure = nil }
+            return failure
+        }
+        if let failure { throw failure }
+        return try await self.store.moveRequest(id, from: digest, to: next)
     }
 
     func removeRequest(_ id: String) async throws -> Bool {

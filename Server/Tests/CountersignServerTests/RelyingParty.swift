@@ -36,9 +36,9 @@ struct RelyingParty: Sendable {
     var authorization: String { "Basic " + Data("\(self.id):\(self.secret)".utf8).base64EncodedString() }
 
     /// Exchanges a code.
-    func exchange(_ code: String, _ client: any TestClientProtocol, proofs: [String] = []) async throws -> (
-        response: TestResponse, object: JSONObject
-    ) {
+    func exchange(_ code: String, _ client: any TestClientProtocol, proofs: [String] = [], path: String = "")
+        async throws -> (response: TestResponse, object: JSONObject)
+    {
         let form =
             "grant_type=authorization_code&code=\(code)&code_verifier=\(self.verifier)"
             + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A8081%2Fcallback"
@@ -47,7 +47,7 @@ struct RelyingParty: Sendable {
         ]
         headers[values: .keyProof] = proofs
         let response = try await client.execute(
-            uri: "/oauth2/token", method: .post, headers: headers, body: ByteBuffer(string: form))
+            uri: path + "/oauth2/token", method: .post, headers: headers, body: ByteBuffer(string: form))
         guard case .object(let object)? = try? JSON(parsing: Array(response.body.readableBytesView)) else {
             return (response, [:])
         }
@@ -88,12 +88,12 @@ extension ServerFixture {
     /// A phone that is enrolled for a new account, and confirmed.
     func enrolledPhone(
         _ client: any TestClientProtocol, username: String = "alice", policy: String? = nil,
-        sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil
+        sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil, path: String = ""
     ) async throws -> VirtualPhone {
         _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
         let activation = try await self.assembly.ceremonies.enrolments.createActivation(
             username: username, policy: policy, by: "test")
-        var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
+        var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080\(path)")))
         configuration.facetId = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,

@@ -34,7 +34,8 @@ final class ServerFixture: Sendable {
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
         logger: Logger? = nil, random: RandomSource = .system,
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
-        calls: (any OutgoingCalls)? = nil, sendsMail: Bool = true, terms: Terms? = nil
+        calls: (any OutgoingCalls)? = nil, sendsMail: Bool = true, terms: Terms? = nil,
+        signInService: SignInService.Names = SignInService.Names()
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -53,6 +54,7 @@ final class ServerFixture: Sendable {
             configuration.mail = (sender, self.mail)
         }
         configuration.terms = terms
+        configuration.signInService = signInService
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,
@@ -60,9 +62,7 @@ final class ServerFixture: Sendable {
     }
 
     /// What sends mail; another one each time, as on another node.
-    var mailDeliveries: MailDeliveries? {
-        self.assembly.mailDeliverer(logger: Logger(label: "test"))?.deliveries
-    }
+    var mailDeliverer: MailDeliverer? { self.assembly.mailDeliverer(logger: Logger(label: "test")) }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 

@@ -377,7 +377,7 @@ struct MutualTLSTests {
                 Set(aliases.members.map(\.name)) == [
                     "token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint",
                     "pushed_authorization_request_endpoint", "device_authorization_endpoint",
-                    "backchannel_authentication_endpoint",
+                    "backchannel_authentication_endpoint", "authorization_challenge_endpoint",
                 ])
             let methods = try #require(try metadata.strings("token_endpoint_auth_methods_supported"))
             #expect(methods.contains(Self.selfSigned) && !methods.contains(Self.issued))

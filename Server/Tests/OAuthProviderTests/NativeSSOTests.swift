@@ -52,7 +52,7 @@ struct NativeSSOTests {
         /// The second app's request, which is right but for `changes`.
         func exchange(
             _ given: JSONObject, _ changes: [String: String?] = [:], by client: RegisteredClient? = nil,
-            proofs: [String] = []
+            proofs: [String] = [], source: String = "here"
         ) async throws -> ProviderAnswer {
             var values: [String: String?] = [
                 "grant_type": NativeSSOTests.grant, "client_id": (client ?? self.second).client.id,
@@ -64,7 +64,7 @@ struct NativeSSOTests {
             values.merge(changes) { $1 }
             var form: Parameters = [:]
             for (name, value) in values { if let value { form.append(name, value) } }
-            return try await self.f.provider.token(header: nil, body: form.encoded, proofs: proofs)
+            return try await self.f.provider.token(header: nil, body: form.encoded, source: source, proofs: proofs)
         }
     }
 
@@ -131,6 +131,55 @@ struct NativeSSOTests {
             #expect(try await apps.exchange(given, ["actor_token_type": kind]).status == 200)
             let other = try await apps.exchange(given, ["actor_token_type": kind + "x"])
             #expect(other.status == 400 && other.error == "invalid_request")
+        }
+    }
+
+    @Test("a person's apps sign in by each other so often, whatever secret they show and wherever they are")
+    func budget() async throws {
+        var limits = Limits()
+        limits.oauth.nativeSignInBurst = 2
+        limits.oauth.nativeSignInsPerMinute = 6
+        try await ProviderFixture.run(limits: limits) { f in
+            let apps = try await Apps(f)
+            let (given, again) = (try await apps.signIn(), try await apps.signIn())
+            let another = try await apps.signIn(account: "account-b")
+            for _ in 0..<2 { #expect(try await apps.exchange(given).status == 200) }
+            let trail = try await f.store.auditEntries(after: 0, limit: 99).count
+            for (shown, source) in [(given, "here"), (given, "there"), (again, "here")] {
+                let refused = try await apps.exchange(shown, source: source)
+                #expect(refused.status == 429 && refused.error == "temporarily_unavailable")
+                #expect(refused.header("Retry-After") == "10" && refused.header("Cache-Control") == "no-store")
+                #expect(refused.shortage?.setting == "nativeSignInsPerMinute")
+                #expect(refused.refusal?.setting == "nativeSignInsPerMinute")
+            }
+            #expect(try await f.store.auditEntries(after: 0, limit: 99).count == trail, "nobody signed in by them")
+            #expect(try await apps.exchange(another).status == 200, "another person has their own")
+            f.clock.advance(.seconds(10))
+            #expect(try await apps.exchange(given).status == 200)
+            #expect(try await apps.exchange(given).status == 429)
+        }
+    }
+
+    @Test("a source that shows wrong secrets is told so only so often; a right one is taken past that")
+    func guesses() async throws {
+        var limits = Limits()
+        limits.guessBurst = 2
+        limits.guessesPerMinute = 6
+        try await ProviderFixture.run(limits: limits) { f in
+            let apps = try await Apps(f)
+            let given = try await apps.signIn()
+            let wrong: [String: String?] = ["actor_token": String(repeating: "A", count: 43)]
+            for _ in 0..<3 { #expect(try await apps.exchange(given).status == 200, "right ones are not counted") }
+            for _ in 0..<2 {
+                let refused = try await apps.exchange(given, wrong)
+                #expect(refused.status == 400 && refused.error == "invalid_grant")
+            }
+            let refused = try await apps.exchange(given, wrong)
+            #expect(refused.status == 429 && refused.header("Retry-After") == "10")
+            #expect(refused.shortage?.setting == "guessesPerMinute")
+            #expect(try await apps.exchange(given, wrong, source: "there").status == 400)
+            #expect(try await apps.exchange(given).status == 200)
+            #expect(try await apps.exchange(given, wrong).status == 429, "a right one makes room for no wrong one")
         }
     }
 

@@ -254,6 +254,7 @@ struct ProviderFixture: Sendable {
         case .redirect(let address):
             try Parameters(parsing: address.split(separator: "?", maxSplits: 1).last.map(String.init) ?? "")
         case .post(let posted): posted.fields
+        case .told: [:]
         }
     }
 

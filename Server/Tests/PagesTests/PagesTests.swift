@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Pages for people")
 struct PagesTests {
-    let renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com")
+    var renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com")
 
     static func signIn(_ state: SignInPage.State, clientName: String = "Demo Bank") -> SignInPage {
         SignInPage(
@@ -297,6 +297,28 @@ struct PagesTests {
             #expect(!page.html.contains(/[ ](?:style|on[a-z]+)=|<style/))
             #expect(!page.html.contains("http-equiv"))
         }
+    }
+
+    @Test(
+        "On every page of a server that shares its host, its own addresses are below its path, and nothing else changes"
+    )
+    func addressesAreBelowThePath() throws {
+        let hostile = #"x" href="/ value=/y action="/"#
+        for (page, placed) in zip(
+            try self.everyPage(clientName: hostile),
+            try PagesTests(
+                renderer: PageRenderer(serviceName: "Example ID", host: "id.example.com", path: "/shared/id")
+            ).everyPage(clientName: hostile))
+        {
+            let own = /( (?:href|src|action|data-tokens)=")(\/)/
+            #expect(placed.html.contains(own))
+            #expect(placed.html == page.html.replacing(own) { "\($0.output.1)/shared/id/" })
+            #expect(placed.contentSecurityPolicy == page.contentSecurityPolicy)
+        }
+    }
+
+    private func everyPage(clientName: String) throws -> [RenderedPage] {
+        try self.every() + [self.renderer.html(Self.consent(clientName: clientName))]
     }
 
     @Test func noPageRefersToAnotherHost() throws {

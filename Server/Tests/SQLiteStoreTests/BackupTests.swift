@@ -239,7 +239,7 @@ struct BackupTests {
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh",
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
-            "mailed_link", "mail",
+            "mailed_link", "mail", "reset_ask",
             "upstream_trip", "upstream_arrival",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
@@ -358,10 +358,12 @@ struct BackupTests {
         "oauth_client.registration_digest", "oauth_client.secret_digest", "oauth_code.challenge", "oauth_code.digest",
         "oauth_consent.content",
         "oauth_device_code.digest", "oauth_device_code.user_code", "oauth_device_secret.digest",
+        "oauth_grant.device_secret",
         "oauth_backchannel_request.digest", "oauth_initial_token.digest",
         "oauth_pushed_request.digest", "oauth_refresh.head", "oauth_refresh.parent",
         "oauth_request.browser_digest", "oauth_request.code_challenge", "oauth_session.cookie_digest",
-        "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "upstream_link.subject_code",
+        "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "reset_ask.username_code",
+        "upstream_link.subject_code",
         "upstream_trip.state_digest",
     ]
 
@@ -455,7 +457,7 @@ struct BackupTests {
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
             "oauth_session_service", "password_attempt", "password_sign_in",
-            "replaced_credential", "upstream_arrival", "upstream_trip",
+            "replaced_credential", "reset_ask", "upstream_arrival", "upstream_trip",
         ]
         let kept = [
             "account", "agreement", "audit", "credential", "device", "invented_accounts", "mail", "notice",
@@ -923,7 +925,8 @@ private final class BackupPlace: Sendable {
             newcomer: nil
         ) { (Self.event("signed-in"), NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: Self.now, subject: "")) }
         _ = try await self.store.wantLink(request: request.id, provider: provider)
-        try await self.store.connect(request: request.id, provider: provider, account: account, limit: 9) { identity in
+        _ = try await self.store.connect(request: request.id, provider: provider, account: account, limit: 9) {
+            identity in
             (
                 UpstreamLink(id: "link-\(name)", identity: identity, accountID: account, createdAt: Self.now),
                 Self.event("identity-linked"),
@@ -1010,6 +1013,7 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.countAttempt(.mail(account: "alice"), leaving: (mail, 9)) { _ in
             (AttemptCount(count: 1, at: Self.now), nil)
         }
+        _ = try await self.store.keepAsk(for: "alice", at: Self.now, most: 9)
         _ = try await self.store.advance(
             PasswordSignInStep(
                 to: PasswordSignInRecord(

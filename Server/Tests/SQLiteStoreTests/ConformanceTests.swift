@@ -98,6 +98,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("sessions of the app sign-in service", arguments: SignInServiceConformance.checks)
+    func keepsTheRuleOfTheSignInService(check: ConformanceCheck<SignInServiceConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("mail, and the links in it", arguments: MailConformance.checks)
     func keepsTheRuleOfMail(check: ConformanceCheck<any MailConformance.Subject>) async throws {
         let store = try TemporaryStore()

@@ -196,7 +196,7 @@ struct KeyRotationTests {
         #expect(throws: StoreError(.wrongKey, "")) { try place.open(first) }
     }
 
-    @Test func aValueThatSomebodyHasSpoiltKeepsNoKeyNeeded() async throws {
+    @Test func aValueThatCannotBeReadKeepsTheFormerKeys() async throws {
         let place = Place()
         let (first, second) = (KeyEncryptionKey(), KeyEncryptionKey())
         var store = try place.open(first)
@@ -208,9 +208,18 @@ struct KeyRotationTests {
         store = try place.open(second, first)
         let resealed = try await Self.reseal(store)
         #expect(resealed.unreadable == 1 && resealed.resealed >= 3)
-        #expect(try await store.sealingKeys() == [second.identifier])
+        #expect(resealed.unreadableColumns == ["account.display_name"])
+        #expect(try await store.sealingKeys() == [second.identifier, first.identifier])
+        #expect(try await store.auditEntries(after: 0, limit: 9).allSatisfy { $0.event.kind.rawValue != "resealed" })
         #expect(try await store.account(username: "bob")?.displayName == "Person bob")
         await #expect(throws: StoreError(.corrupt, "")) { try await store.account(username: "alice") }
+        // What is spoilt is deleted: then the former key goes.
+        #expect(try await Self.reseal(store).unreadable == 1)
+        await store.close()
+        try await place.raw { try $0.execute(sql: "UPDATE account SET display_name = NULL WHERE id = 'id-alice'") }
+        store = try place.open(second, first)
+        #expect(try await Self.reseal(store).unreadable == 0)
+        #expect(try await store.sealingKeys() == [second.identifier])
         await store.close()
     }
 

@@ -92,7 +92,7 @@ public final class MailDeliveries: Sendable {
 
     /// Sends what was taken, and removes it or has it wait.
     ///
-    /// Cost: one query, one call of the transport, one store step.
+    /// Cost: one query, one call of the transport, one store step; with a link one more.
     public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
         defer { self.underWay.withLock { $0 -= 1 } }
         let now = self.time.now()
@@ -101,6 +101,12 @@ public final class MailDeliveries: Sendable {
             // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
             email.isVerified || delivery.subject == .addressConfirmation, EmailAddress.isValid(email.address)
         else { return try await self.giveUp(delivery, "the account has no verified address any more") }
+        if delivery.linkName != nil {
+            // However long the letter has waited: whoever gets it has the whole time.
+            let isWanted = try await self.store.beginLink(
+                of: delivery, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
+            guard isWanted else { return try await self.giveUp(delivery, "its link is not wanted any more") }
+        }
         let words = MailWords(delivery, account: account, letterhead: self.letterhead, links: self.links)
         let message = MailMessage(
             sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: email.address,

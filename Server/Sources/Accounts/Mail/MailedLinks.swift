@@ -4,7 +4,7 @@ import _Primitives
 /// The links that bring people back from their mailboxes.
 ///
 /// What a link opens is made anew, of its name and a key that only this server has, whenever its mail is sent: neither the
-/// link nor what opens it is ever stored, and mail that is sent twice has one link.
+/// link nor what opens it is ever stored, and mail that is sent twice has one link, whose time begins with the later.
 struct MailedLinks: Sendable {
     let sealing: Sealing
     let random: RandomSource

@@ -55,11 +55,6 @@ extension PasswordAccounts {
         account.map { .password(account: $0.account.id) } ?? .unknownName(self.number(ofName: name))
     }
 
-    /// The same of letters that somebody asks for.
-    func mailHolder(ofName name: String, account: PasswordAccount?) -> AttemptHolder {
-        account.map { .mail(account: $0.account.id) } ?? .unknownMail(self.number(ofName: name))
-    }
-
     private func number(ofName name: String) -> Int {
         let code = self.sealing.code(name, purpose: .unknownName)
         return (Int(code[0]) << 8 | Int(code[1])) % Limits.Fixed.unknownNames
@@ -72,7 +67,7 @@ extension AttemptHolder {
         switch self {
         case .password, .unknownName: "password"
         case .secondFactor: "second-factor"
-        case .mail, .unknownMail, .confirmation: "mail"
+        case .mail, .confirmation: "mail"
         }
     }
 }

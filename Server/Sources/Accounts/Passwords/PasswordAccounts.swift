@@ -78,9 +78,9 @@ public struct PasswordAccounts: Sendable {
     /// A name that nobody can have: it has a space.
     static let nobody: AccountName = " "
 
-    /// Mail with a link.
+    /// Mail with a link, whose own time begins when it is handed over.
     func mail(_ purpose: MailedLinkRecord.Purpose, to accountID: String, at now: Timestamp) -> MailRecord {
-        let end = now + self.limits.mail.mailedLinkLifetime
+        let end = now + self.limits.mail.linkLetterLifetime
         let subject: MailRecord.Subject =
             switch purpose {
             case .passwordReset: .passwordReset

@@ -4,8 +4,9 @@ import _Primitives
 
 /// A new password in place of one that is forgotten, by a link that is mailed to the account's verified address.
 ///
-/// Whoever asks is told the same whatever the name is, and it takes the same: the same query and one durable step. What is
-/// asked for beside the password is asked for here too, since a mailbox is one thing that a person has, and no second one.
+/// Whoever asks is told the same whatever the name is, and it takes the same: one durable step, which looks for nobody. Who has
+/// the name is looked for later, with the rest of the mail's work. What is asked for beside the password is asked for here too,
+/// since a mailbox is one thing that a person has, and no second one.
 public struct PasswordResets: Sendable {
     /// Why no mail leaves: for the operator's log, and never for whoever asked.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
@@ -35,25 +36,47 @@ public struct PasswordResets: Sendable {
     /// New passwords of these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// Has a link mailed to the person with this name, where there is one with a password and a verified address. Says why
-    /// not, for the log alone.
+    /// Keeps that a link is to be mailed to the person with this name, where there is one with a password and a verified
+    /// address: ``sendLinks()`` sees to that.
     ///
     /// Throws ``AccountError`` `tooManyRequests` where the source has asked too often.
     ///
-    /// Cost: one query, one store step.
-    public func ask(username: String, source: String) async throws -> Refusal? {
+    /// Cost: one HMAC, one store step.
+    public func ask(username: String, source: String) async throws {
         let accounts = self.accounts
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.mails.spend(source, at: now))
-        let name = AccountName(username, limits: accounts.limits)
-        let known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
-        let refusal = Self.refusal(known)
-        // It is made in any case, as making it takes a while.
-        let mail = accounts.mail(.passwordReset, to: known?.account.id ?? "", at: now)
+        let name = AccountName(username, limits: accounts.limits) ?? PasswordAccounts.nobody
+        // Where too many wait, whoever asks is told the same.
+        _ = try await accounts.store.keepAsk(for: name, at: now, most: accounts.limits.mail.waitingMails)
+    }
+
+    /// Leaves a link in the outbox for each person for whom one was asked for. Says why there is none for the others, for the
+    /// log alone. Any number of nodes can do so over one store; one that is killed meanwhile has its work done by another.
+    ///
+    /// Cost: one query; where something was asked for, one store step, and for each a query and two steps.
+    public func sendLinks() async throws -> [Refusal] {
+        let (store, mail) = (self.accounts.store, self.accounts.limits.mail)
+        let now = self.accounts.time.now()
+        var refusals: [Refusal] = []
+        for ask in try await store.takeAsks(at: now, lease: now + mail.mailLease, limit: mail.asksAtOnce) {
+            if let refusal = try await self.refusal(of: ask, at: now) { refusals.append(refusal) }
+            try await store.removeAsk(ask)
+        }
+        return refusals
+    }
+
+    /// Leaves the link, or says why not.
+    private func refusal(of ask: ResetAsk, at now: Timestamp) async throws -> Refusal? {
+        let accounts = self.accounts
+        var known: PasswordAccount?
+        if let id = ask.accountID { known = try await accounts.store.passwordAccount(id: id) }
+        if let refusal = Self.refusal(known) { return refusal }
+        guard let known else { return .unknownName }
         let isCounted = try await accounts.countAttempt(
-            accounts.mailHolder(ofName: name?.text ?? "", account: known), free: accounts.limits.mail.mailsInARow,
-            at: now, leaving: refusal == nil ? mail : nil)
-        return isCounted ? refusal : .resting
+            .mail(account: known.account.id), free: accounts.limits.mail.mailsInARow, at: now,
+            leaving: accounts.mail(.passwordReset, to: known.account.id, at: now))
+        return isCounted ? nil : .resting
     }
 
     private static func refusal(_ known: PasswordAccount?) -> Refusal? {

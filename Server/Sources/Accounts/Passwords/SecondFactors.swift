@@ -63,11 +63,12 @@ public struct SecondFactors: Sendable {
     }
 
     /// Keeps the secret of an offer, of which the person has typed a code, in place of the one before, and gives the
-    /// recovery codes, to be shown once; the person is told. `nil` where the code is not right, or the account is not what
-    /// it was when its password was shown.
+    /// recovery codes, to be shown once; the person is told, and what the account has authenticated in other sessions than
+    /// this one ends: somebody who knew the password alone may have begun it. `nil` where the code is not right, or the
+    /// account is not what it was when its password was shown.
     ///
     /// Cost: one store step.
-    public func enrol(_ offer: Offer, code: String) async throws -> [RecoveryCode]? {
+    public func enrol(_ offer: Offer, code: String, session: String?) async throws -> [RecoveryCode]? {
         let now = self.accounts.time.now()
         let totp = offer.totp
         guard let step = totp.acceptedStep(of: code, at: now, after: nil, limits: self.accounts.hashing) else {
@@ -77,7 +78,7 @@ public struct SecondFactors: Sendable {
         let record = TOTPRecord(
             accountID: offer.person.account.id, secret: totp.secret, algorithm: totp.algorithm.rawValue,
             digits: totp.digits, periodSeconds: totp.periodSeconds, setAt: now, lastStep: step)
-        return try await self.set(record, .secondFactorSet, of: offer.person, at: now)
+        return try await self.set(record, .secondFactorSet, of: offer.person, session: session, at: now)
     }
 
     /// Gives new recovery codes in place of those before, to be shown once; the person is told. `nil` where there is no
@@ -89,7 +90,8 @@ public struct SecondFactors: Sendable {
     }
 
     private func set(
-        _ totp: TOTPRecord?, _ event: AuditEvent.Kind, of person: OwnPassword.Proved, at now: Timestamp
+        _ totp: TOTPRecord?, _ event: AuditEvent.Kind, of person: OwnPassword.Proved, session: String? = nil,
+        at now: Timestamp
     ) async throws -> [RecoveryCode]? {
         let id = person.account.id
         let codes = RecoveryCode.set(random: self.accounts.random, limits: self.accounts.hashing)
@@ -97,6 +99,7 @@ public struct SecondFactors: Sendable {
             FactorChange(
                 accountID: id, totp: totp,
                 recoveryCodes: codes.map { self.accounts.digest(of: $0, accountID: id) }, shown: person.shown,
+                session: session,
                 audit: AuditEvent(event, at: now, accountID: id),
                 notice: self.accounts.notice(.secondFactorChanged, of: person.account, at: now),
                 mail: self.accounts.told(.secondFactorChanged, of: person.account, at: now)))

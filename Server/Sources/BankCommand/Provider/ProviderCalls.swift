@@ -29,12 +29,16 @@ struct ProviderError: Error, CustomStringConvertible {
 /// Redirects are not followed, answers are bounded, and every call has a deadline.
 struct ProviderCalls: Sendable {
     let issuer: String
+    /// Scheme, host and port of the issuer.
+    let origin: String
     let clientID: String
     private let authorization: String
     private let client: HTTPClient
 
     init(issuer: String, clientID: String, clientSecret: String, caFile: String?) throws {
         self.issuer = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        self.origin = self.issuer.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+            .prefix(3).joined(separator: "/")
         self.clientID = clientID
         // RFC 6749, section 2.3.1: both parts are form-encoded before they are joined.
         let pair = "\(Form.encode(clientID)):\(Form.encode(clientSecret))"

@@ -99,7 +99,7 @@ struct Bank: Sendable {
         headers[.cacheControl] = cache
         headers[.contentSecurityPolicy] = """
             default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
-            form-action 'self' \(self.provider.calls.issuer); base-uri 'none'; frame-ancestors 'none'
+            form-action 'self' \(self.provider.calls.origin); base-uri 'none'; frame-ancestors 'none'
             """
         headers[.xContentTypeOptions] = "nosniff"
         if let name = HTTPField.Name("Referrer-Policy") { headers[name] = "no-referrer" }

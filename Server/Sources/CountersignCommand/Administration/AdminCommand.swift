@@ -31,6 +31,9 @@ struct LoginCommand: AsyncParsableCommand {
             """
     )
 
+    /// Below the server's own path, where the link leads.
+    private static let setUpPath = "/admin/setup"
+
     @Option(name: .long, help: "How long the token is valid, as 90d or 12h: a year at most (default: a year).")
     var lifetime: TimeSpan?
 
@@ -42,10 +45,12 @@ struct LoginCommand: AsyncParsableCommand {
 
     func run() async throws {
         let link = try Terminal.secretFromStandardInput()
-        guard var parts = URLComponents(string: link), let secret = parts.fragment, parts.path == "/admin/setup" else {
+        guard var parts = URLComponents(string: link), let secret = parts.fragment,
+            parts.path.hasBytes(atEnd: Self.setUpPath)
+        else {
             throw CommandFailure(.usage, "that is not an administrator link")
         }
-        (parts.path, parts.fragment) = ("", nil)
+        (parts.path, parts.fragment) = (String(parts.path.dropLast(Self.setUpPath.count)), nil)
         let server = try AdminConnection.server(at: parts.string ?? "", named: "the administrator link")
         let connection = AdminConnection(place: .network(server, token: ""), caFile: self.caFile)
         var body: JSONObject = ["secret": .string(secret)]

@@ -12,7 +12,7 @@ import _Primitives
 /// Calls of the administration interface.
 struct AdminConnection: Sendable {
     enum Place: Sendable {
-        case network(ServerOrigin, token: String)
+        case network(PublicAddress, token: String)
         case socket(path: String)
     }
 
@@ -50,8 +50,8 @@ struct AdminConnection: Sendable {
 
     /// Reads the address of a server that secrets can be sent to. Throws a usage ``CommandFailure`` for any other,
     /// which is told by `name`, as it may hold a secret.
-    static func server(at address: String, named name: String) throws -> ServerOrigin {
-        guard let server = ServerOrigin(address) else {
+    static func server(at address: String, named name: String) throws -> PublicAddress {
+        guard let server = PublicAddress(address) else {
             throw CommandFailure(.usage, "\(name) takes an address such as https://sign-in.example.com")
         }
         guard server.isProtected else {

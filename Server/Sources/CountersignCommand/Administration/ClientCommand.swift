@@ -10,234 +10,6 @@ struct ClientCommand: AsyncParsableCommand {
         subcommands: [Add.self, List.self, Show.self, Change.self, Delete.self]
     )
 
-    /// What a service's OpenID library asks for.
-    struct Settings: ParsableArguments {
-        @Option(name: .customLong("id-token-signed-response-alg"), help: "RS256, ES256, PS256 or EdDSA.")
-        var idTokenSignedResponseAlg: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "required: every sign-in has a code_challenge; or nonce: one without it is taken too, where it has a nonce.",
-                valueName: "required|nonce"))
-        var pkce: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "A way to tokens that it may go, as authorization_code; all of them. Repeatable.", valueName: "type"))
-        var grantType: [String] = []
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "How it proves who it is: client_secret_basic, private_key_jwt, tls_client_auth, self_signed_tls_client_auth, or none for an app on people's own devices.",
-                valueName: "method"))
-        var authMethod: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp("With private_key_jwt: a file with its public keys, a JWK set.", valueName: "file"))
-        var jwks: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "Whose it is: first-party, or third-party, of which people are asked what it may have.",
-                valueName: "first-party|third-party"))
-        var party: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "The rules of all its requests: usual, or fapi2 for the FAPI 2.0 Security Profile.",
-                valueName: "usual|fapi2"))
-        var profile: String?
-
-        @Flag(
-            name: .long, inversion: .prefixedNo,
-            help: "Whether it has to sign its authorization requests, with a key of --jwks.")
-        var requireSignedRequestObject: Bool?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "A scope of its own that it may have, as accounts.read; all of them. Repeatable.", valueName: "scope"))
-        var scope: [String] = []
-
-        @Flag(name: .long, help: "Let it have no scopes of its own.")
-        var noScope = false
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "With --auth-method none: an origin, as https://app.example, whose scripts may read what the app is answered; all of them. Repeatable.",
-                valueName: "origin"))
-        var origin: [String] = []
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "A resource that it owns, as https://api.bank.example; all of them. It sees the tokens for them. Repeatable.",
-                valueName: "URI"))
-        var resource: [String] = []
-
-        @Flag(name: .long, help: "Let it own no resource.")
-        var noResource = false
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "A resource of another service that it may ask tokens for; all of them. Repeatable.", valueName: "URI"))
-        var audience: [String] = []
-
-        @Flag(name: .long, help: "Let it ask tokens for no resource.")
-        var noAudience = false
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "What tokens for its resources look like or, without any, its own.", valueName: "jwt|opaque"))
-        var accessTokenFormat: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "A way in which people may sign in: phone, password, or provider:NAME; all of them, the first to be offered first. Repeatable.",
-                valueName: "way"))
-        var signInMethod: [String] = []
-
-        @Option(
-            name: .customLong("jwks-uri"),
-            help: ArgumentHelp(
-                "In the place of --jwks: where the service keeps its public keys itself; an empty text for nowhere.",
-                valueName: "address"))
-        var jwksURI: String?
-
-        @Option(
-            name: .customLong("backchannel-logout-uri"),
-            help: ArgumentHelp(
-                "Where it is told, without a browser, that a session has ended; an empty text for nowhere.",
-                valueName: "address"))
-        var backchannelLogoutURI: String?
-
-        @Flag(
-            name: .customLong("backchannel-logout-session-required"), inversion: .prefixedNo,
-            help: "Whether it needs to be told the session (sid), which it always is.")
-        var backchannelLogoutSessionRequired: Bool?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "A service whose tokens it may exchange for its own; all of them. Repeatable.", valueName: "client id"))
-        var subjectClient: [String] = []
-
-        @Flag(name: .long, help: "Let it exchange nobody's tokens.")
-        var noSubjectClient = false
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "How it hears what people have answered whom it has had asked without a browser: it asks, or is told.",
-                valueName: "poll|ping|push"))
-        var backchannelTokenDeliveryMode: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "The service that alone may act with its tokens; an empty text for none.", valueName: "client id"))
-        var mayAct: String?
-
-        @Option(
-            name: .long,
-            help: "The group of apps that sign in by each other on a device; an empty text for none.")
-        var ssoGroup: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "Where it is told what people have answered, for ping and push; an empty text for nowhere.",
-                valueName: "address"))
-        var backchannelClientNotificationEndpoint: String?
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "What it may ask people to agree to in detail (RFC 9396), as payment; all of it. Repeatable.",
-                valueName: "type"))
-        var authorizationDetailsType: [String] = []
-
-        @Flag(name: .long, help: "Let it ask people nothing in detail.")
-        var noAuthorizationDetailsType = false
-
-        @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "With --auth-method tls_client_auth: the name that its certificate has, as san_dns:client.bank.example; subject_dn, san_uri, san_ip and san_email are others. An empty text for none.",
-                valueName: "kind:name"))
-        var certificateName: String?
-
-        @Flag(inversion: .prefixedNo, help: "Whether its tokens are bound to the certificate that it shows (RFC 8705).")
-        var certificateBoundTokens: Bool?
-
-        /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
-        var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
-
-        func write(to body: inout JSONObject) throws {
-            if !self.signInMethod.isEmpty { body["signInMethods"] = .array(self.signInMethod.map(JSON.string)) }
-            if !self.grantType.isEmpty { body["grantTypes"] = .array(self.grantType.map(JSON.string)) }
-            body["tokenEndpointAuthMethod"] = self.authMethod.map(JSON.string)
-            body["jwks"] = try self.jwks.map(Self.keySet)
-            body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
-            body["pkce"] = self.pkce.map(JSON.string)
-            for (name, list, isNone) in self.lists where isNone || !list.isEmpty {
-                body[name] = .array(list.map(JSON.string))
-            }
-            body["accessTokenFormat"] = self.accessTokenFormat.map(JSON.string)
-            body["profile"] = self.profile.map(JSON.string)
-            body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
-            if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }
-            body["party"] = self.party.map(JSON.string)
-            body["jwksUri"] = self.jwksURI.map(JSON.string)
-            body["backchannelLogoutUri"] = self.backchannelLogoutURI.map(JSON.string)
-            body["backchannelTokenDeliveryMode"] = self.backchannelTokenDeliveryMode.map(JSON.string)
-            body["backchannelClientNotificationEndpoint"] =
-                self.backchannelClientNotificationEndpoint.map(JSON.string)
-            body["backchannelLogoutSessionRequired"] = self.backchannelLogoutSessionRequired.map(JSON.bool)
-            body["mayAct"] = self.mayAct.map(JSON.string)
-            body["ssoGroup"] = self.ssoGroup.map(JSON.string)
-            body["certificateName"] = self.certificateName.map(JSON.string)
-            body["certificateBoundTokens"] = self.certificateBoundTokens.map(JSON.bool)
-        }
-
-        private var lists: [(name: String, list: [String], isNone: Bool)] {
-            [
-                ("scopes", self.scope, self.noScope), ("resources", self.resource, self.noResource),
-                ("audiences", self.audience, self.noAudience),
-                ("subjectClients", self.subjectClient, self.noSubjectClient),
-                ("authorizationDetailsTypes", self.authorizationDetailsType, self.noAuthorizationDetailsType),
-            ]
-        }
-
-        func validate() throws {
-            _ = try self.jwks.map(Self.keySet)
-            for (name, list, isNone) in self.lists where isNone && !list.isEmpty {
-                throw ValidationError("Name \(name), or say that there are none.")
-            }
-        }
-
-        /// Throws `ValidationError` for a file that is no JSON object. What the keys must be the server says.
-        private static func keySet(in path: String) throws -> JSON {
-            guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw ValidationError("\(path) cannot be read.")
-            }
-            guard case .object(let set)? = try? JSON(parsing: bytes), !set.members.isEmpty else {
-                throw ValidationError("\(path) holds no JWK set.")
-            }
-            return .object(set)
-        }
-    }
-
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a service; its secret is shown this once.",
@@ -286,6 +58,13 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Let it have the keys of people whom it knows deleted, for every service.")
         var mayDeregister = false
 
+        @Option(
+            name: .long,
+            help:
+                "With --sign-in-service: what it calls itself, as vamobile. Every other service is given an identifier."
+        )
+        var clientID: String?
+
         @OptionGroup var settings: Settings
 
         @Option(name: .long, help: "A new file for the secret.")
@@ -306,6 +85,7 @@ struct ClientCommand: AsyncParsableCommand {
                 "mayDeregister": .bool(self.mayDeregister),
             ]
             body["clientUri"] = self.clientURI.map(JSON.string)
+            body["clientId"] = self.clientID.map(JSON.string)
             try self.settings.write(to: &body)
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.call("POST", "/clients", body)
@@ -317,51 +97,9 @@ struct ClientCommand: AsyncParsableCommand {
                     lines.append("client secret  \(secret)   (shown this once)")
                 }
                 if let file = self.secretFile { lines.append("client secret  in \(file)") }
+                lines += (try $0.strings("warnings") ?? []).map { "warning        \($0)" }
                 return lines.joined(separator: "\n")
             }
-        }
-    }
-
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the services.")
-
-        @OptionGroup var options: AdminOptions
-
-        func run() async throws {
-            let answer = try await self.options.call("GET", "/clients")
-            try self.options.show(answer) { try Self.text($0.array("clients") ?? []) }
-        }
-
-        static func text(_ clients: [JSON]) throws -> String {
-            guard !clients.isEmpty else { return "no clients" }
-            return Terminal.table(
-                try clients.compactMap { client in
-                    guard case .object(let client) = client else { return nil }
-                    return [
-                        try client.requiredString("clientId"), try client.requiredString("name"),
-                        (try client.strings("redirectUris") ?? []).joined(separator: " "),
-                        try client.requiredString("idTokenSignedResponseAlg"),
-                        "pkce \(try client.requiredString("pkce"))",
-                        try client.requiredString("tokenEndpointAuthMethod"),
-                        (try client.strings("grantTypes") ?? []).joined(separator: " "),
-                        try client.bool("mayDeregister") == true ? "may deregister" : "",
-                        try client.bool("disabled") == true ? "switched off" : "",
-                    ]
-                })
-        }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a service.")
-
-        @Argument(help: "The client id.")
-        var id: String
-
-        @OptionGroup var options: AdminOptions
-
-        func run() async throws {
-            let answer = try await self.options.call("GET", "/clients/\(self.id.pathSegment)")
-            try self.options.show(answer) { try ClientCommand.text($0) }
         }
     }
 
@@ -473,7 +211,7 @@ struct ClientCommand: AsyncParsableCommand {
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
-                    --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
+                    --[no-]require-signed-request-object, --[no-]direct-sign-in, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
                     --may-act, --sso-group, --certificate-name, --[no-]certificate-bound-tokens, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
                     --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, --backchannel-client-notification-endpoint, --[no-]authorization-details-type, --[no-]may-deregister or --[no-]disabled.
                     """)
@@ -539,52 +277,6 @@ struct ClientCommand: AsyncParsableCommand {
                 return lines.joined(separator: "\n")
             }
         }
-    }
-
-    private static func text(_ client: JSONObject) throws -> String {
-        [
-            "client id       \(try client.requiredString("clientId"))",
-            "name            \(try client.requiredString("name"))",
-            "redirect to     \((try client.strings("redirectUris") ?? []).joined(separator: " "))",
-            "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
-            "home            \(try client.string("clientUri") ?? "")",
-            "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
-            "PKCE            \(try client.requiredString("pkce"))",
-            "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
-            "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",
-            "scopes          \((try client.strings("scopes") ?? []).joined(separator: " "))",
-            "owns            \((try client.strings("resources") ?? []).joined(separator: " "))",
-            "asks for        \((try client.strings("audiences") ?? []).joined(separator: " "))",
-            "access tokens   \(try client.requiredString("accessTokenFormat"))",
-            "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
-            "exchanges       \((try client.strings("subjectClients") ?? []).joined(separator: " "))",
-            try client.string("mayAct").map { "may act         \($0)" },
-            try client.string("ssoGroup").map { "signs in with   \($0)" },
-            try client.string("certificateName").map { "certificate     \($0)" },
-            "bound tokens    \(try client.bool("certificateBoundTokens") == true ? "to its certificate" : "to a key, where it shows one")",
-            try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
-            "profile         \(try client.requiredString("profile"))",
-            "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
-            "asks for        \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
-            "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
-            "whose           \(try client.requiredString("party"))",
-            try client.string("registeredBy").map { "registered by   itself, with token \($0)" },
-            try client.string("jwksUri").map { "keys at         \($0)" },
-            try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
-            "answers by      \(try client.requiredString("backchannelTokenDeliveryMode"))",
-            try client.string("backchannelClientNotificationEndpoint").map { "answers told to \($0)" },
-            "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
-            try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
-        ].compactMap(\.self).joined(separator: "\n")
-    }
-
-    /// What keys of a set are called, and what they are.
-    private static func names(ofKeys set: JSONObject) throws -> String {
-        try (set.array("keys") ?? []).compactMap { key in
-            guard case .object(let key) = key else { return nil }
-            return [try key.string("kid"), try key.string("kty"), try key.string("alg")].compactMap(\.self)
-                .joined(separator: " ")
-        }.joined(separator: ", ")
     }
 }
 

@@ -34,6 +34,29 @@ struct KeyFile {
         return try self.create(random: random)
     }
 
+    /// Keeps the file to this command: a command that changes it, or that goes by it for minutes, has read what is true to its
+    /// end. `nil` where there is no file yet.
+    ///
+    /// Throws ``CommandFailure`` where another command has it. The system lets it go when the process ends, however it ends.
+    func lock() throws -> KeyFileLock? {
+        let path = Self.resolved(self.path)
+        while true {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return nil }
+            let lock = KeyFileLock(descriptor: descriptor)
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                throw CommandFailure(
+                    .failed, "another command uses the key file \(self.path)", remedy: "Try again when it has ended.")
+            }
+            var (held, named) = (stat(), stat())
+            // Whoever had it may have put another file in its place.
+            guard fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_ino == named.st_ino,
+                held.st_dev == named.st_dev
+            else { continue }
+            return lock
+        }
+    }
+
     private var folder: String { URL(fileURLWithPath: self.path).deletingLastPathComponent().path }
 
     private static func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
@@ -118,6 +141,15 @@ struct KeyFile {
             .failed, "the key file \(self.path) cannot be made: \(String(cString: strerror(errno)))",
             remedy: "Name a place that this user can write to (--key-file).")
     }
+}
+
+/// A key file, held by one command alone.
+final class KeyFileLock: Sendable {
+    private let descriptor: Int32
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { _ = Foundation.close(self.descriptor) }
 }
 
 /// The folder that holds the database and the administration socket.

@@ -19,9 +19,7 @@ struct AddKeyCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        let present = try self.options.readKeys()
-        let keys = KeyRing(KeyEncryptionKey(random: .system), former: present.all)
-        try self.options.keys.replace(by: keys)
+        let keys = try self.change()
         guard !self.options.json else {
             Terminal.standardOutput(json: .object(["id": .string(keys.newest.identifier)]))
             return
@@ -31,6 +29,16 @@ struct AddKeyCommand: AsyncParsableCommand {
             \(self.options.keys.path) begins with the new key \(keys.newest.identifier).
             Copy the file to where you keep keys, then start the server anew.
             """)
+    }
+
+    private func change() throws -> KeyRing {
+        let lock = try self.options.keys.lock()
+        return try withExtendedLifetime(lock) {
+            let present = try self.options.readKeys()
+            let keys = KeyRing(KeyEncryptionKey(random: .system), former: present.all)
+            try self.options.keys.replace(by: keys)
+            return keys
+        }
     }
 }
 
@@ -48,29 +56,68 @@ struct ForgetKeysCommand: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    func run() async throws {
-        let present = try self.options.readKeys()
-        let needed: [String]
-        do {
-            needed = try DatabaseKeys(folder: self.options.folder.path).needed(of: present)
-        } catch let error as StoreError {
-            throw self.options.failure(error, backup: "")
+    /// What came of it.
+    struct Outcome {
+        let newest: String
+        /// Former keys that stay.
+        let former: [String]
+        let forgotten: [String]
+
+        /// What whoever has backups has to know; `nil` where nothing was forgotten.
+        var warning: String? {
+            guard !self.forgotten.isEmpty else { return nil }
+            return """
+                Backups that were made under \(self.forgotten.joined(separator: ", ")) open with nothing else: keep the key file \
+                of before with them, or make a new backup and delete them.
+                """
         }
-        // The first may be one that the server has not been started with yet.
-        let former = present.former.filter { needed.containsBytes(of: $0.identifier) }
-        let forgotten = present.former.map(\.identifier).filter { !needed.containsBytes(of: $0) }
-        if !forgotten.isEmpty { try self.options.keys.replace(by: KeyRing(present.newest, former: former)) }
+
+        /// For scripts.
+        var json: JSONObject {
+            var object: JSONObject = [
+                "forgotten": .array(self.forgotten.map(JSON.string)),
+                "needed": .array(([self.newest] + self.former).map(JSON.string)),
+            ]
+            object["warning"] = self.warning.map(JSON.string)
+            return object
+        }
+
+        /// For people.
+        func text(path: String) -> String {
+            var lines = self.forgotten.map { "Forgotten: \($0)" }
+            if self.forgotten.isEmpty { lines.append("Every key of \(path) is needed.") }
+            lines += self.former.map { "Needed: \($0), until the running server has sealed everything anew." }
+            if let warning { lines.append(warning) }
+            return lines.joined(separator: "\n")
+        }
+    }
+
+    func run() async throws {
+        let outcome = try self.change()
         guard !self.options.json else {
-            Terminal.standardOutput(
-                json: .object([
-                    "forgotten": .array(forgotten.map(JSON.string)),
-                    "needed": .array(([present.newest] + former).map { .string($0.identifier) }),
-                ]))
+            Terminal.standardOutput(json: .object(outcome.json))
             return
         }
-        var lines = forgotten.map { "Forgotten: \($0)" }
-        if forgotten.isEmpty { lines.append("Every key of \(self.options.keys.path) is needed.") }
-        lines += former.map { "Needed: \($0.identifier), until the running server has sealed everything anew." }
-        Terminal.standardOutput(lines.joined(separator: "\n"))
+        Terminal.standardOutput(outcome.text(path: self.options.keys.path))
+    }
+
+    /// Does it, and says what came of it.
+    func change() throws -> Outcome {
+        let lock = try self.options.keys.lock()
+        return try withExtendedLifetime(lock) {
+            let present = try self.options.readKeys()
+            let needed: [String]
+            do {
+                needed = try DatabaseKeys(folder: self.options.folder.path).needed(of: present)
+            } catch let error as StoreError {
+                throw self.options.failure(error, backup: "")
+            }
+            // The first may be one that the server has not been started with yet.
+            let former = present.former.filter { needed.containsBytes(of: $0.identifier) }
+            let forgotten = present.former.map(\.identifier).filter { !needed.containsBytes(of: $0) }
+            if !forgotten.isEmpty { try self.options.keys.replace(by: KeyRing(present.newest, former: former)) }
+            return Outcome(
+                newest: present.newest.identifier, former: former.map(\.identifier), forgotten: forgotten)
+        }
     }
 }

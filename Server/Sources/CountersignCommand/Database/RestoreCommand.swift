@@ -50,6 +50,10 @@ struct RestoreCommand: AsyncParsableCommand {
     func restore() async throws -> RestoreReport {
         let path = try self.options.backupPath(self.file)
         let folder = self.options.folder
+        // A key that the backup needs must not be forgotten meanwhile, for the database that it takes the place of needs
+        // others.
+        let lock = try self.check ? nil : self.options.keys.lock()
+        defer { withExtendedLifetime(lock) {} }
         let restore = DatabaseRestore(folder: folder.path, keys: try self.options.readKeys())
         let (isCheck, mayReplace, revocations) = (self.check, self.replace, self.revocations)
         let place = isCheck ? FileManager.default.temporaryDirectory.path : folder.path

@@ -106,6 +106,15 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Where people read those terms, https.")
     var termsUri: String?
 
+    @Option(name: .long, help: "What access tokens of the app sign-in service name as their issuer: any text.")
+    var signInIssuer: String?
+
+    @Option(name: .long, help: "What the names of its cookies begin with.")
+    var signInCookiePrefix: String?
+
+    @Option(name: .long, help: "The site whose hosts all get its access token and info cookie; else this host alone.")
+    var signInCookieDomain: String?
+
     @Option(
         name: .long,
         help: """
@@ -211,6 +220,9 @@ struct ServeCommand: AsyncParsableCommand {
         flags["softwareStatements"] = self.softwareStatements
         flags["termsVersion"] = self.termsVersion
         flags["termsUri"] = self.termsUri
+        flags["signInIssuer"] = self.signInIssuer
+        flags["signInCookiePrefix"] = self.signInCookiePrefix
+        flags["signInCookieDomain"] = self.signInCookieDomain
         flags["outgoingNetworks"] = self.outgoingNetworks
         flags["facets"] = self.facets
         if self.noTerminalPhone { flags["noTerminalPhone"] = "true" }

@@ -3,6 +3,7 @@ import Configuration
 import Foundation
 import Logging
 import OAuth
+import OAuthProvider
 import Store
 import SystemPackage
 import UAF
@@ -39,7 +40,7 @@ struct ServeConfiguration: Sendable {
     var keyFile: String
     var bind: Endpoint
     var operationsBind: Endpoint
-    /// The base address that people and services use, without a slash at its end.
+    /// The base address that people and services use, with its path if it has one, without a slash at its end.
     var issuer: String
     /// The address that the data folder's people were enrolled at, where another one is meant to take its place.
     var formerIssuer: String?
@@ -53,6 +54,8 @@ struct ServeConfiguration: Sendable {
     /// The version of the terms that everybody has to agree to, and where people read them.
     var termsVersion: String?
     var termsURI: String?
+    /// What the app sign-in service calls things.
+    var signInService = SignInService.Names()
     /// Private networks, as CIDR, that services may be called in.
     var outgoingNetworks: [String]
     /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
@@ -165,6 +168,10 @@ extension ServeConfiguration {
             logLevel: try Self.choice(reader, "logLevel", otherwise: .info),
             limits: [:]
         )
+        configuration.signInService = SignInService.Names(
+            issuer: reader.string(forKey: "signInIssuer"),
+            cookiePrefix: reader.string(forKey: "signInCookiePrefix", default: "countersign"),
+            cookieDomain: reader.string(forKey: "signInCookieDomain"))
         while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
         if let bind = configuration.mtlsBind, configuration.mtlsAddress == nil {
             let host = URLComponents(string: configuration.issuer)?.host ?? ""
@@ -236,10 +243,13 @@ extension ServeConfiguration {
     }
 
     private func check() throws {
-        guard let issuer = ServerOrigin(self.issuer), issuer.text == self.issuer else {
+        guard let issuer = PublicAddress(self.issuer), issuer.text == self.issuer else {
             // What is written there instead may hold a password.
             throw CommandFailure(
-                .usage, "issuer takes scheme, host and port alone, such as https://sign-in.example.com")
+                .usage, "issuer takes scheme, host, port and path alone, such as https://sign-in.example.com",
+                remedy:
+                    "A path has at most \(Limits.Commands.addressPathLetters) letters of a-z A-Z 0-9 - . _ ~ and slashes."
+            )
         }
         guard issuer.isProtected else {
             throw CommandFailure(
@@ -271,6 +281,7 @@ extension ServeConfiguration {
                     "termsVersion takes one word of \(Limits.Fixed.termsVersionLetters) letters at most, as 2027-01")
             }
         }
+        try Self.check(self.signInService, of: URLComponents(string: self.issuer)?.host ?? "")
         if let address = self.termsURI, (try? RedirectURI(address)) == nil {
             throw CommandFailure(.usage, "termsUri takes an address that people can open, https")
         }
@@ -299,8 +310,8 @@ extension ServeConfiguration {
                 .usage, "--mtls-bind needs a certificate",
                 remedy: "Give --mtls-certificate and --mtls-key, or --tls-certificate and --tls-key.")
         }
-        guard let address = self.mtlsAddress, address.hasPrefix("https://"), ServerOrigin(address)?.text == address,
-            address != self.issuer
+        guard let address = self.mtlsAddress, address.hasPrefix("https://"), let read = PublicAddress(address),
+            read.text == address, read.path.isEmpty, address != self.issuer
         else {
             throw CommandFailure(
                 .usage, "--mtls-address takes https://HOST or https://HOST:PORT, and another one than --issuer")
@@ -332,6 +343,44 @@ extension ServeConfiguration {
         return warnings
     }
 
+    /// Cookies' names are tokens, and a domain is a host in small letters (RFC 6265, section 4.1.1). What browsers would
+    /// leave without a word is refused: a domain that the server's host is none of (section 5.3), and the names `__Host-…` and
+    /// `__Secure-…`, which promise of all cookies what is so of some.
+    private static func check(_ names: SignInService.Names, of host: String) throws {
+        func isName(_ text: String, with others: String) -> Bool {
+            (1...Limits.Fixed.hostBytes).contains(text.utf8.count)
+                && text.utf8.allSatisfy { byte in
+                    (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || others.utf8.contains(byte)
+                }
+        }
+        guard isName(names.cookiePrefix, with: "_-ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+            names.cookiePrefix.utf8.count <= Limits.Fixed.cookiePrefixLetters,
+            !names.cookiePrefix.hasBytes(atStart: "__")
+        else {
+            let most = Limits.Fixed.cookiePrefixLetters
+            throw CommandFailure(
+                .usage, "signInCookiePrefix takes letters, digits, - and _, \(most) at most, and does not begin with __"
+            )
+        }
+        if let domain = names.cookieDomain {
+            guard isName(domain, with: ".-"), domain.utf8.contains(UInt8(ascii: ".")) else {
+                throw CommandFailure(.usage, "signInCookieDomain takes a domain in small letters, as va.example")
+            }
+            guard host.hasSameBytes(as: domain) || host.hasBytes(atEnd: "." + domain) else {
+                throw CommandFailure(
+                    .usage,
+                    "Browsers take no cookies for \(domain) from \(host): signInCookieDomain is that host, or a domain above it"
+                )
+            }
+        }
+        if let issuer = names.issuer {
+            guard (1...Limits.Fixed.signInServiceWordBytes).contains(issuer.utf8.count) else {
+                throw CommandFailure(
+                    .usage, "signInIssuer takes a text of \(Limits.Fixed.signInServiceWordBytes) bytes")
+            }
+        }
+    }
+
     /// The merged configuration as YAML, with what could open something masked.
     var printed: String {
         var lines = [
@@ -348,6 +397,9 @@ extension ServeConfiguration {
         if let version = self.termsVersion, let address = self.termsURI {
             lines += ["termsVersion: \(version)", "termsUri: \(address)"]
         }
+        if let issuer = self.signInService.issuer { lines.append("signInIssuer: \(issuer)") }
+        lines.append("signInCookiePrefix: \(self.signInService.cookiePrefix)")
+        if let domain = self.signInService.cookieDomain { lines.append("signInCookieDomain: \(domain)") }
         if !self.outgoingNetworks.isEmpty {
             lines.append("outgoingNetworks: \(self.outgoingNetworks.joined(separator: ","))")
         }

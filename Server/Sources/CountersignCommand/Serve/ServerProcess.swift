@@ -186,6 +186,7 @@ struct ServerProcess {
         if let version = self.configuration.termsVersion, let address = self.configuration.termsURI {
             configuration.terms = Terms(version: version, address: address)
         }
+        configuration.signInService = self.configuration.signInService
         configuration.calls = CheckedCalls(
             allowed: try Self.blocks(self.configuration.outgoingNetworks),
             mayCallLoopback: Loopback.contains(URLComponents(string: self.configuration.issuer)?.host ?? ""),

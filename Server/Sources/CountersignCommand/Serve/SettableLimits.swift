@@ -33,6 +33,7 @@ enum SettableLimits {
         "guessesPerMinute": \.guessesPerMinute, "lastingGrantsPerClient": \.oauth.lastingGrantsPerClient,
         "mailBurst": \.mail.mailBurst, "mailsInARow": \.mail.mailsInARow,
         "mailsPerMinute": \.mail.mailsPerMinute,
+        "nativeSignInBurst": \.oauth.nativeSignInBurst, "nativeSignInsPerMinute": \.oauth.nativeSignInsPerMinute,
         "openDispatchBurst": \.openDispatchBurst,
         "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
         "personDispatchesPerMinute": \.personDispatchesPerMinute,

@@ -3,6 +3,8 @@ import _Primitives
 
 /// The OpenAPI 3.1 document of the admin API, made from its operations.
 struct AdminDocument {
+    /// Below which path of its host the server is.
+    let server: IssuerPath
     let operations: [AdminOperation]
 
     var json: JSONObject {
@@ -22,7 +24,7 @@ struct AdminDocument {
                     "Accounts, devices, clients, enrolment links, tokens and the audit trail. Failures are RFC 9457 problem documents."
                 ),
             ]),
-            "servers": .array([.object(["url": .string(AdminOperation.prefix)])]),
+            "servers": .array([.object(["url": .string(self.server.text + AdminOperation.prefix)])]),
             "security": .array([.object(["token": .array([])])]),
             "paths": .object(paths),
             "components": .object([

@@ -31,7 +31,7 @@ struct AdminRoutes: Sendable {
             }
         }
         for (path, handlers) in paths { router.endpoint(RouterPath(AdminOperation.prefix + path), handlers) }
-        let document = AdminDocument(operations: self.operations).json
+        let document = AdminDocument(server: router.path, operations: self.operations).json
         router.endpoint(RouterPath(AdminOperation.prefix + "/openapi.json"), [.get: { _, _ in .json(document) }])
     }
 

@@ -27,6 +27,7 @@ struct ClientOperations: Sendable {
         .required("origins", .strings, "Where the scripts of an app in the browser come from."),
         .required(
             "authorizationDetailsTypes", .strings, "What it may ask people to agree to in detail (RFC 9396)."),
+        .required("signsInDirectly", .boolean, "Whether its app may sign people in without a browser."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .required("scopes", .strings, "The scopes of its own, beside those of OpenID Connect."),
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
@@ -46,8 +47,41 @@ struct ClientOperations: Sendable {
         .required("backchannelTokenDeliveryMode", "How it hears what people have answered: poll, ping or push."),
         .optional("backchannelClientNotificationEndpoint", "Where it is told what people have answered."),
         .required("disabled", .boolean, "Whether it is switched off."),
+        .optional(
+            "signInService", .members(Self.signInService),
+            "What it is to the app sign-in service, if it is a client of it."
+        ),
+        .optional("warnings", .strings, "What is dangerous about it."),
         .optional("registeredBy", "The initial access token by which it registered itself: a third party's service."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
+    ]
+
+    /// What a client is to the app sign-in service.
+    private static let signInService: [AdminOperation.Field] = [
+        .optional(
+            "authentication", .choice(SignInServiceSettings.Answers.allCases.map(\.rawValue)),
+            "cookie for a web site, api for an app. A new client has api."),
+        .optional("antiCsrf", .boolean, "Whether it shows an anti-CSRF token with its refresh token."),
+        .optional("accessTokenSeconds", .integer, "How long its access tokens live: 60 to 1800. Default: 300."),
+        .optional(
+            "refreshTokenSeconds", .integer,
+            "How long its session goes on without being renewed: 300 to 3888000 (45 days). Default: 1800."),
+        .optional("accessTokenAudience", "Whom its access tokens are for: one word."),
+        .optional(
+            "accessTokenAttributes", .strings,
+            "What its access tokens say of a person: first_name, last_name, email, all_emails."),
+        .optional("sharedSessions", .boolean, "Whether its sessions are passed on: of an app to the web, and back."),
+        .optional("enforcedTerms", .boolean, "Whether its people have to agree to the terms. Default: true."),
+        .optional(
+            "serviceLevels", .strings,
+            "The words that it may ask levels by (acr), each WORD or WORD=NEEDED, where NEEDED is a level of this server."
+        ),
+        .optional("jsonApiCompatibility", .boolean, "Whether its JSON stands in a member data. Default: true."),
+        .optional(
+            "queryParameters", .boolean, "Whether it may send what belongs into a body in the address of a POST."),
+        .optional(
+            "anyScheme", .boolean,
+            "Whether it may be answered at a scheme that no domain stands behind. Any app can take that."),
     ]
 
     private static let home = "The page where people find it and can start again: https, or http to a loopback address."
@@ -108,6 +142,10 @@ struct ClientOperations: Sendable {
         .optional(
             "requireSignedRequestObject", .boolean, "Whether it has to sign its authorization requests (RFC 9101)."),
         .optional(
+            "signsInDirectly", .boolean,
+            "Whether its app, which must be yours (first-party), may sign people in without a browser: it sees their passwords."
+        ),
+        .optional(
             "origins", .strings,
             "For an app in the browser, without a way to authenticate: the origins whose scripts may read what it is answered, as https://app.example. All of them."
         ),
@@ -136,6 +174,10 @@ struct ClientOperations: Sendable {
             "authorizationDetailsTypes", .strings,
             "What it may ask people to agree to in detail (RFC 9396): payment. A new service may ask nothing."),
         .optional(
+            "signInService", .members(Self.signInService),
+            "What it is to the app sign-in service; what is missing stays as it is. It is a client of that and of nothing else, without a way to authenticate. An empty object makes it a client of OpenID Connect."
+        ),
+        .optional(
             "mayDeregister", .boolean,
             "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
         ),
@@ -147,6 +189,10 @@ struct ClientOperations: Sendable {
                 method: .post, path: "/clients", id: "addClient", summary: "Register a service.",
                 body: [
                     .required("name", "1 to \(Limits().nameCharacters) characters."),
+                    .optional(
+                        "clientId",
+                        "What a client of the app sign-in service calls itself; every other one is given an identifier."
+                    ),
                     .optional(
                         "redirectUris", .strings,
                         "Absolute addresses, compared letter by letter: one at least for a service that signs people in."
@@ -209,6 +255,7 @@ struct ClientOperations: Sendable {
             "idTokenSignedResponseAlg": .string(client.settings.idTokenAlgorithm.rawValue),
             "pkce": .string(client.settings.codeBinding.rawValue),
             "profile": .string(client.settings.profile.security.rawValue),
+            "signsInDirectly": .bool(client.settings.profile.signsInDirectly),
             "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
             "origins": .array(client.settings.profile.origins.map(JSON.string)),
             "authorizationDetailsTypes": .array(client.settings.profile.detailTypes.map(JSON.string)),
@@ -225,6 +272,9 @@ struct ClientOperations: Sendable {
             "signInMethods": .array(client.settings.signInMethods.map(JSON.string)),
         ]
         object["mayAct"] = client.settings.tokens.actor.map(JSON.string)
+        object["signInService"] = client.settings.signInService.map { .object($0.json) }
+        let warnings = OpenIDProvider.warnings(of: client)
+        if !warnings.isEmpty { object["warnings"] = .array(warnings.map(JSON.string)) }
         object["ssoGroup"] = client.settings.tokens.group.map(JSON.string)
         object["certificateName"] = client.settings.certificateName.map { .string($0.text) }
         object["certificateBoundTokens"] = .bool(client.settings.tokens.certificateBound)
@@ -280,7 +330,8 @@ struct ClientOperations: Sendable {
                     }
                     return security
                 }, requiresSignedRequests: try body.bool("requireSignedRequestObject"),
-                origins: try body.strings("origins"), detailTypes: try body.strings("authorizationDetailsTypes")),
+                origins: try body.strings("origins"), detailTypes: try body.strings("authorizationDetailsTypes"),
+                signsInDirectly: try body.bool("signsInDirectly")),
             party: try body.string("party").map { name in
                 guard let party = ClientSettings.Party(rawValue: name) else {
                     throw Problem(
@@ -289,6 +340,7 @@ struct ClientOperations: Sendable {
                 return party
             })
         change.isDisabled = try body.bool("disabled")
+        change.signInService = try body.object("signInService")
         change.keySetAddress = try body.string("jwksUri")
         change.answerMode = try body.string("backchannelTokenDeliveryMode").map { name in
             guard let mode = ClientSettings.AnswerDelivery.Mode(rawValue: name) else {
@@ -321,8 +373,8 @@ struct ClientOperations: Sendable {
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
                 postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [],
                 clientURI: try call.body.string("clientUri"),
-                settings: change.applied(to: isResource ? ClientSettings(grantTypes: []) : ClientSettings()),
-                by: call.actor)
+                settings: try change.changed(isResource ? ClientSettings(grantTypes: []) : ClientSettings()),
+                id: try call.body.string("clientId"), by: call.actor)
             var object = Self.json(registered.client)
             object["clientSecret"] = registered.secret.map(JSON.string)
             return object
@@ -331,7 +383,8 @@ struct ClientOperations: Sendable {
         } catch let error as StoreError where error.code == .conflict {
             throw Problem(
                 .conflict, "too-many-clients",
-                "There are as many services as one server takes. Delete one that is not used any more.")
+                "There are as many services as one server takes, or one calls itself so. Delete one that is not used any more."
+            )
         }
     }
 

@@ -1,7 +1,7 @@
 public import Accounts
 public import Logging
 public import ServiceLifecycle
-import Store
+public import Store
 
 extension ServerAssembly {
     /// The service that sends people their mail; `nil` where none is sent.
@@ -14,7 +14,8 @@ extension ServerAssembly {
             sealing: self.sealing, limits: self.configuration.limits, time: self.time, random: self.random
         ) { MailDeliverer.log($0, logger) }
         return MailDeliverer(
-            deliveries: deliveries, logger: logger, interval: self.configuration.limits.mail.mailInterval)
+            deliveries: deliveries, resets: PasswordResets(self.passwords), logger: logger,
+            interval: self.configuration.limits.mail.mailInterval)
     }
 }
 
@@ -23,16 +24,28 @@ extension ServerAssembly {
 public struct MailDeliverer: Service {
     /// What is sent.
     public let deliveries: MailDeliveries
+    /// What was asked for, and has to be looked after first.
+    let resets: PasswordResets
     let logger: Logger
     let interval: Duration
 
     /// Sends until the server shuts down. What is under way then is due again when its lease is over.
     public func run() async throws {
         await deliverFromOutbox(every: self.interval, "mail", self.logger) {
-            try await self.deliveries.takeDue()
+            try await self.takeDue()
         } deliver: { delivery in
             _ = try await self.deliveries.deliver(delivery)
         }
+    }
+
+    /// Looks after what was asked for, and takes what is due to be sent. The log is told what is asked for in vain.
+    public func takeDue() async throws -> [MailDelivery] {
+        for refusal in try await self.resets.sendLinks() {
+            self.logger.info(
+                "A link that was asked for is not mailed",
+                metadata: ["error": "no-mail-\(refusal.rawValue)", "reason": "\(refusal.words)"])
+        }
+        return try await self.deliveries.takeDue()
     }
 
     static func log(_ trouble: MailTrouble, _ logger: Logger) {
@@ -44,6 +57,19 @@ public struct MailDeliverer: Service {
             logger.error("Mail was not sent, and is not tried any more", metadata: metadata)
         } else {
             logger.notice("Mail could not be sent; it is tried again", metadata: metadata)
+        }
+    }
+}
+
+extension PasswordResets.Refusal {
+    /// Why, for the operator.
+    fileprivate var words: String {
+        switch self {
+        case .unknownName: "Nobody has this name."
+        case .locked: "The account is locked: countersign admin account unlock."
+        case .noPassword: "The account has no password: its phone signs in."
+        case .noAddress: "The account has no confirmed address: countersign admin account change --email."
+        case .resting: "So many were asked for in a row that none is sent for a while."
         }
     }
 }

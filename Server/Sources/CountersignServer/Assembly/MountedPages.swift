@@ -8,22 +8,37 @@ extension ServerAssembly {
     /// What people are told.
     var pageAnswers: PageAnswers {
         PageAnswers(
-            pages: PageRenderer(serviceName: self.configuration.serviceName, host: self.configuration.host),
+            pages: PageRenderer(
+                serviceName: self.configuration.serviceName, host: self.configuration.host,
+                path: IssuerPath(of: self.configuration.issuer).text),
             provider: self.provider)
+    }
+
+    /// What signs people in without a browser.
+    var challenges: Challenges {
+        Challenges(
+            self.provider,
+            by: DirectSignIns(
+                passwords: PasswordSignIns(self.passwords), phones: self.ceremonies.signIns,
+                metrics: self.configuration.metrics, time: self.time))
     }
 
     /// Mounts what browsers see, and the OpenID provider.
     func mountPages(on router: ServerRouter, _ answers: PageAnswers) {
         let limits = self.configuration.limits
         let cookies = BrowserCookies(
-            isSecure: self.configuration.isSecure, lifetime: limits.browserCookieLifetime, random: self.random)
+            isSecure: self.configuration.isSecure, path: IssuerPath(of: self.configuration.issuer),
+            lifetime: limits.browserCookieLifetime, random: self.random)
         PageRoutes(pages: answers.pages).mount(on: router)
         let devices = self.devices
         DeviceRoutes(
             devices: devices, answers: answers, cookies: cookies, limits: limits, metrics: self.configuration.metrics
         ).mount(on: router)
+        let starts = SignInServiceStarts(
+            service: self.signInService, upstream: self.upstream, answers: answers, limits: limits)
         SignInRoutes(
             signIns: self.ceremonies.signIns, provider: self.provider, upstream: self.upstream, devices: devices,
+            starts: { try await starts.page(of: $0, $1) },
             answers: answers, cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics,
             time: self.time
@@ -54,16 +69,27 @@ extension ServerAssembly {
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics
         ).mount(on: router)
+        SignInServiceRoutes(
+            service: self.signInService, answers: answers, browsers: cookies,
+            cookies: SignInServiceCookieFields(
+                names: self.signInService.names, isSecure: self.configuration.isSecure,
+                refreshPath: IssuerPath(of: self.configuration.issuer).text + SignInServiceRoutes.refreshPath),
+            limits: limits, trace: self.trace, time: self.time
+        ).mount(on: router)
         if self.configuration.hasRegistration {
             RegistrationRoutes(registrations: self.registrations, bodyLimit: limits.bodyBytes).mount(on: router)
         }
-        TokenRoutes(provider: self.provider, devices: devices, limits: limits, trace: self.trace).mount(on: router)
+        TokenRoutes(
+            provider: self.provider, devices: devices, challenges: self.challenges,
+            limits: limits, trace: self.trace
+        ).mount(on: router)
     }
 }
 
 extension ServerAssembly.Configuration {
     /// What people should see in their address bar.
     fileprivate var host: String {
-        self.issuer.firstRange(of: "://").map { String(self.issuer[$0.upperBound...]) } ?? self.issuer
+        let address = self.issuer.firstRange(of: "://").map { self.issuer[$0.upperBound...] } ?? self.issuer[...]
+        return String(address.utf8.prefix { $0 != UInt8(ascii: "/") }) ?? ""
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import _Primitives
 
 /// What a person's own addresses take and answer: those of a password, and those that mail leads to.
 extension PublicOperations {
@@ -71,4 +72,32 @@ extension PublicOperations {
                 answers: [Self.page], refusals: .pages, refusing: [over]),
         ]
     }()
+
+    /// What an operator's own app shows of its person, without a browser.
+    var challenge: [PublicOperation] {
+        // What is for a browser alone is none of it.
+        let others = ["redirect_uri", "state", "response_mode", "ui_locales", "login_hint", "authorization_details"]
+        return [
+            PublicOperation(
+                method: .post, path: "/oauth2/challenge", id: "challenge",
+                summary: "Sign a person in, step by step (OAuth 2.0 for First-Party Applications).", caller: .client,
+                headers: [Self.proof],
+                body: (
+                    .form,
+                    [
+                        .optional("auth_session", "The sign-in that goes on; another one at each step."),
+                        .optional("username", "The name, with a password."), .optional("password", "The password."),
+                        .optional("otp", "A code beside the password."),
+                        .optional(
+                            "phone", .choice(["start", "wait"]), "To have a phone asked, or to hear what it has said."),
+                    ] + self.request.filter { !others.containsBytes(of: $0.name) } + Self.credentials
+                ),
+                answers: [
+                    .init(
+                        status: 200, meaning: "The person is signed in.", type: "application/json",
+                        members: [.required("authorization_code", "For the token endpoint.")])
+                ], refusals: .oauth,
+                refusing: [Self.tooMany, (503, "Nothing was judged. It goes on by the auth_session of the answer.")])
+        ]
+    }
 }

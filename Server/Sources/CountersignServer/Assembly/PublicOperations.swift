@@ -16,7 +16,7 @@ struct PublicOperations {
     let hasMail: Bool
 
     func mount(on router: ServerRouter) {
-        let document = PublicDocument(operations: self.all).json
+        let document = PublicDocument(server: router.path, operations: self.all).json
         router.endpoint(RouterPath(PublicDocument.path), [.get: { _, _ in .json(document) }])
     }
 
@@ -26,7 +26,8 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages,
+            Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages, self.challenge,
+            Self.signInService,
             self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
@@ -88,20 +89,20 @@ struct PublicOperations {
     private static let state = DescribedField.optional("state", "Comes back as it is.")
     private static let clientID = DescribedField.optional("client_id", "The client, where it is not in the header.")
     private static let secret = DescribedField.optional("client_secret", "Its secret, where it is not in the header.")
-    private static let proof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
+    static let proof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
     private static let token = DescribedField.required("token", "A token that this server gave.")
 
     private static let resource = DescribedField.optional(
         "resource", "Where the tokens are to be used (RFC 8707).")
 
     /// What a client proves itself by in a form (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
-    private static let credentials = [
+    static let credentials = [
         clientID, secret, .optional("client_assertion_type", "What kind of statement client_assertion is."),
         .optional("client_assertion", "A statement that the client has signed."),
     ]
 
     /// An authorization request (RFC 6749, section 4.1.1; OpenID Connect Core 1.0, section 3.1.2.1).
-    private var request: [DescribedField] {
+    var request: [DescribedField] {
         [
             .optional("response_type", self.choice("response_types_supported"), "What is to come back."),
             .optional("redirect_uri", "Where the answer goes: an address that the client has registered."),

@@ -67,10 +67,20 @@ public struct Resealer: Service {
                     "Stored values are being sealed anew",
                     metadata: ["examined": "\(resealed.examined)", "resealed": "\(resealed.resealed)"])
             })
-        if resealed.unreadable > 0 {
+        guard resealed.unreadable == 0 else {
             self.logger.error(
-                "Stored values that open under no key stay as they are: somebody has changed them",
-                metadata: ["count": "\(resealed.unreadable)", "remedy": "countersign audit verify"])
+                """
+                Stored values that open under no key stay as they are, and the former keys with them: somebody has changed \
+                the values
+                """,
+                metadata: [
+                    "count": "\(resealed.unreadable)",
+                    "columns": "\(resealed.unreadableColumns.joined(separator: ", "))",
+                    "former": "\(former)",
+                    "remedy":
+                        "Restore a backup, or delete what has them (an account, a client), and start anew: countersign audit verify.",
+                ])
+            return
         }
         self.logger.notice(
             "Nothing is sealed under former key-encryption keys any more",

@@ -56,6 +56,8 @@ public struct ServerAssembly: Sendable {
         public var softwareStatements = SoftwareStatementIssuers()
         /// What people have to agree to before anything is issued for them; `nil` for nothing.
         public var terms: Terms?
+        /// What the app sign-in service calls things.
+        public var signInService = SignInService.Names()
         /// How addresses are called that services have named; `nil` where none is.
         public var calls: (any OutgoingCalls)?
         /// Where clients show certificates (RFC 8705); `nil` where nowhere.
@@ -97,6 +99,8 @@ public struct ServerAssembly: Sendable {
     public let provider: OpenIDProvider
     /// Devices without a browser.
     let devices: DeviceAuthorizations
+    /// The app sign-in service, beside OpenID Connect.
+    public let signInService: SignInService
     /// What services have of people that lasts.
     public let grants: AccountGrants
     /// People and their devices.
@@ -181,9 +185,11 @@ public struct ServerAssembly: Sendable {
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
         phone.connect(ceremonies.signIns)
         asking.connect(ceremonies.backchannel)
+        let grants = AccountGrants(store: store, limits: limits, time: time)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
-            devices: DeviceAuthorizations(provider), grants: AccountGrants(store: store, limits: limits, time: time),
+            devices: DeviceAuthorizations(provider),
+            signInService: SignInService(provider, grants: grants, names: configuration.signInService), grants: grants,
             directory: directory,
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
@@ -218,8 +224,9 @@ public struct ServerAssembly: Sendable {
     /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
     public func publicRouter() -> Router<ServerContext> {
         let answers = self.pageAnswers
-        let router = self.router(metrics: self.configuration.metrics, answers: answers)
-        router.add(middleware: CrossOriginMiddleware(provider: self.provider))
+        let router = self.router(
+            issuer: self.configuration.issuer, metrics: self.configuration.metrics, answers: answers)
+        router.add(middleware: CrossOriginMiddleware(provider: self.provider, path: router.path))
         let limits = self.configuration.limits
         let devices = DeviceAuthorization(provider: self.provider, directory: self.directory)
         let clients = ClientAuthorization(provider: self.provider)
@@ -250,7 +257,8 @@ public struct ServerAssembly: Sendable {
         // from is the client's.
         let router = self.router(metrics: self.configuration.metrics, trustedProxies: [])
         TokenRoutes(
-            provider: self.provider, devices: self.devices, limits: self.configuration.limits, trace: self.trace
+            provider: self.provider, devices: self.devices, challenges: self.challenges,
+            limits: self.configuration.limits, trace: self.trace
         ).mountForClients(on: router)
         return router.complete()
     }
@@ -274,13 +282,17 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    /// - Parameter answers: What people are told, where people come.
+    /// - Parameters:
+    ///   - issuer: The address that people come by, where they come.
+    ///   - answers: What people are told, where people come.
     private func router(
-        metrics: ServerMetrics? = nil, answers: PageAnswers? = nil, trustedProxies: [AddressBlock]? = nil
+        issuer: String = "", metrics: ServerMetrics? = nil, answers: PageAnswers? = nil,
+        trustedProxies: [AddressBlock]? = nil
     ) -> ServerRouter {
-        let router = ServerRouter()
+        let router = ServerRouter(issuer: issuer)
         router.add(middleware: AccessLogMiddleware(metrics: metrics))
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
+        if !router.path.text.isEmpty { router.add(middleware: IssuerPathMiddleware(path: router.path)) }
         if self.trace != nil { router.add(middleware: TraceResponseMiddleware()) }
         router.add(middleware: ErrorMiddleware(page: answers?.outside))
         router.add(middleware: RequestRulesMiddleware())

@@ -22,6 +22,8 @@ struct PublicOperation: Sendable {
         case oauth
         /// For people.
         case pages
+        /// As clients of the app sign-in service read them.
+        case signInService
 
         fileprivate var types: [String] {
             // What is wrong with a request as HTTP is a problem document, whatever is at the address.
@@ -29,6 +31,7 @@ struct PublicOperation: Sendable {
             case .problems: ["application/problem+json"]
             case .oauth: ["application/json", "application/problem+json"]
             case .pages: ["text/html", "application/problem+json"]
+            case .signInService: ["application/json", "application/problem+json"]
             }
         }
     }
@@ -104,7 +107,7 @@ struct PublicOperation: Sendable {
         var all: [(status: Int, document: JSONObject)] = self.answers.map { ($0.status, Self.document($0)) }
         for (status, meaning) in refused where !all.contains(where: { $0.status == status }) {
             var content: JSONObject = [:]
-            for type in self.refusals.types { content[type] = .object(Self.refusal(of: type)) }
+            for type in self.refusals.types { content[type] = .object(self.refusal(of: type)) }
             all.append((status, ["description": .string(meaning), "content": .object(content)]))
         }
         var responses: JSONObject = [:]
@@ -123,9 +126,11 @@ struct PublicOperation: Sendable {
         return document
     }
 
-    private static func refusal(of type: String) -> JSONObject {
+    private func refusal(of type: String) -> JSONObject {
         switch type {
         case "text/html": [:]
+        // Two of its addresses have a member of another name.
+        case "application/json" where self.refusals == .signInService: ["schema": .object(["type": .string("object")])]
         case "application/json": ["schema": .object(["$ref": .string("#/components/schemas/OAuthError")])]
         default: ["schema": .object(["$ref": .string("#/components/schemas/Problem")])]
         }
@@ -137,6 +142,8 @@ struct PublicDocument {
     /// Where it is.
     static let path = "/openapi.json"
 
+    /// Below which path of its host the server is.
+    let server: IssuerPath
     let operations: [PublicOperation]
 
     var json: JSONObject {
@@ -159,7 +166,7 @@ struct PublicDocument {
                 "description": .string(
                     "What services, phones and browsers reach. Administration has a document of its own."),
             ]),
-            "servers": .array([.object(["url": .string("/")])]),
+            "servers": .array([.object(["url": .string(self.server.text.isEmpty ? "/" : self.server.text)])]),
             "paths": .object(paths),
             "components": .object([
                 "securitySchemes": .object([

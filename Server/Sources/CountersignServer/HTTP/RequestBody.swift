@@ -22,17 +22,28 @@ public struct RequestTooSlow: Error {
 extension Request {
     /// The body's bytes, at most `limit` of them, of one of the media types.
     ///
+    /// - Parameter orNone: Whether there may be no body, which then has no type.
+    ///
     /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes, 408 for a body that comes too slowly,
     /// 400 for one that does not come as HTTP wants it, or not whole.
-    func body(of types: [MediaType], limit: Int) async throws -> ByteBuffer {
-        guard let contentType = self.headers[.contentType],
-            let type = MediaTypeHeader(contentType), types.map(\.rawValue).containsBytes(of: type.essence), type.isUTF8
-        else {
-            let accepted = types.map(\.rawValue).joined(separator: ", ")
-            throw Problem(
-                .unsupportedMediaType, "unsupported-media-type", "This address takes \(accepted) in UTF-8.",
-                headers: [.accept: accepted])
+    func body(of types: [MediaType], limit: Int, orNone: Bool = false) async throws -> ByteBuffer {
+        let accepted = types.map(\.rawValue).joined(separator: ", ")
+        let otherType = Problem(
+            .unsupportedMediaType, "unsupported-media-type", "This address takes \(accepted) in UTF-8.",
+            headers: [.accept: accepted])
+        guard let contentType = self.headers[.contentType] else {
+            guard orNone else { throw otherType }
+            let bytes = try await self.collected(limit)
+            guard bytes.readableBytes == 0 else { throw otherType }
+            return bytes
         }
+        guard let type = MediaTypeHeader(contentType), types.map(\.rawValue).containsBytes(of: type.essence),
+            type.isUTF8
+        else { throw otherType }
+        return try await self.collected(limit)
+    }
+
+    private func collected(_ limit: Int) async throws -> ByteBuffer {
         let tooLarge = Problem(.contentTooLarge, "content-too-large", "This address takes at most \(limit) bytes.")
         if let length = self.headers[.contentLength].flatMap(Int.init), length > limit { throw tooLarge }
         do {

@@ -8,6 +8,11 @@ struct ServerRouter {
 
     private let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
     private let mounted = MountedPaths()
+    /// Below which path of its host everything is mounted.
+    let path: IssuerPath
+
+    /// A router without anything mounted; `issuer` is the address that people reach it by, where its path counts.
+    init(issuer: String = "") { self.path = IssuerPath(of: issuer) }
 
     /// The router, once everything is mounted.
     func complete() -> Router<ServerContext> {
@@ -23,6 +28,17 @@ struct ServerRouter {
     /// Mounts a path with the methods that it knows; every other method, known or not, is answered 405 with `Allow`
     /// (RFC 9110, sections 9.1 and 15.5.6).
     func endpoint(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+        self.mount(RouterPath(self.path.text + path.description), handlers)
+    }
+
+    /// Mounts metadata at both places where clients look for them: below the issuer's path, and in front of it.
+    func metadata(_ name: String, _ handlers: [HTTPRequest.Method: Handler]) {
+        self.endpoint(RouterPath(IssuerPath.wellKnown + name), handlers)
+        guard !self.path.text.isEmpty else { return }
+        self.mount(RouterPath(IssuerPath.wellKnown + name + self.path.text), handlers)
+    }
+
+    private func mount(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
         for (method, handler) in handlers { self.router.on(path, method: method, use: handler) }
         self.mounted.add(path, Set(handlers.keys))
     }

@@ -103,7 +103,7 @@ struct AuthorizationRoutes: Sendable {
             var shown = fields.members
             if let session { shown.append((Self.confirmation, self.cookies.formToken(session))) }
             let target = fields["post_logout_redirect_uri"].flatMap {
-                try? RedirectURI($0, allowing: RedirectURI.everyKind).origin
+                try? RedirectURI(registered: $0).origin
             }
             return .page(
                 self.answers.pages.html(

@@ -23,11 +23,13 @@ struct CrossOriginMiddleware: RouterMiddleware {
     private static let forms: Set<ExactText> = ["/oauth2/token", "/oauth2/par", "/oauth2/revoke"]
 
     let provider: OpenIDProvider
+    /// Below which path of its host the server is.
+    let path: IssuerPath
 
     func handle(
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
-        let path = ExactText(request.uri.path)
+        let path = ExactText(self.path.inner(request.uri.path) ?? "")
         guard let methods = Self.addresses[path] else { return try await next(request, context) }
         let origins = request.headers[values: .origin]
         guard origins.count == 1, let origin = origins.first else {

@@ -13,6 +13,7 @@ import _Primitives
 struct TokenRoutes: Sendable {
     let provider: OpenIDProvider
     let devices: DeviceAuthorizations
+    let challenges: Challenges
     let limits: Limits
     let trace: TraceRecorder?
 
@@ -29,8 +30,7 @@ struct TokenRoutes: Sendable {
                 }
             ])
         for name in ["openid-configuration", "oauth-authorization-server"] {
-            router.endpoint(
-                RouterPath("/.well-known/\(name)"), [.get: { _, _ in .json(self.provider.discovery, headers: cached) }])
+            router.metadata(name, [.get: { _, _ in .json(self.provider.discovery, headers: cached) }])
         }
     }
 
@@ -40,6 +40,7 @@ struct TokenRoutes: Sendable {
         router.endpoint("/oauth2/par", [.post: self.push])
         router.endpoint("/oauth2/device_authorization", [.post: self.authorizeDevice])
         router.endpoint("/oauth2/bc-authorize", [.post: self.askPerson])
+        router.endpoint("/oauth2/challenge", [.post: self.challenge])
         router.endpoint("/oauth2/revoke", [.post: self.revoke])
         router.endpoint("/oauth2/introspect", [.post: self.introspect])
         router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
@@ -49,8 +50,8 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             let answer = try await self.provider.token(
-                header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request),
-                over: context.connection)
+                header: Self.authorization(of: request), body: form, source: context.source,
+                proofs: Self.proofs(of: request), over: context.connection)
             if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
             return answer
         }
@@ -62,6 +63,18 @@ struct TokenRoutes: Sendable {
             return try await self.provider.push(
                 header: Self.authorization(of: request), body: form, source: context.source,
                 proofs: Self.proofs(of: request), over: context.connection)
+        }
+    }
+
+    @Sendable private func challenge(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await Self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return try await self.challenges.answer(
+                header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request),
+                over: context.connection,
+                place: AppPlace(
+                    source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),
+                    address: context.clientAddress))
         }
     }
 
@@ -125,7 +138,7 @@ struct TokenRoutes: Sendable {
     private static let proof = HTTPField.Name(DPoPProof.header)
 
     /// All proofs of keys: that there is one alone is for the provider to see.
-    private static func proofs(of request: Request) -> [String] { Self.proof.map { request.headers[values: $0] } ?? [] }
+    static func proofs(of request: Request) -> [String] { Self.proof.map { request.headers[values: $0] } ?? [] }
 
     static func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
         do {
@@ -134,15 +147,17 @@ struct TokenRoutes: Sendable {
             if let refusal = answer.refusal { context.notes.note(RequestRefusal(refusal)) }
             return answer.response
         } catch {
-            let problem = ErrorMiddleware().problem(error, context)
+            let interrupted = error as? InterruptedStep
+            let problem = ErrorMiddleware().problem(interrupted?.reason ?? error, context)
             let code: OAuthError.Code =
                 switch problem.status.code {
-                case 503: .temporarilyUnavailable
+                case 429, 503: .temporarilyUnavailable
                 case 500...: .serverError
                 default: .invalidRequest
                 }
-            return .json(
-                OAuthError(code, problem.detail).json, status: problem.status, headers: problem.headers)
+            var body = OAuthError(code, problem.detail).json
+            body["auth_session"] = interrupted.map { .string($0.session) }
+            return .json(body, status: problem.status, headers: problem.headers)
         }
     }
 }

@@ -48,9 +48,7 @@ struct MailedLinkRoutes: Sendable {
         guard let username = form["username"] else {
             throw Problem(.badRequest, "invalid-request", "The form lacks username.")
         }
-        if let refusal = try await self.resets.ask(username: username, source: context.source) {
-            context.notes.note(RequestRefusal(code: "no-mail-\(refusal.rawValue)", reason: refusal.words))
-        }
+        try await self.resets.ask(username: username, source: context.source)
         return .page(
             self.answers.pages.html(
                 ResultPage(
@@ -191,18 +189,5 @@ struct MailedLinkRoutes: Sendable {
                 ResultPage(
                     outcome: .done, headline: "This address is confirmed",
                     explanation: "What you have to be told is mailed there from now on.")))
-    }
-}
-
-extension PasswordResets.Refusal {
-    /// Why, for the operator.
-    fileprivate var words: String {
-        switch self {
-        case .unknownName: "Nobody has this name."
-        case .locked: "The account is locked: countersign admin account unlock."
-        case .noPassword: "The account has no password: its phone signs in."
-        case .noAddress: "The account has no confirmed address: countersign admin account change --email."
-        case .resting: "So many were asked for in a row that none is sent for a while."
-        }
     }
 }

@@ -40,13 +40,14 @@ struct OwnPasswordRoutes: Sendable {
         let accountID: String
         let summary: OwnPassword.Summary
         let session: SessionSecret
+        let sessionID: String
     }
 
     private func visitor(_ request: Request) async throws -> Visitor? {
         guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
             let summary = try await self.passwords.summary(accountID: active.account), summary.hasPassword
         else { return nil }
-        return Visitor(accountID: active.account, summary: summary, session: session)
+        return Visitor(accountID: active.account, summary: summary, session: session, sessionID: active.id)
     }
 
     /// Said to whoever is not signed in, and to whoever has no password: which of the two, nobody else has to know.
@@ -171,7 +172,7 @@ struct OwnPasswordRoutes: Sendable {
             )
         }
         guard
-            let codes = try await self.factors.enrol(offer, code: form["code"] ?? "")
+            let codes = try await self.factors.enrol(offer, code: form["code"] ?? "", session: visitor.sessionID)
         else {
             context.notes.note(
                 RequestRefusal(code: "code-wrong", reason: "The first code of a new app was not the right one."))

@@ -7,18 +7,25 @@ import _Primitives
 
 /// The two cookies of a browser: one knows it again, one says that it is signed in.
 ///
-/// Both are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. On
-/// loopback, where there is no TLS, they lose the prefix and `Secure` (founding decision, Loopback).
+/// Both are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. Where the
+/// server shares its host, they are for its path, so that nobody else there is sent them, and two servers of one host do not
+/// take each other's; a browser allows the prefix `__Host-` for whole hosts alone. On loopback, where there is no TLS, they
+/// lose the prefix and `Secure` (founding decision, Loopback).
 struct BrowserCookies: Sendable {
     /// Whether people reach the server by https.
     let isSecure: Bool
+    /// Below which path of its host the server is.
+    let path: IssuerPath
     /// How long a browser is known.
     let lifetime: Duration
     let random: RandomSource
     /// What the cookies' names begin with, after the browser's own prefix.
     var name = "countersign"
 
-    private var prefix: String { self.isSecure ? "__Host-" : "" }
+    private var prefix: String {
+        guard self.isSecure else { return "" }
+        return self.path.text.isEmpty ? "__Host-" : "__Secure-"
+    }
     var browserName: String { "\(self.prefix)\(self.name)_browser" }
     var sessionName: String { "\(self.prefix)\(self.name)_session" }
 
@@ -59,8 +66,9 @@ struct BrowserCookies: Sendable {
 
     private func field(_ name: String, _ value: String, _ lifetime: String) -> HTTPField {
         let secure = self.isSecure ? "; Secure" : ""
+        let place = self.path.text.isEmpty ? "/" : self.path.text
         return HTTPField(
-            name: .setCookie, value: "\(name)=\(value); Path=/\(lifetime)\(secure); HttpOnly; SameSite=Lax")
+            name: .setCookie, value: "\(name)=\(value); Path=\(place)\(lifetime)\(secure); HttpOnly; SameSite=Lax")
     }
 
     private func value(_ name: String, of request: Request) -> String? {

@@ -28,14 +28,14 @@ struct ConsentRoutes: Sendable {
 
     @Sendable private func question(_ request: Request, _ context: ServerContext) async throws -> Response {
         let address = try SignInAddress(query: request.uri.query, context)
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let session = self.cookies.session(of: request)
         let asked = try await self.provider.consentQuestion(
             request: address.request, browser: browser, session: session)
         guard let asked, let session else {
             // It may wait for its person to sign in, or to sign in again.
             guard try await self.provider.pending(request: address.request, browser: browser) != nil else {
-                throw SignInRoutes.unknown
+                throw SignInProblem.unknown
             }
             return .seeOther(address.path("/sign-in"))
         }
@@ -68,7 +68,7 @@ struct ConsentRoutes: Sendable {
     @Sendable private func decide(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         let address = try SignInAddress(query: form, context)
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let fields = try? Parameters(
             parsing: form, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
         let session = self.cookies.session(of: request)
@@ -80,15 +80,58 @@ struct ConsentRoutes: Sendable {
             ["allow", "deny"].containsBytes(of: word)
         else { return .seeOther(address.path("/sign-in/consent")) }
         let isGranted = word.hasSameBytes(as: "allow")
+        var unmade: (connection: WantedConnection, refusal: LinkRefusal)?
         let answer = try await self.provider.decide(
             request: address.request, browser: browser, session: session, isGranted: isGranted,
-            connection: fields[Self.connection], terms: fields[Self.terms], address: context.clientAddress
-        ) { context.notes.note(RequestRefusal($0)) }
+            connection: fields[Self.connection], terms: fields[Self.terms], address: context.clientAddress,
+            explain: { context.notes.note(RequestRefusal($0)) }, notConnected: { unmade = ($0, $1) })
+        let next: ClientAnswer
         switch answer {
-        case .client(let answer): return self.answers.response(answer)
+        case .client(let answer): next = answer
         // There is something else to agree to.
-        case .consent: return .seeOther(address.path("/sign-in/consent"))
-        case .signIn, .tooMany, .page: throw SignInRoutes.unknown
+        case .consent: next = .redirect(address.path("/sign-in/consent"))
+        case .signIn, .tooMany, .page: throw SignInProblem.unknown
+        }
+        guard let unmade else { return self.answers.response(next) }
+        context.notes.note(
+            RequestRefusal(
+                code: "not-connected-\(unmade.refusal.rawValue)",
+                reason: "An account was not connected with \(unmade.connection.name): \(unmade.refusal.words)"))
+        return .page(
+            self.answers.pages.html(
+                NotConnectedPage(
+                    provider: unmade.connection.title, reason: unmade.refusal.reason, next: next.wayOn)))
+    }
+}
+
+extension LinkRefusal {
+    /// Why, for the operator.
+    fileprivate var words: String {
+        switch self {
+        case .taken: "the person there is another account's (countersign admin provider links)."
+        case .full: "the account has as many connections as it can have (countersign admin provider unlink)."
+        case .over: "it was no longer asked for, or the account is locked."
+        }
+    }
+
+    /// As the page has it.
+    fileprivate var reason: NotConnectedPage.Reason {
+        switch self {
+        case .taken: .taken
+        case .full: .full
+        case .over: .over
+        }
+    }
+}
+
+extension ClientAnswer {
+    /// Where a page leads that stands in front of it.
+    fileprivate var wayOn: NotConnectedPage.Way {
+        switch self {
+        case .redirect(let location): .link(location)
+        // The page stands in front of a code, and never of a failure that is told here.
+        case .told: .link("/sign-in")
+        case .post(let posted): .form(address: posted.address, origin: posted.origin, fields: posted.fields.members)
         }
     }
 }

@@ -40,7 +40,7 @@ struct DeviceRoutes: Sendable {
 
     @Sendable private func enter(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let typed = (try? SignInAddress.parameter(Self.userCode, of: form)) ?? ""
         switch try await self.devices.enter(typed, browser: browser, source: context.source) {
         case .signIn(let id, let client):
@@ -64,9 +64,9 @@ struct DeviceRoutes: Sendable {
 
     @Sendable private func askForConfirmation(_ request: Request, _ context: ServerContext) async throws -> Response {
         let address = try SignInAddress(query: request.uri.query, context)
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         guard let asked = try await self.devices.confirmation(request: address.request, browser: browser) else {
-            throw SignInRoutes.unknown
+            throw SignInProblem.unknown
         }
         context.notes.note(client: asked.client)
         return .page(
@@ -80,11 +80,11 @@ struct DeviceRoutes: Sendable {
     @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         let id = try SignInAddress(query: form, context).request
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         // Another address of the same site can post with the cookie too; it cannot know what our page carried.
         let token = (try? SignInAddress.parameter(Self.formToken, of: form)) ?? ""
         let expected = self.cookies.formToken(browser, request: id)
-        guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)) else { throw SignInRoutes.unknown }
+        guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)) else { throw SignInProblem.unknown }
         let decision = try await self.devices.confirm(request: id, browser: browser) {
             context.notes.note(RequestRefusal($0))
         }
@@ -98,7 +98,7 @@ struct DeviceRoutes: Sendable {
                         explanation: "It is being signed in to \(name). You can close this page.")))
         case .denied:
             return .page(self.answers.pages.html(Self.refusedPage), status: .forbidden)
-        case .ended: throw SignInRoutes.unknown
+        case .ended: throw SignInProblem.unknown
         }
     }
 

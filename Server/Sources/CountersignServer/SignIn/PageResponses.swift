@@ -61,6 +61,7 @@ struct PageAnswers: Sendable {
     func response(_ answer: ClientAnswer, headers: HTTPFields = [:]) -> Response {
         switch answer {
         case .redirect(let location): .seeOther(location, headers: headers)
+        case .told(let text): .json(["errors": .string(text)], status: .badRequest, headers: headers)
         case .post(let posted):
             .page(
                 self.pages.html(

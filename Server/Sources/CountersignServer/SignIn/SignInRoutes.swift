@@ -17,6 +17,8 @@ struct SignInRoutes: Sendable {
     let provider: OpenIDProvider
     let upstream: UpstreamSignIns
     let devices: DeviceAuthorizations
+    /// The page of an address that an app opens, without a request yet; `nil` for every other.
+    let starts: @Sendable (Request, ServerContext) async throws -> Response?
     let answers: PageAnswers
     let cookies: BrowserCookies
     let channels: EventChannels
@@ -35,6 +37,7 @@ struct SignInRoutes: Sendable {
     }
 
     @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {
+        if let page = try await self.starts(request, context) { return page }
         let address = try SignInAddress(query: request.uri.query, context)
         let id = address.request
         guard let (browser, pending) = try await self.pending(id, request) else {
@@ -121,7 +124,7 @@ struct SignInRoutes: Sendable {
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
         let address = try SignInAddress(query: request.uri.query, context)
         let id = address.request
-        guard let browser = self.cookies.browser(of: request) else { throw Self.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         if try await self.provider.pending(request: id, browser: browser) == nil {
             _ = try await self.completed(address, request)
         }
@@ -137,7 +140,7 @@ struct SignInRoutes: Sendable {
 
     @Sendable private func complete(_ request: Request, _ context: ServerContext) async throws -> Response {
         let address = try SignInAddress(query: request.uri.query, context)
-        guard let browser = self.cookies.browser(of: request) else { throw Self.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let session = self.cookies.session(of: request)
         let answer = try await self.provider.complete(request: address.request, browser: browser, session: session) {
             context.notes.note(RequestRefusal($0))
@@ -179,7 +182,7 @@ struct SignInRoutes: Sendable {
     @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         let id = try SignInAddress(query: form, context).request
-        guard let (browser, _) = try await self.pending(id, request) else { throw Self.unknown }
+        guard let (browser, _) = try await self.pending(id, request) else { throw SignInProblem.unknown }
         do {
             try await self.signIns.cancel(reference: id, browser: browser.cookieValue)
         } catch let error as CeremonyError where error.code == .notFound {
@@ -190,18 +193,11 @@ struct SignInRoutes: Sendable {
         }
         switch try await self.provider.refuse(request: id, browser: browser) {
         case .client(let answer): return self.answers.response(answer)
-        case .signIn, .consent, .tooMany, .page: throw Self.unknown
+        case .signIn, .consent, .tooMany, .page: throw SignInProblem.unknown
         }
     }
 
     // MARK: -
-
-    static let unknown = Problem(
-        .notFound, Problem.Name.notFound, "There is no such sign-in in this browser.")
-
-    /// Said by nothing but the browser's own cookies.
-    static let unknownBrowser = Problem(
-        .notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
 
     /// The request, for the browser that started it; `nil` for every other, and once it has ended.
     private func pending(_ id: String, _ request: Request) async throws -> (
@@ -215,9 +211,9 @@ struct SignInRoutes: Sendable {
 
     /// What a page says whose sign-in has gone on in another page of the same browser. Throws for every other browser.
     private func completed(_ address: SignInAddress, _ request: Request) async throws -> Response {
-        guard let browser = self.cookies.browser(of: request) else { throw Self.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let name = try await self.signIns.completedService(reference: address.request, browser: browser.cookieValue)
-        guard let name else { throw Self.unknown }
+        guard let name else { throw SignInProblem.unknown }
         var page = SignInPage(
             requestID: address.request, clientName: name, client: address.service, state: .completed)
         // The name is the sign-in's own. The link is shown where the address names the service of that name.
@@ -227,44 +223,6 @@ struct SignInRoutes: Sendable {
             page.home = service.home
         }
         return .page(try self.answers.pages.html(page))
-    }
-}
-
-/// What the addresses of a sign-in's pages carry.
-///
-/// The service is there for the page that comes when the sign-in itself is gone: it is looked up among those that are
-/// registered, and decides nothing but what that page says.
-struct SignInAddress {
-    let request: String
-    let service: String?
-
-    init(request: String, service: String?) {
-        self.request = request
-        self.service = service
-    }
-
-    /// Reads a query or a form, and notes the service for a page about whatever goes wrong then.
-    init(query: String?, _ context: ServerContext) throws {
-        let text = query ?? ""
-        self.service = try? Self.parameter("client", of: text)
-        context.notes.note(service: self.service)
-        self.request = try Self.parameter("request", of: text)
-    }
-
-    /// The address of another page of the sign-in.
-    func path(_ path: String) -> String {
-        var parameters: OAuth.Parameters = ["request": self.request]
-        if let service { parameters.append("client", service) }
-        return "\(path)?\(parameters.encoded)"
-    }
-
-    static func parameter(_ name: String, of text: String) throws -> String {
-        guard let value = (try? Parameters(parsing: text))?[name],
-            (1...Limits.Fixed.pageParameterBytes).contains(value.utf8.count)
-        else {
-            throw Problem(.badRequest, "invalid-request", "The address lacks a part. Follow the whole link.")
-        }
-        return value
     }
 }
 

@@ -29,16 +29,16 @@ struct UpstreamRoutes: Sendable {
     @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {
         let address = try SignInAddress(query: request.uri.query, context)
         let name = try context.pathParameter("name")
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let answer = try await self.signIns.begin(
             name, request: address.request, browser: browser, source: context.source)
-        guard let answer else { throw SignInRoutes.unknown }
+        guard let answer else { throw SignInProblem.unknown }
         return self.response(answer, name, browser, context)
     }
 
     @Sendable private func arrive(_ request: Request, _ context: ServerContext) async throws -> Response {
         let name = try context.pathParameter("name")
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let place = UpstreamSignIns.Place(
             source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),
             address: context.clientAddress)
@@ -49,21 +49,21 @@ struct UpstreamRoutes: Sendable {
         } catch let error as OAuthError where error.code == .invalidRequest {
             throw Problem(.badRequest, "invalid-request", "The address is not as a provider sends it.")
         }
-        guard let answer else { throw SignInRoutes.unknown }
+        guard let answer else { throw SignInProblem.unknown }
         return self.response(answer, name, browser, context)
     }
 
     @Sendable private func connect(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         let address = try SignInAddress(query: form, context)
-        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         // Another address of the same site can post with the cookie too; it cannot know what our page carried.
         let token = (try? SignInAddress.parameter(Self.confirmation, of: form)) ?? ""
         let expected = self.cookies.formToken(browser, request: address.request)
         guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)),
             try await self.signIns.connect(
                 context.pathParameter("name"), request: address.request, browser: browser)
-        else { throw SignInRoutes.unknown }
+        else { throw SignInProblem.unknown }
         return .seeOther(address.path("/sign-in"))
     }
 
@@ -88,6 +88,14 @@ struct UpstreamRoutes: Sendable {
         case .finished:
             self.metrics.went(to: "finished")
             return .seeOther(address.path("/sign-in/complete"))
+        case .unmet(let client):
+            self.metrics.went(to: "unmet")
+            context.notes.note(
+                RequestRefusal(
+                    code: "upstream-unmet",
+                    reason: "The provider \(name) has not authenticated the person surely enough: countersign admin "
+                        + "provider change \(name) --level says what its words are worth.", setting: "--level"))
+            return self.answers.response(client)
         case .unknownPerson:
             self.metrics.went(to: "unknown-person")
             context.notes.note(

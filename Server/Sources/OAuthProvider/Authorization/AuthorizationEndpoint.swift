@@ -22,6 +22,8 @@ public enum ClientAnswer: Sendable, Equatable {
     case redirect(String)
     /// It is shown a page whose form goes there by itself.
     case post(PostedAnswer)
+    /// It goes nowhere: it shows what is wrong (status 400).
+    case told(String)
 }
 
 /// An answer that a browser posts to a client (OAuth 2.0 Form Post Response Mode 1.0, section 2).
@@ -186,6 +188,7 @@ extension OpenIDProvider {
             setting = "--disabled"
             throw Self.disabled(.unauthorizedClient)
         }
+        guard client.settings.signInService == nil else { throw Self.isOfSignInService }
         return (client, try self.reply(to: parameters, of: client, setting: &setting))
     }
 

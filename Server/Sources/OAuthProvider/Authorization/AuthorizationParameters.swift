@@ -84,6 +84,8 @@ struct AuthorizationReply {
     let issuer: String
     /// As the client wants it. What it wants wrongly it is told in the query.
     let mode: ResponseMode
+    /// What a request of the app sign-in service is, with the name by which whoever asks for help finds it.
+    var service: (wishes: SignInServiceWishes, request: String)?
 
     /// - Parameter mode: What the client has sent, whatever it is.
     init(redirectURI: RedirectURI, state: String?, issuer: String, mode: String?) {
@@ -95,13 +97,29 @@ struct AuthorizationReply {
     }
 
     /// Success (RFC 6749, section 4.1.2; RFC 9207, section 2).
-    func answer(code: String) -> ClientAnswer { self.answer(["code": code]) }
+    func answer(code: String) -> ClientAnswer {
+        var parameters: Parameters = ["code": code]
+        if let service { parameters.append("type", service.wishes.type) }
+        return self.answer(parameters)
+    }
 
     /// Failure (RFC 6749, section 4.1.2.1).
     func answer(error: OAuthError) -> ClientAnswer {
+        if let service { return self.answer(error, of: service.wishes, request: service.request) }
         var parameters: Parameters = ["error": error.code.rawValue]
         if let message = error.message { parameters.append("error_description", message) }
         return self.answer(parameters)
+    }
+
+    /// Failure, as the app sign-in service has it: a web site is told a code to show a page for, and of an app the browser
+    /// shows what is wrong.
+    private func answer(_ error: OAuthError, of wishes: SignInServiceWishes, request: String) -> ClientAnswer {
+        switch wishes.answers {
+        case .api: .told(error.message ?? error.code.rawValue)
+        case .cookie:
+            .redirect(
+                self.redirectURI.adding(["auth": "fail", "code": wishes.code(of: error), "request_id": request]))
+        }
     }
 
     private func answer(_ parameters: Parameters) -> ClientAnswer {

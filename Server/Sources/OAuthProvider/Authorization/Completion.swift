@@ -51,7 +51,9 @@ extension OpenIDProvider {
         return PendingAuthorization(
             client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
             loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create),
-            methods: self.methods(of: client, for: wishes.details), agreement: try self.agreement(to: wishes.details),
+            methods: wishes.service == nil
+                ? self.methods(of: client, for: wishes.details) : self.methods(of: client, for: wishes),
+            agreement: try self.agreement(to: wishes.details),
             expiresAt: request.expiresAt)
     }
 
@@ -107,7 +109,7 @@ extension OpenIDProvider {
         var consent: ConsentRecord?
         if let terms { consent = try await self.remembered(terms, account: outcome.account) }
         var isAsking = terms != nil && consent == nil
-        if !isAsking { isAsking = try await self.missingTerms(ofAccount: outcome.account) != nil }
+        if !isAsking { isAsking = try await self.missingTerms(ofAccount: outcome.account, at: client) != nil }
         if !isAsking { isAsking = self.isAskedEachTime(client, reply.redirectURI, by: method) }
         if !isAsking { isAsking = try await self.connection(for: id, since: outcome.authenticatedAt) != nil }
         let now = self.time.now()
@@ -176,7 +178,7 @@ extension OpenIDProvider {
     static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
 
     /// Why an outcome signs nobody in; `nil` where it does.
-    private func refusal(
+    func refusal(
         of outcome: AuthenticationOutcome, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes
     ) async throws -> OAuthError? {
         guard try await self.people.person(account: outcome.account) != nil else { return Self.denied }
@@ -233,7 +235,10 @@ extension OpenIDProvider {
     func outcome(of request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> (
         AuthenticationOutcome, String
     )? {
-        let allowed = try await self.store.client(request.client)?.settings.signInMethods ?? []
+        let allowed =
+            try await self.store.client(request.client).map {
+                try self.methods(of: $0, for: AuthorizationWishes(of: request))
+            } ?? []
         for method in self.methods where allowed.contains(where: method.isWay) {
             let outcome = try await method.outcome(request: request.id, browser: browser, client: request.client)
             if let outcome, allowed.containsBytes(of: outcome.way ?? method.name) {
@@ -252,9 +257,12 @@ extension OpenIDProvider {
     }
 
     func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
-        AuthorizationReply(
-            redirectURI: try RedirectURI(request.redirectURI, allowing: RedirectURI.everyKind), state: request.state,
-            issuer: self.issuer, mode: try AuthorizationWishes(of: request).responseMode.rawValue)
+        let wishes = try AuthorizationWishes(of: request)
+        var reply = AuthorizationReply(
+            redirectURI: try RedirectURI(registered: request.redirectURI), state: request.state, issuer: self.issuer,
+            mode: wishes.responseMode.rawValue)
+        reply.service = wishes.service.map { ($0, request.id) }
+        return reply
     }
 }
 

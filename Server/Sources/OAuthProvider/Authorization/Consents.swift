@@ -1,6 +1,6 @@
 import Crypto
 import OAuth
-import Store
+public import Store
 public import _Primitives
 
 /// What a client gets of a person, in parts that people understand.
@@ -245,7 +245,7 @@ extension OpenIDProvider {
                 client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
                 scopes: [], resources: [], agreement: nil, terms: nil, connection: wanted)
         }
-        if let missing = try await self.missingTerms(ofAccount: session.account) {
+        if let missing = try await self.missingTerms(ofAccount: session.account, at: client) {
             return ConsentQuestion(
                 client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
                 scopes: [], resources: [], agreement: nil, terms: missing, connection: nil)
@@ -267,12 +267,14 @@ extension OpenIDProvider {
     ///   - version: The version of the operator's terms that the page has shown; `nil` where it has shown none.
     ///   - address: The browser's network address, for the audit trail.
     ///   - explain: Is told why, where the client gets nothing: for the operator's log.
+    ///   - notConnected: Is told why a connection was not made that the person wanted: they are signed in all the same.
     ///
     /// Cost: four queries, one store step.
     public func decide(
         request id: String, browser: BrowserSecret, session: SessionSecret?, isGranted: Bool,
         connection: String? = nil, terms version: String? = nil, address: String?,
-        explain: (ProviderRefusal) -> Void = { _ in }
+        explain: (ProviderRefusal) -> Void = { _ in },
+        notConnected: (WantedConnection, LinkRefusal) -> Void = { _, _ in }
     ) async throws -> AuthorizationAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session) else {
@@ -302,10 +304,12 @@ extension OpenIDProvider {
         let now = self.time.now()
         if let wanted {
             for method in self.methods {
-                try await method.decide(wanted, request: id, account: session.account, isGranted: isGranted)
+                let refusal = try await method.decide(
+                    wanted, request: id, account: session.account, isGranted: isGranted)
+                if let refusal { notConnected(wanted, refusal) }
             }
         }
-        let missing = try await self.missingTerms(ofAccount: session.account)
+        let missing = try await self.missingTerms(ofAccount: session.account, at: client)
         if let missing {
             // What the page has not shown nobody has agreed to.
             guard let version, version.hasSameBytes(as: missing.version) else {

@@ -54,7 +54,11 @@ extension OpenIDProvider {
             for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }
         ) { client, form, proof in
             var setting: String?
-            let parameters = try self.pushedParameters(form, of: client, proof: proof, setting: &setting)
+            guard form["request_uri"] == nil else {
+                throw OAuthError(.invalidRequest, "A pushed request cannot have a request_uri.")
+            }
+            let parameters = try self.ownParameters(
+                form, of: client, isPushed: true, key: proof?.thumbprint, setting: &setting)
             _ = try self.reply(to: parameters, of: client, setting: &setting)
             _ = try await self.check(parameters, of: client, setting: &setting)
             let now = self.time.now()
@@ -80,28 +84,31 @@ extension OpenIDProvider {
         }
     }
 
-    /// What a client asks for in a pushed request: what its form says or, where that has one, the signed request.
+    /// What a client asks for by itself, without a browser: what its form says or, where that has one, the signed request.
     ///
-    /// - Parameter proof: What shows that the client holds a key. It is the one that `dpop_jkt` names, or would name.
-    private func pushedParameters(
-        _ form: Parameters, of client: ClientRecord, proof: DPoPProof?, setting: inout String?
+    /// - Parameters:
+    ///   - isPushed: Whether it pushes the request.
+    ///   - others: The fields of the form that are none of the request's.
+    ///   - key: The key that the client has proved. It is the one that `dpop_jkt` names, or would name.
+    ///   - setting: Is set to the setting of the client that the request does not fit.
+    func ownParameters(
+        _ form: Parameters, of client: ClientRecord, isPushed: Bool, without others: [String] = [], key: KeyThumbprint?,
+        setting: inout String?
     ) throws -> Parameters {
-        guard form["request_uri"] == nil else {
-            throw OAuthError(.invalidRequest, "A pushed request cannot have a request_uri.")
-        }
         let signed = try self.signedParameters(form, of: client)
-        try Self.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: true, setting: &setting)
+        try Self.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: isPushed, setting: &setting)
         var parameters: Parameters = ["client_id": client.id]
-        for (name, value) in (signed ?? form).members where !Self.proofs.containsBytes(of: name) {
+        for (name, value) in (signed ?? form).members where !(Self.proofs + others).containsBytes(of: name) {
             parameters.append(name, value)
         }
-        guard let proof else { return parameters }
-        if let named = parameters["dpop_jkt"] {
-            guard named.hasSameBytes(as: proof.thumbprint.text) else {
-                throw OAuthError(.invalidDPoPProof, "The DPoP proof is of another key than dpop_jkt names.")
+        if let key {
+            if let named = parameters["dpop_jkt"] {
+                guard named.hasSameBytes(as: key.text) else {
+                    throw OAuthError(.invalidDPoPProof, "The DPoP proof is of another key than dpop_jkt names.")
+                }
+            } else {
+                parameters.append("dpop_jkt", key.text)
             }
-        } else {
-            parameters.append("dpop_jkt", proof.thumbprint.text)
         }
         return parameters
     }

@@ -32,6 +32,13 @@ extension OpenIDProvider {
         return client.settings.signInMethods.filter(signing.containsBytes)
     }
 
+    /// The ways in which the person of a request may sign in. A request of the app sign-in service names the one.
+    func methods(of client: ClientRecord, for wishes: AuthorizationWishes) -> [String] {
+        guard let service = wishes.service else { return client.settings.signInMethods }
+        return [SignInServiceWishes.method(ofType: service.type, among: client.settings.signInMethods)]
+            .compactMap(\.self)
+    }
+
     /// What a person is asked to agree to, as they are shown it; `nil` for nothing.
     func agreement(to details: String?) throws -> String? {
         try details.map { try self.shownText(of: self.details(kept: $0)) }

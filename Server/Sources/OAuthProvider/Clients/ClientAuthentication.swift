@@ -30,6 +30,11 @@ extension OpenIDProvider {
         return credential
     }
 
+    /// What a client of the app sign-in service is told wherever OpenID Connect is spoken.
+    static let isOfSignInService = OAuthError(
+        .unauthorizedClient, "This client is one of the app sign-in service, at /v0/sign_in.",
+        detail: "a client has one profile: countersign admin client change --no-sign-in-service makes it another one")
+
     /// The client of a request that must come from one.
     ///
     /// - Parameter header: The value of `Authorization`, of the scheme `Basic`.
@@ -38,6 +43,7 @@ extension OpenIDProvider {
     public func authenticate(header: String?) async throws -> AuthenticatedClient {
         let credential = try Self.credential(of: ClientRequest(header: header, parameters: [:]))
         let client = try await self.authenticate(credential)
+        guard client.settings.signInService == nil else { throw Self.isOfSignInService }
         return AuthenticatedClient(
             id: client.id, name: client.name, origin: try Self.origin(of: client),
             mayDeregister: client.settings.mayDeregister)

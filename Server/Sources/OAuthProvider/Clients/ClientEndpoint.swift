@@ -66,7 +66,13 @@ extension OpenIDProvider {
             try self.checkTime(of: connection, else: .invalidClient, "The client did not authenticate.")
             let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.origin(of: connection)))
             let proof = proofs.isEmpty ? nil : try self.keyProof(proofs, purpose)
-            return try await answer(self.authenticate(credential), parameters, proof)
+            let client = try await self.authenticate(credential)
+            try await self.burnToken(parameters, shownBy: client)
+            guard client.settings.signInService == nil else {
+                try await self.burn(parameters, of: client)
+                throw Self.isOfSignInService
+            }
+            return try await answer(client, parameters, proof)
         } catch let error as OAuthError {
             let challenge = [(name: "WWW-Authenticate", value: error.challenge(scheme: "Basic", realm: self.issuer))]
             return ProviderAnswer(

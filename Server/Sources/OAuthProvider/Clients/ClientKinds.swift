@@ -101,8 +101,9 @@ extension OpenIDProvider {
         }
         try self.checkProfile(of: client)
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
-            _ = try RedirectURI(address, allowing: settings.redirectKinds)
+            _ = try settings.redirectURI(address)
         }
+        try self.checkSignInService(of: client)
     }
 
     /// What a certificate of a client is known by (RFC 8705, section 2).

@@ -7,6 +7,10 @@ extension ClientSettings {
     /// Whether all of the client's requests follow the FAPI 2.0 Security Profile.
     var isFAPI2: Bool { self.profile.security == .fapi2 }
 
+    /// Whether its app may sign people in without a browser: one that the operator has marked, of the operator's own, under
+    /// no stricter rules.
+    var mayChallenge: Bool { self.profile.signsInDirectly && self.party == .first && !self.isFAPI2 }
+
     /// What the client may sign with (FAPI 2.0 Security Profile, section 5.4.1).
     var signingAlgorithms: Set<JWSAlgorithm> {
         Set(PrivateKeyJWT.algorithms).intersection(self.isFAPI2 ? JWSAlgorithm.ofFAPI2 : JWSAlgorithm.ofClients)
@@ -44,6 +48,18 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest,
                 "Origins are for an app in the browser, which has no way to authenticate: a page's scripts can keep no secret."
+            )
+        }
+        guard !profile.signsInDirectly || settings.mayChallenge else {
+            throw OAuthError(
+                .invalidRequest,
+                "Only an app of your own (first-party), and none of fapi2, signs people in without a browser.")
+        }
+        // Its address, which it has then, says to people who asks.
+        guard !profile.signsInDirectly || settings.grantTypes.containsBytes(of: Self.codeGrant) else {
+            throw OAuthError(
+                .invalidRequest,
+                "A client that signs people in without a browser gets codes: it needs the grant type authorization_code."
             )
         }
         if settings.isFAPI2 { try Self.checkFAPI2(client) }

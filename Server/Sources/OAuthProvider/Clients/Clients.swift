@@ -1,7 +1,7 @@
 public import JOSE
 import OAuth
 public import Store
-import _Primitives
+public import _Primitives
 
 /// A client that has just been registered. Its secret cannot be read again.
 public struct RegisteredClient: Sendable {
@@ -63,6 +63,9 @@ public struct ClientChange: Sendable, Equatable {
     public var answerAddress: String?
     /// Whether it is switched off.
     public var isDisabled: Bool?
+    /// What changes of what it is to the app sign-in service, by the names of ``SignInServiceSettings``; an empty object for
+    /// a client that is to be none of it.
+    public var signInService: JSONObject?
 
     /// These changes and no others.
     public init(
@@ -110,6 +113,7 @@ public struct ClientChange: Sendable, Equatable {
             $0.value.isEmpty ? nil : $0
         }
         applied.isDisabled = self.isDisabled ?? settings.isDisabled
+        applied.signInService = settings.signInService
         if let address = self.logoutURI ?? settings.logout?.text, !address.isEmpty {
             applied.logout = ClientSettings.LogoutAddress(
                 address, needsSession: self.logoutNeedsSession ?? settings.logout?.needsSession ?? false)
@@ -119,6 +123,27 @@ public struct ClientChange: Sendable, Equatable {
             at: self.answerAddress.map { $0.isEmpty ? nil : $0 } ?? settings.answers.address)
         return applied
     }
+}
+
+extension ClientChange {
+    /// The settings after the change. Throws `OAuthError` `invalid_request` with a sentence for the administrator.
+    public func changed(_ settings: ClientSettings) throws -> ClientSettings {
+        var changed = self.applied(to: settings)
+        guard let document = self.signInService else { return changed }
+        do {
+            changed.signInService =
+                document.members.isEmpty
+                ? nil : try (settings.signInService ?? SignInServiceSettings()).changed(by: document)
+        } catch let error as JSONError {
+            throw OAuthError(.invalidRequest, "Of the app sign-in service: \(error.reason).")
+        }
+        return changed
+    }
+}
+
+extension ClientSettings {
+    /// Whose keys sign what the client is given.
+    var face: SigningKeyRecord.Face { self.signInService == nil ? .openID : .signInService }
 }
 
 extension ClientRecord {
@@ -171,7 +196,9 @@ extension ClientSettings {
             events.append(event(.clientSignInMethodsChanged, "\(client) \(ways)"))
         }
         if self.profile != old.profile {
-            let words = [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
+            let words =
+                [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
+                + (self.profile.signsInDirectly ? ["direct"] : [])
             events.append(
                 event(
                     .clientProfileChanged,
@@ -183,6 +210,7 @@ extension ClientSettings {
         if self.isDisabled != old.isDisabled {
             events.append(event(self.isDisabled ? .clientDisabled : .clientEnabled, client))
         }
+        if self.signInService != old.signInService { events.append(event(.clientSignInServiceChanged, client)) }
         if self.logout != old.logout { events.append(event(.clientLogoutChanged, client)) }
         if self.answers != old.answers {
             events.append(event(.clientAnswersChanged, "\(client) \(self.answers.mode.rawValue)"))
@@ -202,28 +230,30 @@ extension OpenIDProvider {
     ///   - redirectURIs: At least one where it signs people in; see `RedirectURI` for the rules.
     ///   - postLogoutRedirectURIs: By the same rules.
     ///   - clientURI: Where people find the service, by the same rules.
+    ///   - id: What it calls itself, where the operator chooses: of the app sign-in service alone.
     ///   - settings: What the operator decides about it. Its ID tokens can be signed with RS256, ES256, PS256 or EdDSA.
     ///   - operator: Who does it, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
     ///   are too many clients.
     public func registerClient(
         name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], clientURI: String? = nil,
-        settings: ClientSettings = ClientSettings(),
+        settings: ClientSettings = ClientSettings(), id: String? = nil,
         by operator: String? = nil
     ) async throws -> RegisteredClient {
         let made = try await self.newClient(
-            name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
+            id: id, name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
             clientURI: clientURI, settings: settings, by: `operator`)
         try await self.store.addClient(
             made.client, limit: self.limits.oauth.clients,
             audit: AuditEvent(.clientAdded, at: made.client.createdAt, actor: `operator`, detail: made.client.id))
+        self.warn(of: made.client)
         return made
     }
 
     /// A client that is right in itself, and not kept yet. Throws as
     /// ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
     func newClient(
-        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
+        id: String? = nil, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
         settings: ClientSettings, by operator: String?
     ) async throws -> RegisteredClient {
         let asked = ClientChange(
@@ -235,12 +265,15 @@ extension OpenIDProvider {
         settings.keySet = try settings.keySet.map(self.keySet)
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
         let client = ClientRecord(
-            id: self.random.identifier(), name: name, redirectURIs: redirectURIs,
+            id: id ?? self.random.identifier(), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: secret.map { Sealing.digest(ofSecret: $0) },
             createdAt: self.time.now(), settings: settings, clientURI: asked.home)
+        guard id == nil || settings.signInService != nil else {
+            throw OAuthError(.invalidRequest, "Only a client of the app sign-in service is called what you like.")
+        }
         try self.checkKind(of: client)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
-        try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
+        try await self.provideSigningKey(settings.idTokenAlgorithm, of: settings.face, by: `operator`)
         return RegisteredClient(client: client, secret: secret)
     }
 
@@ -267,7 +300,7 @@ extension OpenIDProvider {
                             + "register each one that the service uses.")
                 }
                 // Which of them the client can have is seen with what it is.
-                _ = try RedirectURI(address, allowing: RedirectURI.everyKind)
+                _ = try RedirectURI(registered: address)
             }
         }
         if let home = change.home, (try? RedirectURI(home)) == nil {
@@ -324,15 +357,16 @@ extension OpenIDProvider {
         if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
         let change = settings
         try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
-        if let algorithm = settings.idTokenAlgorithm {
-            try Self.check(algorithm)
-            guard try await self.store.client(id) != nil else { return nil }
-            try await self.provideSigningKey(algorithm, by: `operator`)
+        if settings.idTokenAlgorithm != nil || settings.signInService != nil {
+            guard let before = try await self.store.client(id) else { return nil }
+            let after = try change.changed(before.settings)
+            try Self.check(after.idTokenAlgorithm)
+            try await self.provideSigningKey(after.idTokenAlgorithm, of: after.face, by: `operator`)
         }
         let now = self.time.now()
-        return try await self.store.changeClient(id) { current in
+        let changed = try await self.store.changeClient(id) { current in
             let before = current
-            current.settings = change.applied(to: before.settings)
+            current.settings = try change.changed(before.settings)
             current.name = change.name ?? before.name
             current.redirectURIs = change.redirectURIs ?? before.redirectURIs
             current.postLogoutRedirectURIs = change.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
@@ -340,6 +374,15 @@ extension OpenIDProvider {
             if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
             try self.checkKind(of: current)
             return current.events(after: before, at: now, by: `operator`)
+        }
+        if let changed { self.warn(of: changed) }
+        return changed
+    }
+
+    private func warn(of client: ClientRecord) {
+        for advice in Self.warnings(of: client) {
+            self.configuration.note(
+                ClientMisfit(client: client.id, setting: "--sign-in-service anyScheme", advice: advice))
         }
     }
 
@@ -397,6 +440,6 @@ extension OpenIDProvider {
                 .invalidClient, "The client did not authenticate.",
                 detail: "it has no redirect address, and people could not be told who asks")
         }
-        return try RedirectURI(address, allowing: client.settings.redirectKinds).origin
+        return try client.settings.redirectURI(address).origin
     }
 }

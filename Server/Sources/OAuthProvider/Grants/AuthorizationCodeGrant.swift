@@ -18,7 +18,10 @@ struct AuthorizationCodeGrant: TokenGrant {
         let client = request.client
         // A request that is not whole is refused before it can spend a code.
         let secret = try request.parameters.required("code")
-        let redirectURI = try request.parameters.required("redirect_uri")
+        // A code that no browser has carried has no address (OAuth 2.0 for First-Party Applications).
+        let redirectURI =
+            client.settings.mayChallenge
+            ? request.parameters["redirect_uri"] ?? "" : try request.parameters.required("redirect_uri")
         let verifier = try Self.verifier(request.parameters, of: client)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
         try await provider.requireSigningKey(client.settings.idTokenAlgorithm)

@@ -36,7 +36,9 @@ struct NativeSSO {
         }
         try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm)
         let now = self.provider.time.now()
-        let (held, first) = try await self.held(secret, showing: idToken, at: now)
+        let (held, first) = try await self.counted(at: now) {
+            try await self.held(secret, showing: idToken, at: now)
+        }
         guard held.secret.group.hasSameBytes(as: group) else { throw Self.notOfGroup("another --sso-group") }
         guard client.settings.signInMethods.containsBytes(of: held.session.authentication.method) else {
             throw Self.refusal("the person signed in by a way that this client does not take")
@@ -64,6 +66,26 @@ struct NativeSSO {
             audience: nil, details: nil, deviceSecret: secret, at: now)
         response.issuedTokenType = Self.accessToken
         return response
+    }
+
+    /// Looks for what was shown. An attempt is counted for its source before that, and given back where it was right, which
+    /// it may be past the budget, too; a right one is counted for the person.
+    ///
+    /// Throws ``SpentBudget`` in the place of a refusal that the source has had too many of, and where the person's apps
+    /// have signed in too often.
+    private func counted(
+        at now: Timestamp, _ held: () async throws -> (HeldDeviceSecret, first: ClientRecord)
+    ) async throws -> (HeldDeviceSecret, first: ClientRecord) {
+        let budgets = self.provider.nativeSignIns
+        let shortage = budgets.guesses.spend(self.request.source, at: now)
+        let found: (HeldDeviceSecret, first: ClientRecord)
+        do { found = try await held() } catch let error as OAuthError {
+            if let shortage { throw SpentBudget(shortage: shortage) }
+            throw error
+        }
+        if shortage == nil { budgets.guesses.refund(self.request.source) }
+        if let spent = budgets.people.spend(found.0.session.account, at: now) { throw SpentBudget(shortage: spent) }
+        return found
     }
 
     /// The secret with its session, where secret, ID token and session belong together and go on; and the app that the

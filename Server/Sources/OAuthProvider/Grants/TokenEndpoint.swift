@@ -14,13 +14,15 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
+    ///   - source: Where the client is.
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: What it came over.
     ///
     /// Cost: one query (client), two hashes, and what the grant costs; with a proof one signature, two HMACs and one store
     /// step more.
     public func token(
-        header: String?, body: String, proofs: [String] = [], over connection: ClientConnection = .usual
+        header: String?, body: String, source: String = "", proofs: [String] = [],
+        over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.answerClient(
             header: header, body: body, proofs: proofs, over: connection,
@@ -38,8 +40,11 @@ extension OpenIDProvider {
             // Before anything is spent: the client comes again with what is missing.
             let binding = try self.binding(of: client, proof, over: connection)
             if let proof { try await self.take(proof) }
-            let request = TokenRequest(client: client, parameters: parameters, proof: proof, binding: binding)
-            return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
+            let request = TokenRequest(
+                client: client, parameters: parameters, source: source, proof: proof, binding: binding)
+            do {
+                return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
+            } catch let error as SpentBudget { return ProviderAnswer(error.shortage) }
         }
     }
 }

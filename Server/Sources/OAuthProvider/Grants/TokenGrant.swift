@@ -7,6 +7,8 @@ struct TokenRequest: Sendable {
     let client: ClientRecord
     /// The form.
     let parameters: Parameters
+    /// Where it came from, as far as that is counted.
+    let source: String
     /// What shows that the client holds a key, where it came with that.
     let proof: DPoPProof?
     /// What the tokens are bound to.

@@ -11,6 +11,7 @@ final class SigningKeys: Sendable {
         let jwk: JWK
         let signing: SigningKey
         let verification: VerificationKey
+        let face: SigningKeyRecord.Face
         let createdAt: Timestamp
         let retiredAt: Timestamp?
     }
@@ -19,6 +20,7 @@ final class SigningKeys: Sendable {
     struct Turn: Sendable {
         let name: String
         let algorithm: JWSAlgorithm
+        let face: SigningKeyRecord.Face
         /// From when on it signs.
         let start: Timestamp
         /// From when on another does; `nil` where none is there yet.
@@ -88,10 +90,14 @@ final class SigningKeys: Sendable {
                 let verification = try? VerificationKey(jwk, algorithm: record.algorithm)
             else { throw StoreError(.corrupt, "a signing key") }
             return Known(
-                jwk: jwk, signing: signing, verification: verification, createdAt: record.createdAt,
-                retiredAt: record.retiredAt)
+                jwk: jwk, signing: signing, verification: verification, face: record.face,
+                createdAt: record.createdAt, retiredAt: record.retiredAt)
         }
-        guard known.contains(where: { $0.retiredAt == nil && $0.signing.algorithm == .es256 }) else {
+        guard
+            known.contains(where: {
+                $0.retiredAt == nil && $0.signing.algorithm == .es256 && $0.face == .openID
+            })
+        else {
             throw StoreError(.corrupt, "no signing key")
         }
         return known
@@ -99,9 +105,9 @@ final class SigningKeys: Sendable {
 
     /// A new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread that
     /// neither an event loop nor the cooperative pool waits for.
-    static func newKey(_ algorithm: JWSAlgorithm, random: RandomSource, at moment: Timestamp) async throws
-        -> SigningKeyRecord
-    {
+    static func newKey(
+        _ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, random: RandomSource, at moment: Timestamp
+    ) async throws -> SigningKeyRecord {
         let bytes = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
                 continuation.resume(with: Result { try SigningKey.make(algorithm, random: random) })
@@ -109,12 +115,15 @@ final class SigningKeys: Sendable {
         }
         let key = try SigningKey(kept: bytes, algorithm: algorithm, keyID: nil)
         guard let name = key.keyID else { throw StoreError(.corrupt, "a key without a name") }
-        return SigningKeyRecord(id: name, algorithm: algorithm, privateKey: bytes, createdAt: moment, retiredAt: nil)
+        return SigningKeyRecord(
+            id: name, algorithm: algorithm, privateKey: bytes, face: face, createdAt: moment, retiredAt: nil)
     }
 
-    /// The algorithms that there is a key of, and that go on.
-    var activeAlgorithms: [JWSAlgorithm] {
-        self.state.withLock { known in known.filter { $0.retiredAt == nil }.map(\.signing.algorithm) }
+    /// The algorithms that a face has a key of, and that go on.
+    func activeAlgorithms(of face: SigningKeyRecord.Face = .openID) -> [JWSAlgorithm] {
+        self.state.withLock { known in
+            known.filter { $0.retiredAt == nil && $0.face == face }.map(\.signing.algorithm)
+        }
     }
 
     /// Which key signs when, the newest first: each from when the one before it retires.
@@ -122,17 +131,23 @@ final class SigningKeys: Sendable {
         self.state.withLock { known in
             known.compactMap { key in
                 guard let name = key.jwk.keyID else { return nil }
-                let ends = known.filter { $0.signing.algorithm == key.signing.algorithm }.compactMap(\.retiredAt)
+                let ends = known.filter {
+                    $0.signing.algorithm == key.signing.algorithm && $0.face == key.face
+                }.compactMap(\.retiredAt)
                 let start = ends.filter { end in key.retiredAt.map { end < $0 } ?? true }.max()
                 return Turn(
-                    name: name, algorithm: key.signing.algorithm, start: start ?? key.createdAt, end: key.retiredAt)
+                    name: name, algorithm: key.signing.algorithm, face: key.face, start: start ?? key.createdAt,
+                    end: key.retiredAt)
             }
         }
     }
 
-    /// The public keys that are or will be used at `moment`, the newest first.
-    func publicKeys(at moment: Timestamp) -> JWKSet {
-        JWKSet(self.state.withLock { known in known.filter { self.isUsable($0, at: moment) }.map(\.jwk) })
+    /// The public keys of a face that are or will be used at `moment`, the newest first.
+    func publicKeys(of face: SigningKeyRecord.Face = .openID, at moment: Timestamp) -> JWKSet {
+        JWKSet(
+            self.state.withLock { known in
+                known.filter { $0.face == face && self.isUsable($0, at: moment) }.map(\.jwk)
+            })
     }
 
     private func isUsable(_ key: Known, at moment: Timestamp) -> Bool {
@@ -143,17 +158,21 @@ final class SigningKeys: Sendable {
     /// one is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
     ///
     /// Throws ``StoreError/Code/corrupt`` where this node knows no key of the algorithm.
-    func sign(_ claims: JSONObject, type: String, algorithm: JWSAlgorithm, at moment: Timestamp) throws -> String {
-        try self.signed(claims, type: type, algorithm: algorithm, at: moment).text
+    func sign(
+        _ claims: JSONObject, type: String, algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID,
+        at moment: Timestamp
+    ) throws -> String {
+        try self.signed(claims, type: type, algorithm: algorithm, of: face, at: moment).text
     }
 
     /// As ``sign(_:type:algorithm:at:)``, with the name of the key.
-    func signed(_ claims: JSONObject, type: String, algorithm: JWSAlgorithm, at moment: Timestamp) throws -> (
-        text: String, keyID: String?
-    ) {
+    func signed(
+        _ claims: JSONObject, type: String, algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID,
+        at moment: Timestamp
+    ) throws -> (text: String, keyID: String?) {
         let signing = self.state.withLock { known in
             known.last { key in
-                key.signing.algorithm == algorithm && key.retiredAt.map { moment < $0 } ?? true
+                key.signing.algorithm == algorithm && key.face == face && key.retiredAt.map { moment < $0 } ?? true
             }?.signing
         }
         guard let signing else { throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue)") }
@@ -171,14 +190,16 @@ final class SigningKeys: Sendable {
     /// verification.
     ///
     /// Throws ``JOSEError``.
-    func verified(_ compact: String, type: String, at moment: Timestamp) throws -> (claims: JWTClaims, keyID: String?) {
+    func verified(
+        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, at moment: Timestamp
+    ) throws -> (claims: JWTClaims, keyID: String?) {
         let token = try UnverifiedJWS(
             compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
         // Another kind of our own tokens is not this kind (RFC 8725, section 3.11).
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         let known = self.state.withLock { state in
             state.first {
-                $0.jwk.keyID.map(ExactText.init) == token.header.keyID.map(ExactText.init)
+                $0.face == face && $0.jwk.keyID.map(ExactText.init) == token.header.keyID.map(ExactText.init)
                     && self.isUsable($0, at: moment)
             }
         }

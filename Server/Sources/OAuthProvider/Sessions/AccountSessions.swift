@@ -49,7 +49,7 @@ extension OpenIDProvider {
                 id: session.id,
                 services: try listing.services.map {
                     AccountSession.Service(
-                        name: $0.name, origin: try RedirectURI($0.redirectURI, allowing: RedirectURI.everyKind).origin)
+                        name: $0.name, origin: try RedirectURI(registered: $0.redirectURI).origin)
                 },
                 browser: session.authentication.browser, address: session.authentication.address,
                 authenticatedAt: session.authentication.at,

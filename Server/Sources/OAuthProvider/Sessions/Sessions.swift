@@ -4,6 +4,8 @@ public import _Primitives
 
 /// A browser that is signed in.
 public struct ActiveSession: Sendable, Equatable {
+    /// Its identifier, which opens nothing.
+    public let id: String
     /// Who is signed in.
     public let account: String
     /// When the person authenticated, and how.
@@ -34,7 +36,7 @@ extension OpenIDProvider {
     public func session(_ secret: SessionSecret) async throws -> ActiveSession? {
         try await self.liveSession(secret).map {
             ActiveSession(
-                account: $0.account, authenticatedAt: $0.authentication.at, acr: $0.authentication.acr,
+                id: $0.id, account: $0.account, authenticatedAt: $0.authentication.at, acr: $0.authentication.acr,
                 amr: $0.authentication.amr)
         }
     }

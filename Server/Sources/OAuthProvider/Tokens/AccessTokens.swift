@@ -85,9 +85,7 @@ extension OpenIDProvider {
         case .jwt:
             let signed = try self.keys.signed(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
             text = signed.text
-            if let keyID = signed.keyID {
-                self.verifiedTokens.keep(try JWTClaims(members: claims), of: text, keyID: keyID)
-            }
+            if let keyID = signed.keyID { self.verifiedTokens.keep(text, keyID: keyID) }
         case .opaque:
             text = try self.keys.seal(opaqueToken: JSON.object(claims).serialized, random: self.random, at: now)
         }
@@ -128,7 +126,7 @@ extension OpenIDProvider {
         }
         let verified = try await self.verified(text, type: TokenType.accessToken, at: now)
         let token = try OwnAccessToken(self.checked(verified.claims))
-        if let keyID = verified.keyID { self.verifiedTokens.keep(verified.claims, of: text, keyID: keyID) }
+        if let keyID = verified.keyID { self.verifiedTokens.keep(text, keyID: keyID) }
         return token
     }
 

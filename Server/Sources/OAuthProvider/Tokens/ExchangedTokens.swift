@@ -2,20 +2,12 @@ import OAuth
 import Store
 import _Primitives
 
-/// What access tokens have that were given for another one.
+/// The words of an exchange of tokens.
 enum TokenExchange {
     /// The `grant_type` (RFC 8693, section 2.1).
     static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
     /// What the new token is (`issued_token_type`, section 3).
     static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
-    /// The claim with the names of the tokens before it: with any of them it is over.
-    static let parents = "parents"
-    /// The claim with the clients whose tokens those are, in the same order: each has to be there still, and each but the
-    /// first may still exchange the tokens of the one before it.
-    static let holders = "holders"
-    /// The claim with what each of those tokens was for, in the same order: the client that exchanged it still has to own
-    /// that, unless it is this server.
-    static let audiences = "audiences"
 }
 
 extension OpenIDProvider {
@@ -39,9 +31,9 @@ extension OpenIDProvider {
             "sub": .string(subject.subject), "client_id": .string(client.id), TokenClaim.grant: .string(grant.id),
             "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),
             "act": .object(act),
-            TokenExchange.parents: .array((subject.parents + [subject.id]).map(JSON.string)),
-            TokenExchange.holders: .array((subject.holders + [subject.client]).map(JSON.string)),
-            TokenExchange.audiences: .array((subject.audiences + [subject.audience]).map(JSON.string)),
+            TokenClaim.parents: .array((subject.parents + [subject.id]).map(JSON.string)),
+            TokenClaim.holders: .array((subject.holders + [subject.client]).map(JSON.string)),
+            TokenClaim.audiences: .array((subject.audiences + [subject.audience]).map(JSON.string)),
         ]
         about["may_act"] = subject.claims["may_act"]
         let most = min(now + self.limits.accessTokenLifetime, subject.expiresAt, grant.expiresAt)

@@ -51,7 +51,7 @@ extension OpenIDProvider {
         else { return inactive }
         var members = token.claims
         // What a token hangs on, and who had those before it, is this server's to ask.
-        for name in [TokenClaim.grant, TokenExchange.parents, TokenExchange.holders, TokenExchange.audiences] {
+        for name in [TokenClaim.grant, TokenClaim.parents, TokenClaim.holders, TokenClaim.audiences] {
             members[name] = nil
         }
         members["active"] = .bool(true)

@@ -62,14 +62,14 @@ struct OwnAccessToken: Sendable {
         self.audience = claims.audience[0]
         self.scope = try Scope(text("scope"))
         do {
-            self.parents = try claims.members.strings(TokenExchange.parents) ?? []
-            self.holders = try claims.members.strings(TokenExchange.holders) ?? []
-            self.audiences = try claims.members.strings(TokenExchange.audiences) ?? []
+            self.parents = try claims.members.strings(TokenClaim.parents) ?? []
+            self.holders = try claims.members.strings(TokenClaim.holders) ?? []
+            self.audiences = try claims.members.strings(TokenClaim.audiences) ?? []
         } catch {
-            throw JOSEError(.malformed, TokenExchange.parents)
+            throw JOSEError(.malformed, TokenClaim.parents)
         }
         guard self.parents.count == self.holders.count, self.parents.count == self.audiences.count else {
-            throw JOSEError(.malformed, TokenExchange.holders)
+            throw JOSEError(.malformed, TokenClaim.holders)
         }
         self.expiresAt = expiresAt
     }

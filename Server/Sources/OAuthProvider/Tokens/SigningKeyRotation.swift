@@ -35,7 +35,10 @@ extension OpenIDProvider {
     /// Cost: one query, a key generation for each algorithm, one store step.
     public func rotateSigningKeys(by operator: String? = nil) async throws {
         try await self.refreshKeys()
-        _ = try await self.rotate(self.keys.activeAlgorithms, replacing: nil, by: `operator`)
+        let all = SigningKeyRecord.Face.allCases.flatMap { face in
+            self.keys.activeAlgorithms(of: face).map { ($0, face) }
+        }
+        _ = try await self.rotate(all, replacing: nil, by: `operator`)
     }
 
     /// Does the same by itself to the keys that will have signed for as long as a key does
@@ -49,7 +52,7 @@ extension OpenIDProvider {
         try await self.refreshKeys()
         let due = self.dueKeys
         guard !due.isEmpty else { return [] }
-        return try await self.rotate(due.map(\.algorithm), replacing: due.map(\.name), by: nil)
+        return try await self.rotate(due.map { ($0.algorithm, $0.face) }, replacing: due.map(\.name), by: nil)
     }
 
     private var dueKeys: [SigningKeys.Turn] {
@@ -61,12 +64,12 @@ extension OpenIDProvider {
 
     /// Gives the names of the new keys where they are in the store: another node may have been first.
     private func rotate(
-        _ algorithms: [JWSAlgorithm], replacing present: [String]?, by operator: String?
+        _ algorithms: [(JWSAlgorithm, SigningKeyRecord.Face)], replacing present: [String]?, by operator: String?
     ) async throws -> [String] {
         let now = self.time.now()
         var keys: [SigningKeyRecord] = []
-        for algorithm in algorithms {
-            keys.append(try await SigningKeys.newKey(algorithm, random: self.random, at: now))
+        for (algorithm, face) in algorithms {
+            keys.append(try await SigningKeys.newKey(algorithm, of: face, random: self.random, at: now))
         }
         let names = keys.map(\.id)
         let stored = try await self.store.rotateSigningKeys(
@@ -81,7 +84,9 @@ extension OpenIDProvider {
     /// Every key that signs, will sign, or has signed what may still be checked, the newest first.
     public var signingKeys: [SigningKeyState] {
         let now = self.time.now()
-        let published = self.keys.publicKeys(at: now).keys.compactMap(\.keyID)
+        let published = SigningKeyRecord.Face.allCases.flatMap {
+            self.keys.publicKeys(of: $0, at: now).keys.compactMap(\.keyID)
+        }
         return self.keys.turns.filter { published.containsBytes(of: $0.name) }.map { turn in
             SigningKeyState(
                 name: turn.name, algorithm: turn.algorithm.rawValue, signsFrom: turn.start, signsUntil: turn.end,
@@ -94,12 +99,14 @@ extension OpenIDProvider {
     /// it. Two nodes that make one at once end with the same.
     ///
     /// Cost: nothing where there is one; else a query, a key generation and a store step.
-    func provideSigningKey(_ algorithm: JWSAlgorithm, by operator: String?) async throws {
-        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+    func provideSigningKey(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, by operator: String?)
+        async throws
+    {
+        guard !self.keys.activeAlgorithms(of: face).contains(algorithm) else { return }
         try await self.refreshKeys()
-        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+        guard !self.keys.activeAlgorithms(of: face).contains(algorithm) else { return }
         let now = self.time.now()
-        let key = try await SigningKeys.newKey(algorithm, random: self.random, at: now)
+        let key = try await SigningKeys.newKey(algorithm, of: face, random: self.random, at: now)
         try self.keys.replace(
             by: await self.store.addSigningKey(
                 key, audit: AuditEvent(.signingKeyAdded, at: now, actor: `operator`, detail: key.id)))

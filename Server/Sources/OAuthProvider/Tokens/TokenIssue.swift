@@ -14,6 +14,8 @@ enum TokenType {
     static let introspection = "token-introspection+jwt"
     /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
     static let logoutToken = "logout+jwt"
+    /// An access token of the app sign-in service: no address of OpenID Connect takes it.
+    static let signInServiceAccess = "sign-in-access+jwt"
     /// By what this server shows other providers who it is: it must not pass for an ID token of ours.
     static let clientAuthentication = "client-authentication+jwt"
 }
@@ -22,6 +24,14 @@ enum TokenType {
 enum TokenClaim {
     /// The grant that an access token is a leaf of: with it the token ends.
     static let grant = "grant_id"
+    /// In a token that was given for another one, the names of the tokens before it: with any of them it is over.
+    static let parents = "parents"
+    /// In such a token the clients whose tokens those are, in the same order: each has to be there still, and each but the
+    /// first may still exchange the tokens of the one before it.
+    static let holders = "holders"
+    /// In such a token what each of those tokens was for, in the same order: the client that exchanged it still has to own
+    /// that, unless it is this server.
+    static let audiences = "audiences"
 }
 
 /// Who has a device token.
@@ -109,10 +119,10 @@ extension OpenIDProvider {
     ///
     /// Throws ``StoreError/Code/corrupt`` where there is none: a fault of this server, which no client can do anything about.
     /// Cost: nothing where the key is known; else a query.
-    func requireSigningKey(_ algorithm: JWSAlgorithm) async throws {
-        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+    func requireSigningKey(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID) async throws {
+        guard !self.keys.activeAlgorithms(of: face).contains(algorithm) else { return }
         try await self.refreshKeys()
-        guard self.keys.activeAlgorithms.contains(algorithm) else {
+        guard self.keys.activeAlgorithms(of: face).contains(algorithm) else {
             throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue), which a client is to get")
         }
     }
@@ -201,14 +211,14 @@ extension OpenIDProvider {
     }
 
     /// Claims that one of our keys signed. A key that is not known may be another node's new one.
-    func verified(_ compact: String, type: String, at now: Timestamp) async throws -> (
-        claims: JWTClaims, keyID: String?
-    ) {
+    func verified(
+        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, at now: Timestamp
+    ) async throws -> (claims: JWTClaims, keyID: String?) {
         do {
-            return try self.keys.verified(compact, type: type, at: now)
+            return try self.keys.verified(compact, type: type, of: face, at: now)
         } catch let error as JOSEError where error.code == .unknownKey && self.keys.mayLookUp(at: now) {
             try await self.refreshKeys()
-            return try self.keys.verified(compact, type: type, at: now)
+            return try self.keys.verified(compact, type: type, of: face, at: now)
         }
     }
 

@@ -114,7 +114,11 @@ public struct UpstreamProviders: Sendable {
 
     /// Where a provider has to send browsers back to: for whoever registers this server there.
     public func redirectURI(of name: String) -> String {
-        UpstreamSignIns.redirectURI(of: name, issuer: self.provider.issuer)
+        Self.redirectURI(of: name, issuer: self.provider.issuer)
+    }
+
+    static func redirectURI(of name: String, issuer: String) -> String {
+        "\(issuer)/sign-in/provider/\(name)/callback"
     }
 
     // MARK: What a provider can be

@@ -13,6 +13,8 @@ public struct UpstreamSignIns: Sendable {
         case away(String)
         /// The sign-in can be completed.
         case finished
+        /// The person was not authenticated surely enough: the client is told, and nobody was signed in or added.
+        case unmet(ClientAnswer)
         /// The person is not known here: they can connect an account that they have.
         case unknownPerson
         /// It has come to nothing, and can begin anew.
@@ -119,7 +121,7 @@ public struct UpstreamSignIns: Sendable {
                 stateDigest: Sealing.digest(ofSecret: state), provider: name, browserDigest: browser.digest, at: now),
             let (request, upstream, client) = try await self.waiting(trip.request, name, browser)
         else { return nil }
-        let step: Step
+        let step: Step?
         do {
             step = try await self.arrive(parameters, trip, request, upstream, client, place)
         } catch let refusal as UpstreamRefusal {
@@ -127,6 +129,7 @@ public struct UpstreamSignIns: Sendable {
         } catch let error as StoreError where error.code == .forbidden {
             step = .refused(UpstreamRefusal(.keptOut, Self.lockedAdvice))
         }
+        guard let step else { return nil }
         let isOfDevice = try await self.provider.store.deviceCode(request: trip.request) != nil
         return Answer(
             request: trip.request, client: client, title: upstream.title, step: step,
@@ -192,16 +195,14 @@ public struct UpstreamSignIns: Sendable {
     }
 
     /// Where a provider's answers go: each has an address of its own (RFC 9700, section 4.4.2.2).
-    private func redirectURI(of name: String) -> String { Self.redirectURI(of: name, issuer: self.provider.issuer) }
-
-    static func redirectURI(of name: String, issuer: String) -> String {
-        "\(issuer)/sign-in/provider/\(name)/callback"
+    private func redirectURI(of name: String) -> String {
+        UpstreamProviders.redirectURI(of: name, issuer: self.provider.issuer)
     }
 
     private func arrive(
         _ parameters: Parameters, _ trip: UpstreamTrip, _ request: AuthorizationRequestRecord,
         _ upstream: UpstreamProvider, _ client: PendingAuthorization, _ place: Place
-    ) async throws -> Step {
+    ) async throws -> Step? {
         let metadata = try await self.calls.metadata(of: upstream)
         if let named = parameters["iss"] {
             guard named.hasSameBytes(as: upstream.issuer) else {
@@ -235,11 +236,17 @@ public struct UpstreamSignIns: Sendable {
             request: request.id, identity: identity, at: person.authenticatedAt ?? now, acr: acr, amr: person.amr,
             browser: place.browser, address: place.address)
         var newcomer: UpstreamNewcomer?
-        if let account = try await self.store.account(linkedTo: identity) {
-            guard try await self.provider.people.person(account: account) != nil else {
+        let linked = try await self.store.account(linkedTo: identity)
+        if let linked {
+            guard try await self.provider.people.person(account: linked) != nil else {
                 throw UpstreamRefusal(.keptOut, Self.lockedAdvice)
             }
-        } else if upstream.newcomers == .created {
+        }
+        // Whoever is to connect an account authenticates once more, in another way, which can be sure enough.
+        if !self.isEnough(acr, wishes), linked != nil || upstream.newcomers == .created {
+            return try await self.unmet(request)
+        }
+        if linked == nil, upstream.newcomers == .created {
             let completed = try await self.calls.completed(person, metadata, accessToken: accessToken)
             newcomer = self.newcomer(completed, identity, upstream, at: now)
         }
@@ -255,6 +262,12 @@ public struct UpstreamSignIns: Sendable {
             )
         }
         return account == nil ? .unknownPerson : .finished
+    }
+
+    /// Ends a request that nobody is signed in for; `nil` where it has ended already.
+    private func unmet(_ request: AuthorizationRequestRecord) async throws -> Step? {
+        guard try await self.provider.store.removeRequest(request.id) else { return nil }
+        return .unmet(try self.provider.reply(to: request).answer(error: RequestedLevels.unmet))
     }
 
     private func isEnough(_ acr: String, _ wishes: AuthorizationWishes) -> Bool {
@@ -360,12 +373,13 @@ public struct UpstreamSignInMethod: SignInMethod {
     /// Makes the link, and has the person's devices told, or forgets that it was wanted.
     public func decide(
         _ connection: WantedConnection, request: String, account: String, isGranted: Bool
-    ) async throws {
+    ) async throws -> LinkRefusal? {
         guard isGranted else {
-            return try await self.store.forgetWantedLink(request: request, provider: connection.name)
+            try await self.store.forgetWantedLink(request: request, provider: connection.name)
+            return nil
         }
         let (now, random) = (self.time.now(), self.random)
-        try await self.store.connect(
+        return try await self.store.connect(
             request: request, provider: connection.name, account: account, limit: Limits.Fixed.linksPerAccount
         ) { identity in
             let link = UpstreamLink(

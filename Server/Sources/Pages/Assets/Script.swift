@@ -8,6 +8,10 @@ extension PageAssets {
         (function () {
           "use strict";
 
+          // Below which path of its host the server is: this script is one of its files.
+          var here = new URL(document.currentScript.src).pathname;
+          var base = here.slice(0, here.lastIndexOf("/assets/"));
+
           var finalStates = ["approved", "completed", "denied", "expired", "failed"];
 
           function signIn(card) {
@@ -15,7 +19,7 @@ extension PageAssets {
             // these addresses of this server.
             function address(path) {
               var client = card.dataset.client;
-              return path + "?request=" + encodeURIComponent(card.dataset.request) +
+              return base + path + "?request=" + encodeURIComponent(card.dataset.request) +
                 (client ? "&client=" + encodeURIComponent(client) : "");
             }
 
@@ -150,7 +154,7 @@ extension PageAssets {
                 secret = "";
                 document.getElementById("token").textContent = body.token;
                 document.getElementById("lines").textContent =
-                  "export COUNTERSIGN_ADMIN_URL=" + window.location.origin + "\\n" +
+                  "export COUNTERSIGN_ADMIN_URL=" + window.location.origin + base + "\\n" +
                   "export COUNTERSIGN_ADMIN_TOKEN=" + body.token + "\\n" +
                   "countersign admin account list";
                 document.getElementById("start").hidden = true;

@@ -51,3 +51,63 @@ extension PageRenderer {
             view, template: "connection", title: "Connect an account", formTargets: [page.returnOrigin])
     }
 }
+
+/// Tells a person who has signed in that their account was not connected with another provider, and leads on.
+public struct NotConnectedPage: Sendable {
+    /// Why.
+    public enum Reason: Sendable, CaseIterable {
+        /// What they are there is connected with another account.
+        case taken
+        /// The account has as many connections as it can have.
+        case full
+        /// It took too long.
+        case over
+    }
+
+    /// Where it goes on.
+    public enum Way: Sendable {
+        /// There.
+        case link(String)
+        /// There, with what the form has.
+        case form(address: String, origin: String, fields: [(name: String, value: String)])
+    }
+
+    /// The other provider, as people call it.
+    public var provider: String
+    /// Why.
+    public var reason: Reason
+    /// Where it goes on.
+    public var next: Way
+
+    /// A page of these values.
+    public init(provider: String, reason: Reason, next: Way) {
+        self.provider = provider
+        self.reason = reason
+        self.next = next
+    }
+}
+
+extension PageRenderer {
+    /// Renders what a person is told. Nothing goes on by itself: it has to be read.
+    public func html(_ page: NotConnectedPage) -> RenderedPage {
+        let why =
+            switch page.reason {
+            case .taken: "What you are at \(page.provider) is connected with another account here."
+            case .full:
+                "Your account has as many connections as it can have. Ask the people who run this server to end one."
+            case .over: "It took too long. You can ask for it when you sign in the next time."
+            }
+        var view = MessageView(
+            emblem: PageAssets.crossEmblem, headline: "Your account was not connected",
+            explanation: "\(why) You are signed in all the same.", testID: "not-connected")
+        var targets: [String] = []
+        switch page.next {
+        case .link(let target): view.link = .init(label: "Go on", target: target)
+        case .form(let address, let origin, let fields):
+            targets = [origin]
+            view.form = .init(
+                action: address, label: "Go on", fields: fields.map { .init(name: $0.name, value: $0.value) })
+        }
+        return self.render(view, template: "message", title: "Not connected", formTargets: targets)
+    }
+}

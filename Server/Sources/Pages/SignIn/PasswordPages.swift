@@ -44,6 +44,20 @@ public struct SignInChoicePage: Sendable {
     }
 }
 
+/// The question by whom a person wants to sign in to an app, before anything has begun: each answer is an address.
+public struct SignInStartPage: Sendable {
+    /// The app, as people know it.
+    public var clientName: String
+    /// The ways, each with its address, the best first.
+    public var ways: [(way: SignInChoicePage.Way, address: String)]
+
+    /// A question.
+    public init(clientName: String, ways: [(way: SignInChoicePage.Way, address: String)]) {
+        self.clientName = clientName
+        self.ways = ways
+    }
+}
+
 /// The page on which a person shows something that they know or read off a device.
 public struct PasswordPage: Sendable {
     /// What is asked for.
@@ -80,53 +94,6 @@ public struct PasswordPage: Sendable {
     }
 }
 
-/// What the template of a form sees. The names of inner values are none of the outer ones: a template looks for what is
-/// missing further out.
-struct FormView {
-    struct Hidden {
-        let hiddenName: String
-        let hiddenValue: String
-    }
-
-    struct Field {
-        let id: String
-        let label: String
-        let type: String
-        let autocomplete: String
-        var value = ""
-        var isReadOnly = false
-        var isNumber = false
-        var hint: String?
-    }
-
-    struct Link {
-        let target: String
-        let linkID: String
-        let words: String
-    }
-
-    struct Leave {
-        let requestID: String
-        let client: String?
-        let clientName: String
-    }
-
-    let testID: String
-    let headline: String
-    let lead: String
-    var problem: String?
-    let action: String
-    let submit: String
-    /// A picture, drawn here.
-    var picture: String?
-    /// A secret, to be typed elsewhere.
-    var secret: String?
-    var hidden: [Hidden] = []
-    var fields: [Field] = []
-    var links: [Link] = []
-    var leave: Leave?
-}
-
 extension PageRenderer {
     private struct ChoiceView {
         struct Way {
@@ -136,21 +103,42 @@ extension PageRenderer {
             let isQuiet: Bool
         }
 
-        let requestID: String
+        /// `nil` where nothing has begun that could be given up.
+        var requestID: String?
         let clientName: String
-        let client: String?
+        var client: String?
         let ways: [Way]
+    }
+
+    /// What a way is called, and by what name a test finds it.
+    private static func words(_ way: SignInChoicePage.Way) -> (words: String, name: String) {
+        switch way {
+        case .phone: ("Sign in with your phone", "phone")
+        case .password: ("Sign in with a password", "password")
+        case .provider(let name, let title): ("Sign in with \(title)", name)
+        }
+    }
+
+    /// Renders the question by whom a person wants to sign in to an app.
+    public func html(_ page: SignInStartPage) -> RenderedPage {
+        let ways = page.ways.enumerated().map { index, way in
+            let (words, name) = Self.words(way.way)
+            return ChoiceView.Way(target: way.address, wayID: "by-\(name)", words: words, isQuiet: index > 0)
+        }
+        return self.render(
+            ChoiceView(clientName: page.clientName, ways: ways), template: "choice",
+            title: "Sign in to \(page.clientName)", formTargets: [])
     }
 
     /// Renders the question how a person wants to sign in.
     public func html(_ page: SignInChoicePage) -> RenderedPage {
         let ways = page.ways.enumerated().map { index, way in
-            let (path, words, name) =
+            let (words, name) = Self.words(way)
+            let path =
                 switch way {
-                case .phone: ("/sign-in", "Sign in with your phone", "phone")
-                case .password: ("/sign-in/password", "Sign in with a password", "password")
-                case .provider(let name, let title):
-                    ("/sign-in/provider/\(percentEncoded(name))", "Sign in with \(title)", name)
+                case .phone: "/sign-in"
+                case .password: "/sign-in/password"
+                case .provider(let name, _): "/sign-in/provider/\(percentEncoded(name))"
                 }
             return ChoiceView.Way(
                 target: path + page.frame.query + (way == .phone ? "&by=phone" : ""), wayID: "by-\(name)",

@@ -18,7 +18,8 @@ final class HashingQueue: @unchecked Sendable {
     private struct Job {
         let id: UInt64
         let memoryKiB: Int
-        let perform: () -> Void
+        /// Does the work, and gives what tells its caller.
+        let perform: () -> () -> Void
         let refuse: (any Error) -> Void
     }
 
@@ -29,8 +30,10 @@ final class HashingQueue: @unchecked Sendable {
             let thread = Thread { [self] in
                 Self.giveWay(limits.niceness)
                 while let job = self.take() {
-                    job.perform()
+                    let tell = job.perform()
+                    // First: whoever is told finds it counted.
                     self.finished(job)
+                    tell()
                 }
                 self.ended()
             }
@@ -54,8 +57,11 @@ final class HashingQueue: @unchecked Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let job = Job(
-                    id: id, memoryKiB: memoryKiB, perform: { continuation.resume(with: Result { try work() }) },
-                    refuse: { continuation.resume(throwing: $0) })
+                    id: id, memoryKiB: memoryKiB,
+                    perform: {
+                        let result = Result { try work() }
+                        return { continuation.resume(with: result) }
+                    }, refuse: { continuation.resume(throwing: $0) })
                 if let refusal = self.add(job) { job.refuse(refusal) }
             }
         } onCancel: {

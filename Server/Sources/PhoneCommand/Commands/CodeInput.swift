@@ -57,7 +57,7 @@ struct CodeInput: Equatable {
         case .link(let text): payload = try OutOfBandPayload(link: text)
         case .encoded(let text): payload = try OutOfBandPayload(scanned: text)
         }
-        guard let address = ServerAddress(payload.redeemData.redeemUrl) else {
+        guard let address = ServerAddress(redeeming: payload.redeemData.redeemUrl) else {
             throw OutOfBandPayloadError(.malformedPayload, "no address")
         }
         if let server, server != address {

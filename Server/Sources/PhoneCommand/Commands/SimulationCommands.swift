@@ -103,6 +103,7 @@ struct WipeCommand: AsyncParsableCommand {
             }
             let device = try PhoneDevice(self.phone)
             try device.storage.removeAll()
+            try SignInDevice.wipe(home: device.home)
             for name in SimulatedState.names {
                 let path = "\(device.home)/\(name)"
                 if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }

@@ -34,6 +34,10 @@ enum PhoneLimits {
 
     /// How long a server can take to accept a connection.
     static let connectTime: TimeAmount = .seconds(10)
+    /// How long a page of a web view can take.
+    static let pageTime: Duration = .seconds(30)
+    /// Bytes of a page of a web view.
+    static let pageBytes = 4 * 1024 * 1024
     /// How long a list of facets can take.
     static let facetListTime: Duration = .seconds(10)
 

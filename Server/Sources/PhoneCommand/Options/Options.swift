@@ -23,7 +23,7 @@ struct PhoneOptions: ParsableArguments {
 
     var homePath: String { (self.home as NSString).expandingTildeInPath }
 
-    /// The address that was given, without its path.
+    /// The address that was given.
     func serverAddress() throws -> ServerAddress? {
         guard let text = self.server else { return nil }
         guard let address = ServerAddress(text) else {
@@ -85,7 +85,7 @@ enum AuthenticatorName: String, ExpressibleByArgument, CaseIterable {
     case pin, password, fingerprint, face, passcode, device
 }
 
-/// A server by scheme, host and port.
+/// A server by scheme, host, port, and the path below which it is.
 struct ServerAddress: Equatable, Sendable {
     let url: URL
 
@@ -99,15 +99,24 @@ struct ServerAddress: Equatable, Sendable {
         self.init(parts)
     }
 
+    /// The server where a code's token is redeemed: what is in front of that address's own path.
+    init?(redeeming url: URL) {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+        let end = parts.path.firstRange(of: "/token/redeem/")
+        parts.path = end.map { String(parts.path[..<$0.lowerBound]) } ?? ""
+        self.init(parts)
+    }
+
     private init?(_ parts: URLComponents) {
         guard let scheme = parts.scheme?.asciiLowercased, ["http", "https"].contains(scheme), let host = parts.host,
             !host.isEmpty
         else { return nil }
-        var origin = URLComponents()
-        origin.scheme = scheme
-        origin.host = host.asciiLowercased
-        origin.port = parts.port
-        guard let url = origin.url else { return nil }
+        var server = URLComponents()
+        server.scheme = scheme
+        server.host = host.asciiLowercased
+        server.port = parts.port
+        server.path = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path
+        guard let url = server.url else { return nil }
         self.url = url
     }
 

@@ -16,9 +16,11 @@ enum Ending: Int32 {
 
 /// What came of a command, in one word for scripts.
 enum Outcome: String {
-    case answered, approved, authenticated, deregistered, enrolled, forgotten, listed, revoked, wiped
+    case answered, approved, authenticated, deregistered, enrolled, forgotten, listed, opened, revoked, wiped
     case denied, refused, failed, unreachable, usage
     case lockedOut = "locked-out"
+    case signedIn = "signed-in"
+    case signedOut = "signed-out"
     case notFound = "not-found"
 }
 
@@ -67,6 +69,7 @@ struct Refusal: Error, Equatable {
         case let error as OutOfBandPayloadError: self.init(error)
         case let error as OperationError: self.init(error)
         case let error as InitializationError: self.init(error)
+        case let error as SignInError: self.init(error)
         case let error as StorageError:
             self.init(InitializationError(error.code == .inUse ? .storageInUse : .storageCorrupt))
         default: self = .failed("unknown", "Something went wrong: \(error)")
@@ -95,6 +98,20 @@ struct Refusal: Error, Equatable {
                 "storage-corrupt",
                 "Nothing that this phone keeps can be opened. Only `wipe` helps; then enrol each account again.")
         default: self = .failed(Self.kebab(error.code), "The phone cannot be switched on (\(error.reason)).")
+        }
+    }
+
+    private init(_ error: SignInError) {
+        let reason = Self.kebab(error.code)
+        let sentence = [error.errorDescription, error.recoverySuggestion].compactMap(\.self).joined(separator: " ")
+        switch error.code {
+        case .cancelled, .denied: self.init(.refused, .denied, reason, sentence)
+        case .notSignedIn: self = .notFound(reason, sentence)
+        case .biometricsLockedOut: self.init(.lockedOut, .lockedOut, reason, sentence)
+        case .networkError: self.init(.unreachable, .unreachable, reason, sentence)
+        case .wrongCredentials, .refused, .sessionEnded, .browserNeeded, .untrustedAnswer:
+            self.init(.refused, .refused, reason, sentence)
+        default: self = .failed(reason, "\(sentence) (\(error.reason))")
         }
     }
 

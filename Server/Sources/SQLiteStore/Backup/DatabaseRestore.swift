@@ -179,7 +179,7 @@ extension Database {
         voided.pendingDevices = try delete("device", "is_active = 0")
         for table in [
             "answered_challenge", "administrator_link", "oauth_revoked_token", "oauth_initial_token",
-            "password_attempt", "mailed_link",
+            "password_attempt", "mailed_link", "reset_ask",
         ] {
             _ = try delete(table)
         }

@@ -305,7 +305,7 @@ struct ReplacedDatabase {
                     guard try ReplacedRows.columns(of: "oauth_key", db).contains("algorithm") else { return nil }
                     return """
                         SELECT id, id AS name FROM replaced.oauth_key WHERE retired_at IS NULL
-                        AND algorithm NOT IN (SELECT algorithm FROM main.oauth_key)
+                        AND \(try ReplacedRows.hasNoKey(db))
                         """
                 },
                 { db in
@@ -313,7 +313,7 @@ struct ReplacedDatabase {
                     return [
                         """
                         INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key
-                        WHERE algorithm NOT IN (SELECT algorithm FROM main.oauth_key)
+                        WHERE \(try ReplacedRows.hasNoKey(db))
                         """
                     ]
                 }),

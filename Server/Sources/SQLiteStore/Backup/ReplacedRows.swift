@@ -11,6 +11,13 @@ enum ReplacedRows {
         """
     }
 
+    /// Whether there is no key here of the algorithm, and of the face where that is known, of a row of `replaced.oauth_key`,
+    /// in SQL.
+    static func hasNoKey(_ db: Database) throws -> String {
+        let names = try Self.columns(of: "oauth_key", db).contains("face") ? "(algorithm, face)" : "(algorithm)"
+        return "\(names) NOT IN (SELECT \(names.dropFirst().dropLast()) FROM main.oauth_key)"
+    }
+
     /// The columns that a table has in both databases, one of which may be older.
     static func columns(of table: String, _ db: Database) throws -> [String] {
         try String.fetchAll(

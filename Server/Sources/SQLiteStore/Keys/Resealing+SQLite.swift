@@ -23,6 +23,7 @@ extension SQLiteDatabase: SealingKeyStore {
                 told(resealed)
             } while place != nil
         }
+        guard resealed.unreadable == 0 else { return resealed }
         // What was written meanwhile lies under the newest key already.
         let newest = self.sealing.keys.newest.identifier
         try await self.step { [sealing] db in
@@ -50,7 +51,7 @@ extension SQLiteDatabase: SealingKeyStore {
                     arguments: [place])
                 guard let row, try row.optionalBytes(column.name) != nil else { continue }
                 guard let sealed = try column.sealedAnew(row, sealing) else {
-                    resealed.unreadable += 1
+                    resealed.add(Resealed(unreadable: 1, unreadableColumns: ["\(column.table).\(column.name)"]))
                     continue
                 }
                 try db.cachedStatement(

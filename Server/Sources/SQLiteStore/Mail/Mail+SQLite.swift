@@ -26,15 +26,90 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// New passwords that were asked for, by the code of a name: whether there is somebody of that name is looked for later.
+    static let resetAsks = Migration(name: "resetAsks") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE reset_ask (
+                    number INTEGER PRIMARY KEY, username_code BLOB NOT NULL, asked_at INTEGER NOT NULL,
+                    due_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX reset_ask_due ON reset_ask (due_at);
+                """)
+    }
+}
+
 extension SQLiteDatabase: MailStore {
-    public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
-        // Nearly always nothing is due: readers say so.
-        try await self.step(screenedBy: { db -> Screening<Void, [MailDelivery]> in
+    public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
+        let code = self.sealing.usernameCode(username)
+        return try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO reset_ask (username_code, asked_at, due_at)
+                    SELECT ?1, ?2, ?2 WHERE (SELECT count(*) FROM reset_ask) < ?3
+                    """
+            ).execute(arguments: [code.blob, moment.milliseconds, most])
+            return db.changesCount > 0
+        }
+    }
+
+    public func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk] {
+        try await self.step(whereDueIn: "reset_ask", at: moment) { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        UPDATE reset_ask SET due_at = ?2 WHERE number IN (
+                            SELECT number FROM reset_ask WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
+                        RETURNING number, asked_at,
+                            (SELECT id FROM account WHERE account.username_code = reset_ask.username_code) AS account_id
+                        """), arguments: [moment.milliseconds, lease.milliseconds, limit]
+            ).map { row in
+                ResetAsk(
+                    number: try row.integer("number"), accountID: try row.optionalText("account_id"),
+                    askedAt: try row.moment("asked_at"))
+            }.sorted { $0.number < $1.number }
+        }
+    }
+
+    /// Takes what is due of a table. Nearly always nothing is: readers say so.
+    private func step<Taken: Sendable>(
+        whereDueIn table: String, at moment: Timestamp, _ take: @escaping @Sendable (Database) throws -> [Taken]
+    ) async throws -> [Taken] {
+        try await self.step(screenedBy: { db -> Screening<Void, [Taken]> in
             let isDue = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM mail WHERE due_at <= ?)"),
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"),
                 arguments: [moment.milliseconds])
             return isDue == true ? .step(()) : .answered([])
-        }) { db, _ in
+        }) { db, _ in try take(db) }
+    }
+
+    public func removeAsk(_ ask: ResetAsk) async throws {
+        try await self.step { db in
+            // A number is given anew when the newest has gone.
+            try db.cachedStatement(sql: "DELETE FROM reset_ask WHERE number = ? AND asked_at = ?").execute(
+                arguments: [ask.number, ask.askedAt.milliseconds])
+        }
+    }
+
+    public func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE mailed_link SET expires_at = ? WHERE digest = (
+                        SELECT link FROM mail
+                        WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?)
+                    """
+            ).execute(arguments: [
+                moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
+                delivery.expiresAt.milliseconds, delivery.attempt,
+            ])
+            return db.changesCount > 0
+        }
+    }
+
+    public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
+        try await self.step(whereDueIn: "mail", at: moment) { db in
             try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -104,8 +179,11 @@ extension SQLiteDatabase: MailStore {
         try await self.step { db in
             try db.cachedStatement(
                 sql: """
-                    DELETE FROM mailed_link WHERE digest IN
-                        (SELECT digest FROM mailed_link WHERE expires_at <= ? LIMIT ?)
+                    DELETE FROM mailed_link WHERE digest IN (
+                        SELECT digest FROM mailed_link
+                        WHERE expires_at <= ?1 AND NOT EXISTS (
+                            SELECT 1 FROM mail WHERE mail.link = mailed_link.digest AND mail.expires_at > ?1)
+                        LIMIT ?2)
                     """
             ).execute(arguments: [moment.milliseconds, limit])
             return db.changesCount

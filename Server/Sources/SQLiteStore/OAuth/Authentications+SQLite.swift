@@ -199,6 +199,8 @@ enum AuthenticationHolder {
     case method(String)
     /// Those of an account that were by one method.
     case accountByMethod(String, String)
+    /// Those of an account that are not of this session.
+    case accountBeside(String, session: String?)
 
     fileprivate var condition: (sql: String, values: StatementArguments) {
         switch self {
@@ -207,6 +209,13 @@ enum AuthenticationHolder {
         case .method(let method): ("oauth_authentication.method = ?", [method])
         case .accountByMethod(let id, let method):
             ("oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method])
+        case .accountBeside(let id, let session):
+            (
+                """
+                oauth_authentication.account = ? AND oauth_authentication.id NOT IN (
+                    SELECT kept.authentication FROM oauth_session_authentication AS kept WHERE kept.session = ?)
+                """, [id, session ?? ""]
+            )
         }
     }
 }

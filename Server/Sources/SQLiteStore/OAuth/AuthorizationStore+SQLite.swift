@@ -50,6 +50,15 @@ extension SQLiteDatabase: AuthorizationStore {
         }
     }
 
+    public func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: "UPDATE oauth_request SET browser_digest = ?3 WHERE id = ?1 AND browser_digest = ?2"
+            ).execute(arguments: [id, digest.blob, next.blob])
+            return db.changesCount == 1
+        }
+    }
+
     public func removeRequest(_ id: String) async throws -> Bool {
         try await self.step { db in try db.removeRequest(id) }
     }
@@ -109,6 +118,7 @@ extension SQLiteDatabase: AuthorizationStore {
                 // With the grant its code is gone, too: whoever goes on is told that there is none, and adds nothing to
                 // the trail, which is kept for ever.
                 try db.deleteGrant(standing.grant.id)
+                try db.deleteGrants(cameOf: standing.grant.id)
                 // What it gave beside tokens ends, too.
                 if let session = standing.grant.session {
                     try db.deleteDeviceSecret(ofSession: session, client: standing.grant.client)
@@ -174,6 +184,7 @@ extension Database {
     func end(request: String, by session: SessionRecord) throws {
         try self.checkSessionStands(ofRequest: request)
         try self.checkPasswordStands(of: session, request: request)
+        try self.checkLinkStands(of: session, request: request)
         guard try self.removeRequest(request) else {
             throw StoreError(.notFound, "the authorization request is gone")
         }

@@ -32,6 +32,14 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Clients from before sign nobody in without a browser.
+    static let directSignIn = Migration(name: "direct sign-in") { db, _ in
+        try db.execute(
+            sql: "ALTER TABLE oauth_client ADD COLUMN signs_in_directly INTEGER NOT NULL DEFAULT 0")
+    }
+}
+
 extension SealingPurpose {
     /// What a person has agreed to in detail, bound to its grant.
     static let authorizationDetails = SealingPurpose("oauth authorization details")
@@ -50,12 +58,12 @@ extension Database {
         try self.cachedStatement(
             sql: """
                 UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ?,
-                    detail_types = ? WHERE id = ?
+                    detail_types = ?, signs_in_directly = ? WHERE id = ?
                 """
         ).execute(arguments: [
             profile.security.rawValue, profile.requiresSignedRequests,
             JSON.array(profile.origins.map(JSON.string)).text,
-            JSON.array(profile.detailTypes.map(JSON.string)).text, id,
+            JSON.array(profile.detailTypes.map(JSON.string)).text, profile.signsInDirectly, id,
         ])
     }
 

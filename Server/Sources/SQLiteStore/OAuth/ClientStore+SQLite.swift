@@ -44,6 +44,7 @@ extension SQLiteDatabase: ClientStore {
     ) async throws -> ClientRecord? {
         try await self.step { [sealing] db in
             guard var client = try Self.client(id, db) else { return nil }
+            let former = client.settings.signInService
             let events = try change(&client)
             try db.checkOwner(of: client.settings.tokens.resources, client: id)
             try db.cachedStatement(
@@ -53,7 +54,8 @@ extension SQLiteDatabase: ClientStore {
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
                         authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
                         backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
-                        backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?
+                        backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
+                        sign_in_service = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -66,15 +68,22 @@ extension SQLiteDatabase: ClientStore {
                 Self.text(client.settings.signInMethods), client.settings.party.rawValue,
                 client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
-                client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled, id,
+                client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
+                client.settings.signInService.map { JSON.object($0.json).text }, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
+            // What has no address leads nowhere.
             let addresses = try String.fetchAll(
-                db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
+                db.cachedStatement(
+                    sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''"),
                 arguments: [id])
             for address in addresses where client.address(answering: address) == nil {
                 try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
                     .execute(arguments: [id, address])
+            }
+            // One client, one face: what it has of the one is nothing at the other.
+            if (former == nil) != (client.settings.signInService == nil) {
+                try db.deleteRows(of: Self.issuedTables, ofClient: id)
             }
             for event in events { try db.appendAudit(event, sealing) }
             return client
@@ -83,19 +92,21 @@ extension SQLiteDatabase: ClientStore {
 
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            for table in [
-                "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
-                "oauth_grant", "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery",
-                "oauth_device_secret",
-            ] {
-                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
-            }
+            try db.deleteRows(
+                of: Self.issuedTables + ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"],
+                ofClient: id)
             try db.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
             guard db.changesCount > 0 else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
     }
+
+    /// What a client has asked for, and been given.
+    private static let issuedTables = [
+        "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request", "oauth_grant",
+        "oauth_device_secret",
+    ]
 
     private static func client(_ id: String, _ db: Database) throws -> ClientRecord? {
         try Row.fetchOne(
@@ -128,7 +139,8 @@ extension SQLiteDatabase: ClientStore {
                 security: security,
                 requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
                 origins: try Self.texts(row.text(ClientColumn.origins)),
-                detailTypes: try Self.texts(row.text(ClientColumn.detailTypes))),
+                detailTypes: try Self.texts(row.text(ClientColumn.detailTypes)),
+                signsInDirectly: try row.flag(ClientColumn.signsInDirectly)),
             party: party)
         settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
         settings.answers = ClientSettings.AnswerDelivery(
@@ -140,6 +152,7 @@ extension SQLiteDatabase: ClientStore {
             return name
         }
         settings.isDisabled = try row.flag(ClientColumn.isDisabled)
+        settings.signInService = try row.optionalText(ClientColumn.signInService).map(SignInServiceSettings.init(kept:))
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
             ClientSettings.LogoutAddress(
                 $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
@@ -184,13 +197,20 @@ private enum ClientColumn: Int, TableColumn {
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
-        certificateName, isDisabled,
+        certificateName, isDisabled, signInService,
         registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
-        origins, detailTypes,
+        origins, detailTypes, signsInDirectly,
         party
 }
 
 extension Database {
+    /// Deletes a client's rows of these tables.
+    fileprivate func deleteRows(of tables: [String], ofClient id: String) throws {
+        for table in tables {
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
+        }
+    }
+
     /// Adds a client within the present step, where there are fewer than `limit`.
     func add(_ client: ClientRecord, limit: Int) throws {
         let count = try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
@@ -210,6 +230,7 @@ extension Database {
                 .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
                 .keySetAddress: client.settings.keySetAddress,
                 .certificateName: client.settings.certificateName?.text, .isDisabled: client.settings.isDisabled,
+                .signInService: client.settings.signInService.map { JSON.object($0.json).text },
                 .registrationDigest: client.registration?.tokenDigest.blob,
                 .registeredBy: client.registration?.initialToken,
                 .backchannelMode: client.settings.answers.mode.rawValue,
@@ -222,6 +243,7 @@ extension Database {
                 .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
                 .origins: SQLiteDatabase.text(client.settings.profile.origins),
                 .detailTypes: SQLiteDatabase.text(client.settings.profile.detailTypes),
+                .signsInDirectly: client.settings.profile.signsInDirectly,
                 .party: client.settings.party.rawValue,
             ], by: ClientColumn.insertion)
     }

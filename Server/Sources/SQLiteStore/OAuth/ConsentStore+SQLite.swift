@@ -79,6 +79,7 @@ extension SQLiteDatabase: ConsentStore {
             try db.checkSessionStands(ofRequest: authenticated.request)
             if !(try waiting.optionalText("session").map { $0.hasSameBytes(as: session.id) } ?? false) {
                 try db.checkPasswordStands(of: session, request: authenticated.request)
+                try db.checkLinkStands(of: session, request: authenticated.request)
             }
             try db.checkMaySignIn(session)
             try db.insert(session.authentication, until: session.expiresAt, sealing)

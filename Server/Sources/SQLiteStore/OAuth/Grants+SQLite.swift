@@ -32,7 +32,7 @@ private enum GrantColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, resources, claims
-    case consent, details
+    case consent, details, deviceSecret, origin
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -73,7 +73,7 @@ extension Database {
                 .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
                 .keyThumbprint: grant.keyThumbprint, .resources: grant.resources.joined(separator: " "),
                 .claims: claims, .consent: consent,
-                .details: details,
+                .details: details, .deviceSecret: grant.deviceSecret?.blob, .origin: grant.origin,
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -128,6 +128,8 @@ extension Database {
                 try sealing?.openText($0, purpose: .authorizationDetails, row: id)
             },
             keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
+            deviceSecret: try row.optionalBytes(GrantColumn.deviceSecret),
+            origin: try row.optionalText(GrantColumn.origin),
             expiresAt: try row.moment(GrantColumn.expiresAt))
     }
 
@@ -153,6 +155,11 @@ extension Database {
     func noteTaken(codeDigest digest: [UInt8], at moment: Timestamp) throws {
         try self.cachedStatement(sql: "UPDATE oauth_code SET taken_at = ? WHERE digest = ?")
             .execute(arguments: [moment.milliseconds, digest.blob])
+    }
+
+    /// Deletes the grants that came of another (``GrantRecord/origin``).
+    func deleteGrants(cameOf id: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE origin = ?").execute(arguments: [id])
     }
 
     /// Deletes a grant with all that hangs on it.

@@ -43,17 +43,7 @@ private enum RefreshColumn: Int, TableColumn {
 extension SQLiteDatabase: RefreshStore {
     public func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool {
         let isThere = try await self.step { [sealing] db in
-            let begun = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT head FROM oauth_refresh WHERE grant_id = ?"), arguments: [start.grant])
-            if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
-            guard try db.letLast(start, at: moment, sealing) else { return false }
-            try db.insert(
-                [
-                    RefreshColumn.grantID: start.grant, .head: start.head.blob,
-                    .expiresAt: start.headEndsAt.milliseconds,
-                ],
-                by: RefreshColumn.insertion)
-            return true
+            try db.begin(start, at: moment, sealing)
         }
         self.handedOutTokens.insert([start.head])
         return isThere
@@ -125,6 +115,21 @@ extension Database {
             head: try row.bytes(RefreshColumn.head), parent: try row.optionalBytes(RefreshColumn.parent),
             parentUsedAt: try row.optionalMoment(RefreshColumn.parentUsedAt))
         return (family, standing)
+    }
+
+    /// Begins a family within the present step. Says whether the grant is there, and its family at this head.
+    func begin(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
+        let begun = try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT head FROM oauth_refresh WHERE grant_id = ?"), arguments: [start.grant])
+        if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
+        guard try self.letLast(start, at: moment, sealing) else { return false }
+        try self.insert(
+            [
+                RefreshColumn.grantID: start.grant, .head: start.head.blob,
+                .expiresAt: start.headEndsAt.milliseconds,
+            ],
+            by: RefreshColumn.insertion)
+        return true
     }
 
     fileprivate func refresh(

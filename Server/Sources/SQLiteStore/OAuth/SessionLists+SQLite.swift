@@ -67,12 +67,15 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// Remembers, for as long as the session lasts, where it signed its person in.
+    /// Remembers, for as long as the session lasts, where it signed its person in. An app that was given no address to go
+    /// back to is known by its first one.
     func noteService(_ client: String, redirectURI: String, session: String) throws {
         try self.cachedStatement(
             sql: """
                 INSERT INTO oauth_session_service (session, client, redirect_uri, used_at)
-                SELECT id, ?2, ?3, used_at FROM oauth_session WHERE id = ?1
+                SELECT id, ?2, coalesce(nullif(?3, ''), (
+                    SELECT json_extract(redirect_uris, '$[0]') FROM oauth_client WHERE oauth_client.id = ?2
+                ), ''), used_at FROM oauth_session WHERE id = ?1
                 ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
                 used_at = excluded.used_at
                 """

@@ -27,8 +27,9 @@ extension SQLiteDatabase: SigningKeyStore {
     public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
             let present = try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT count(*) FROM oauth_key WHERE algorithm = ? AND retired_at IS NULL"),
-                arguments: [key.algorithm.rawValue])
+                db.cachedStatement(
+                    sql: "SELECT count(*) FROM oauth_key WHERE algorithm = ? AND face = ? AND retired_at IS NULL"),
+                arguments: [key.algorithm.rawValue, key.face.rawValue])
             if present == 0 {
                 try Self.add(key, db, sealing)
                 try db.appendAudit(audit, sealing)
@@ -54,9 +55,9 @@ extension SQLiteDatabase: SigningKeyStore {
                 try db.cachedStatement(
                     sql: """
                         UPDATE oauth_key SET retired_at = ?1
-                        WHERE algorithm = ?2 AND (retired_at IS NULL OR retired_at > ?1)
+                        WHERE algorithm = ?2 AND face = ?3 AND (retired_at IS NULL OR retired_at > ?1)
                         """
-                ).execute(arguments: [takeover.milliseconds, key.algorithm.rawValue])
+                ).execute(arguments: [takeover.milliseconds, key.algorithm.rawValue, key.face.rawValue])
             }
             try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
                 .execute(arguments: [moment.milliseconds])
@@ -78,6 +79,7 @@ extension SQLiteDatabase: SigningKeyStore {
             [
                 KeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
                 .retiredAt: key.retiredAt?.milliseconds, .algorithm: key.algorithm.rawValue,
+                .face: key.face.rawValue,
             ], by: KeyColumn.insertion)
     }
 
@@ -90,15 +92,19 @@ extension SQLiteDatabase: SigningKeyStore {
             db.cachedStatement(
                 sql: """
                     SELECT \(KeyColumn.selection) FROM oauth_key
-                    ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm
+                    ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm, face
                     """)
         ).map { row in
             let id = try row.text(KeyColumn.id)
+            guard let face = SigningKeyRecord.Face(rawValue: try row.text(KeyColumn.face)) else {
+                throw StoreError(.corrupt, "whose a signing key is")
+            }
             return SigningKeyRecord(
                 id: id, algorithm: try row.algorithm(KeyColumn.algorithm),
                 privateKey: SecretBytes(
                     try sealing.open(try row.bytes(KeyColumn.sealed), purpose: .signingKey, row: id)),
-                createdAt: try row.moment(KeyColumn.createdAt), retiredAt: try row.optionalMoment(KeyColumn.retiredAt))
+                face: face, createdAt: try row.moment(KeyColumn.createdAt),
+                retiredAt: try row.optionalMoment(KeyColumn.retiredAt))
         }
         return ProviderKeys(subjectSecret: SecretBytes(secret), signingKeys: keys)
     }
@@ -109,5 +115,5 @@ private enum KeyColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, sealed, createdAt, retiredAt, algorithm
+    case id, sealed, createdAt, retiredAt, algorithm, face
 }

@@ -127,6 +127,8 @@ extension SQLiteDatabase {
             if let shown = change.shown { guard try db.stillHas(shown, sealing) else { return false } }
             if let totp = change.totp {
                 try db.replace(totp, sealing)
+                try db.deleteAuthentications(
+                    of: .accountBeside(change.accountID, session: change.session), at: change.audit.at)
             } else {
                 guard try db.hasSecondFactor(change.accountID) else { return false }
                 try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")

@@ -50,7 +50,8 @@ extension SQLiteDatabase: UpstreamStore {
                         AND EXISTS (SELECT 1 FROM upstream_provider WHERE id = ?)
                         """), arguments: [trip.request, trip.provider])
             guard isThere == true else { throw StoreError(.notFound, "the request or the provider is gone") }
-            try db.forget(trip.request, trip.provider)
+            try db.forgetTrip(trip.request, trip.provider, isTaken: false)
+            try db.forgetArrival(trip.request, trip.provider)
             let place = "\(trip.request) \(trip.provider)"
             try db.insert(
                 [
@@ -163,7 +164,7 @@ extension SQLiteDatabase: UpstreamStore {
     public func connect(
         request: String, provider: String, account: String, limit: Int,
         link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
-    ) async throws {
+    ) async throws -> LinkRefusal? {
         try await self.step { [sealing] db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
@@ -171,19 +172,22 @@ extension SQLiteDatabase: UpstreamStore {
                         SELECT \(ArrivalColumn.selection) FROM upstream_arrival
                         WHERE request = ? AND provider = ? AND is_wanted = 1
                         """), arguments: [request, provider])
-            guard let row else { return }
+            guard let row else { return .over }
             try db.forgetWantedLink(request, provider)
             let identity = try UpstreamArrival(row, sealing).identity
             let count = try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
                 arguments: [account])
-            guard try db.account(id: account, sealing)?.isLocked == false, (count ?? 0) < limit,
-                try db.account(linkedTo: identity, sealing) == nil
-            else { return }
+            guard try db.account(id: account, sealing)?.isLocked == false else { return .over }
+            if let holder = try db.account(linkedTo: identity, sealing) {
+                return holder.hasSameBytes(as: account) ? nil : .taken
+            }
+            guard (count ?? 0) < limit else { return .full }
             let (link, event, notice) = link(identity)
             try db.insert(link, sealing)
             try db.appendAudit(event, sealing)
             try db.insertNotice(notice, sealing)
+            return nil
         }
     }
 
@@ -240,12 +244,33 @@ extension Database {
         }
     }
 
-    /// Forgets a way there and back, and what came of it.
-    fileprivate func forget(_ request: String, _ provider: String) throws {
-        for table in ["upstream_trip", "upstream_arrival"] {
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE request = ? AND provider = ?")
-                .execute(arguments: [request, provider])
-        }
+    /// Forgets a way there and back: any, or one that a browser has come back by.
+    fileprivate func forgetTrip(_ request: String, _ provider: String, isTaken: Bool) throws {
+        try self.cachedStatement(
+            sql: "DELETE FROM upstream_trip WHERE request = ? AND provider = ? AND (state_digest IS NULL OR NOT ?)"
+        ).execute(arguments: [request, provider, isTaken])
+    }
+
+    /// Forgets what came of one.
+    fileprivate func forgetArrival(_ request: String, _ provider: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE request = ? AND provider = ?")
+            .execute(arguments: [request, provider])
+    }
+
+    /// Throws ``StoreError/Code/notFound`` where somebody has come from another provider for a request, and is connected with
+    /// the account by it no more: whoever ended the connection has ended this sign-in.
+    func checkLinkStands(of session: SessionRecord, request: String) throws {
+        let method = session.authentication.method
+        guard method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return }
+        let provider = String(method.dropFirst(UpstreamProvider.methodPrefix.count))
+        let stands = try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM upstream_arrival JOIN upstream_link USING (provider, issuer, account_id)
+                        WHERE request = ? AND provider = ? AND account_id = ?)
+                    """), arguments: [request, provider, session.account])
+        guard stands == true else { throw StoreError(.notFound, "the connection with the other provider was ended") }
     }
 
     fileprivate func trip(
@@ -298,7 +323,9 @@ extension Database {
         let isThere = try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)"), arguments: [request])
         guard isThere == true else { throw StoreError(.notFound, "the request is gone") }
-        try self.forget(request, provider)
+        // The way that it came by is over. One that was begun since, which waits for its browser, is another.
+        try self.forgetTrip(request, provider, isTaken: true)
+        try self.forgetArrival(request, provider)
         let place = "\(request) \(provider)"
         try self.insert(
             [

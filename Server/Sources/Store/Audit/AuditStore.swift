@@ -82,6 +82,8 @@ extension AuditEvent.Kind {
     public static let clientProfileChanged = Self(rawValue: "client-profile-changed")
     /// People are asked what a client may have, or no longer; the detail is its identifier and whose it is.
     public static let clientPartyChanged = Self(rawValue: "client-party-changed")
+    /// What a client is to the app sign-in service was changed; the detail is its identifier.
+    public static let clientSignInServiceChanged = Self(rawValue: "client-sign-in-service-changed")
     /// A client was switched off; the detail is its identifier.
     public static let clientDisabled = Self(rawValue: "client-disabled")
     /// A client was switched on again; the detail is its identifier.

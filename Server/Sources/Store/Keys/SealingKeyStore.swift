@@ -1,3 +1,5 @@
+import _Primitives
+
 /// How far a store has come in sealing anew what lies under a former key-encryption key.
 public struct Resealed: Sendable, Equatable {
     /// Values that were looked at.
@@ -6,12 +8,15 @@ public struct Resealed: Sendable, Equatable {
     public var resealed: Int
     /// Those that open under no key: somebody has spoilt them, and they stay as they are.
     public var unreadable: Int
+    /// Where those are: tables and columns.
+    public var unreadableColumns: [String]
 
     /// So many values.
-    public init(examined: Int = 0, resealed: Int = 0, unreadable: Int = 0) {
+    public init(examined: Int = 0, resealed: Int = 0, unreadable: Int = 0, unreadableColumns: [String] = []) {
         self.examined = examined
         self.resealed = resealed
         self.unreadable = unreadable
+        self.unreadableColumns = unreadableColumns
     }
 
     /// Counts what another stretch of the store has had.
@@ -19,6 +24,9 @@ public struct Resealed: Sendable, Equatable {
         self.examined += other.examined
         self.resealed += other.resealed
         self.unreadable += other.unreadable
+        for column in other.unreadableColumns where !self.unreadableColumns.containsBytes(of: column) {
+            self.unreadableColumns.append(column)
+        }
     }
 }
 
@@ -28,7 +36,8 @@ public protocol SealingKeyStore: Sendable {
     func sealingKeys() async throws -> [String]
 
     /// Seals everything anew that lies under another key than the newest, some rows in each step, and forgets the former keys
-    /// with the audit event once nothing lies under them. Does nothing where the newest is the only one.
+    /// with the audit event once nothing lies under them. Does nothing where the newest is the only one. Where a value could
+    /// not be read, all former keys stay: nobody knows which of them it needs.
     ///
     /// Every step leaves the store whole: whoever ends in between begins again, and a value is the same before and after.
     /// `told` hears how far it is after each step.

@@ -8,11 +8,17 @@ extension Limits {
         /// Letters to one account that are sent as they are asked for. Past it each needs a rest, the first of a minute,
         /// and each twice as long as the one before; whoever asks is told the same.
         public var mailsInARow = 3
-        /// How long a link works that was mailed. Past it it opens nothing.
+        /// How long a link works from when its letter was handed over. Past it it opens nothing.
         public var mailedLinkLifetime: Duration = .seconds(15 * 60)
+        /// How long it is tried to send what carries a link, or was asked for. Past it it is given up, and the audit trail
+        /// says so.
+        public var linkLetterLifetime: Duration = .seconds(60 * 60)
+        /// New passwords that were asked for, and that a node looks after at a time.
+        public var asksAtOnce = 256
         /// How long it is tried to send what carries no link. Past it it is given up, and the audit trail says so.
         public var mailLifetime: Duration = .seconds(24 * 60 * 60)
-        /// Letters that wait to be sent. Past it no more links are mailed; whoever asks is told the same.
+        /// Letters that wait to be sent, and as many that were asked for. Past it no more links are mailed; whoever asks is
+        /// told the same.
         public var waitingMails = 10_000
         /// Letters that one node sends at a time. The others wait.
         public var mailsAtOnce = 4

@@ -100,11 +100,43 @@ public struct MailDelivery: Sendable, Hashable {
     }
 }
 
+/// That somebody has asked for a new password for a name, which nobody may have.
+public struct ResetAsk: Sendable, Hashable {
+    /// Its place among those that wait.
+    public let number: Int64
+    /// Who has the name now; `nil` where nobody does.
+    public let accountID: String?
+    /// Since when it waits.
+    public let askedAt: Timestamp
+
+    /// An ask of these values.
+    public init(number: Int64, accountID: String?, askedAt: Timestamp) {
+        self.number = number
+        self.accountID = accountID
+        self.askedAt = askedAt
+    }
+}
+
 /// Keeps mail until it is sent, whatever becomes of this process, and the links in it until they are used.
 ///
 /// Mail is left by the steps that it tells of (``PasswordStore``). It goes with its account and with its link; a link goes
 /// with everything that the account has authenticated, with a new password, and with another address of the account.
 public protocol MailStore: Sendable {
+    /// Keeps that a new password was asked for. `false`, and nothing is kept, where `most` wait already.
+    ///
+    /// Must be one step, durable before it answers, and the same for every name: nothing is looked for.
+    func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool
+
+    /// Takes what was asked for and is due at `moment`, as ``takeMails(at:lease:limit:)`` takes mail.
+    func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk]
+
+    /// Forgets what was asked for.
+    func removeAsk(_ ask: ResetAsk) async throws
+
+    /// Has the time of a letter's link begin: it ends at `moment`. `false`, and nothing has changed, where the link is gone,
+    /// or somebody else has taken the letter since.
+    func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool
+
     /// Takes mail that is due at `moment` for the caller, who has it until `lease`: then it is due again, whatever became of
     /// the caller. The oldest comes first.
     ///
@@ -127,6 +159,7 @@ public protocol MailStore: Sendable {
     /// locked or gone.
     func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool
 
-    /// Forgets links whose time is over, at most `limit`, and mail that carries them. Says how many there were.
+    /// Forgets links whose time is over, at most `limit`, and mail that carries them, unless it is still tried to send that.
+    /// Says how many there were.
     func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int
 }

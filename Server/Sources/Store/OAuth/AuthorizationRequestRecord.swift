@@ -9,7 +9,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public let browserDigest: [UInt8]
     /// The client that asked.
     public let client: String
-    /// One of the client's addresses.
+    /// One of the client's addresses; empty where no browser goes back to any.
     public let redirectURI: String
     /// The scopes that will be granted, separated by spaces.
     public let scope: String

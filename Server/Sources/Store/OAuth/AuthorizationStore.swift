@@ -41,6 +41,10 @@ public protocol AuthorizationStore: Sendable {
     /// The request of that identifier, expired or not.
     func request(_ id: String) async throws -> AuthorizationRequestRecord?
 
+    /// Has a request that waits go on with another browser's secret: of any number of calls with one digest, one is told
+    /// `true`. `false`, and nothing has changed, where the request is gone or has another digest.
+    func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool
+
     /// Removes a request. Says whether this call removed it: of two at once, one is told `true`.
     func removeRequest(_ id: String) async throws -> Bool
 

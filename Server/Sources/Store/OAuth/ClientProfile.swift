@@ -17,12 +17,15 @@ public struct ClientProfile: Sendable, Equatable {
     public var origins: [String]
     /// The types of authorization details that it may ask for (`authorization_details_types`, RFC 9396, section 10).
     public var detailTypes: [String]
+    /// Whether its app may sign people in without a browser (OAuth 2.0 for First-Party Applications).
+    public var signsInDirectly: Bool
 
     /// A profile; by default that of a client of which nothing is asked.
     public init(
         security: Security = .usual, requiresSignedRequests: Bool = false, origins: [String] = [],
-        detailTypes: [String] = []
+        detailTypes: [String] = [], signsInDirectly: Bool = false
     ) {
+        self.signsInDirectly = signsInDirectly
         self.detailTypes = detailTypes
         self.security = security
         self.requiresSignedRequests = requiresSignedRequests
@@ -40,12 +43,15 @@ public struct ClientProfileChange: Sendable, Equatable {
     public var origins: [String]?
     /// The types of authorization details that it may ask for; all of them.
     public var detailTypes: [String]?
+    /// Whether its app may sign people in without a browser.
+    public var signsInDirectly: Bool?
 
     /// These changes and no others.
     public init(
         security: ClientProfile.Security? = nil, requiresSignedRequests: Bool? = nil, origins: [String]? = nil,
-        detailTypes: [String]? = nil
+        detailTypes: [String]? = nil, signsInDirectly: Bool? = nil
     ) {
+        self.signsInDirectly = signsInDirectly
         self.detailTypes = detailTypes
         self.security = security
         self.requiresSignedRequests = requiresSignedRequests
@@ -57,6 +63,7 @@ public struct ClientProfileChange: Sendable, Equatable {
         ClientProfile(
             security: self.security ?? profile.security,
             requiresSignedRequests: self.requiresSignedRequests ?? profile.requiresSignedRequests,
-            origins: self.origins ?? profile.origins, detailTypes: self.detailTypes ?? profile.detailTypes)
+            origins: self.origins ?? profile.origins, detailTypes: self.detailTypes ?? profile.detailTypes,
+            signsInDirectly: self.signsInDirectly ?? profile.signsInDirectly)
     }
 }

@@ -95,6 +95,8 @@ public struct ClientSettings: Sendable, Equatable {
     /// Whether the operator has switched it off: nobody signs in to it, it gets nothing, and what it has counts for nothing
     /// until it is switched on again.
     public var isDisabled = false
+    /// What it is to the app sign-in service; `nil` for a client of OpenID Connect.
+    public var signInService: SignInServiceSettings?
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
@@ -178,6 +180,14 @@ extension ClientSettings {
 
     /// What its addresses may be. An app may have a scheme of its own.
     public var redirectKinds: Set<RedirectURI.Kind> { self.isPublic ? RedirectURI.everyKind : [.https, .loopback] }
+
+    /// One of its addresses, where it may have it. Throws `OAuthError` `invalid_request`.
+    public func redirectURI(_ text: String) throws(OAuthError) -> RedirectURI {
+        guard self.signInService?.takesAnyScheme == true else {
+            return try RedirectURI(text, allowing: self.redirectKinds)
+        }
+        return try RedirectURI(registered: text)
+    }
 }
 
 extension ClientRecord {
@@ -186,13 +196,26 @@ extension ClientRecord {
     /// A text is compared letter by letter, but for the port of an app's loopback address, which the system gives it anew
     /// for every sign-in (RFC 8252, section 7.3). A client with a way to authenticate is no such app.
     public func address(answering requested: String) -> RedirectURI? {
-        let kinds = self.settings.redirectKinds
         for registered in self.redirectURIs {
-            guard let own = try? RedirectURI(registered, allowing: kinds) else { continue }
+            guard let own = try? self.settings.redirectURI(registered) else { continue }
             if own.text.hasSameBytes(as: requested) { return own }
             if self.settings.isPublic, let answer = own.answers(requested) { return answer }
         }
         return nil
+    }
+}
+
+/// That a client has registered itself. Such a client is a third party's.
+public struct ClientRegistration: Sendable, Equatable {
+    /// SHA-256 of what the client manages itself by (a registration access token), which has 256 random bits.
+    public let tokenDigest: [UInt8]
+    /// The initial token that it was registered by, by its identifier.
+    public let initialToken: String
+
+    /// A registration of these values.
+    public init(tokenDigest: [UInt8], initialToken: String) {
+        self.tokenDigest = tokenDigest
+        self.initialToken = initialToken
     }
 }
 
@@ -215,6 +238,12 @@ public protocol ClientStore: Sendable {
 
     /// Whether a client has registered this origin, or, where none is named, whether any has. Compared by bytes.
     func hasOrigin(_ origin: String, client: String?) async throws -> Bool
+
+    /// Whether any client is one of the app sign-in service.
+    func hasSignInServiceClient() async throws -> Bool
+
+    /// Whom the access tokens of those clients of the app sign-in service are for whose sessions are shared, each once.
+    func sharedAudiences() async throws -> [String]
 
     /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
     /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.

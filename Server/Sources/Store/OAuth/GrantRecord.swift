@@ -32,13 +32,22 @@ public struct GrantRecord: Sendable, Equatable {
     public let details: String?
     /// The end of every token that the grant can give.
     public let expiresAt: Timestamp
+    /// The device that it was given to, or that it came of, at the app sign-in service: SHA-256 of the secret that the
+    /// device's app has. `nil` where the app has none.
+    public var deviceSecret: [UInt8]?
+    /// The grant that it came of, by its identifier, where somebody passed a session on. Such a grant is not passed on
+    /// again.
+    public var origin: String?
 
     /// A record of these values.
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
         scope: String, resources: [String] = [], claims: String? = nil, consent: String? = nil,
-        details: String? = nil, keyThumbprint: String? = nil, expiresAt: Timestamp
+        details: String? = nil, keyThumbprint: String? = nil, deviceSecret: [UInt8]? = nil, origin: String? = nil,
+        expiresAt: Timestamp
     ) {
+        self.deviceSecret = deviceSecret
+        self.origin = origin
         self.resources = resources
         self.claims = claims
         self.consent = consent

@@ -87,6 +87,11 @@ extension Limits {
         public var deviceGuessBurst = 600
         /// Those that they can type each minute after that. Past it: 429, as a page.
         public var deviceGuessesPerMinute = 600
+        /// Sign-ins by a device secret that one person's apps can have at once. Past it: 429. A secret that is not right is
+        /// counted for its source (``Limits/guessBurst``).
+        public var nativeSignInBurst = 60
+        /// Those that they can have each minute after that. Past it: 429.
+        public var nativeSignInsPerMinute = 30
         /// How long a person has to answer whom a client has asked without a browser, where the client does not say. Past it:
         /// `expired_token`.
         public var backchannelRequestLifetime: Duration = .seconds(5 * 60)

@@ -24,20 +24,6 @@ public struct InitialTokenRecord: Sendable, Equatable {
     }
 }
 
-/// That a client has registered itself. Such a client is a third party's.
-public struct ClientRegistration: Sendable, Equatable {
-    /// SHA-256 of what the client manages itself by (a registration access token), which has 256 random bits.
-    public let tokenDigest: [UInt8]
-    /// The initial token that it was registered by, by its identifier.
-    public let initialToken: String
-
-    /// A registration of these values.
-    public init(tokenDigest: [UInt8], initialToken: String) {
-        self.tokenDigest = tokenDigest
-        self.initialToken = initialToken
-    }
-}
-
 /// Keeps what lets clients register themselves, and the clients that did.
 public protocol RegistrationStore: Sendable {
     /// Keeps a new token, with the audit event. Throws ``StoreError/Code/conflict`` where there are `limit` that are worth

@@ -83,6 +83,9 @@ public struct FactorChange: Sendable {
     public var recoveryCodes: [[UInt8]]
     /// What was shown, which must still be the account's. `nil` where nobody was asked.
     public var shown: ShownPassword?
+    /// The session in which it is changed: with a new secret everything that the account has authenticated outside of it
+    /// ends.
+    public var session: String?
     /// What the trail says.
     public var audit: AuditEvent
     /// What the person's devices are told.
@@ -92,9 +95,10 @@ public struct FactorChange: Sendable {
 
     /// A change of these values.
     public init(
-        accountID: String, totp: TOTPRecord?, recoveryCodes: [[UInt8]], shown: ShownPassword?, audit: AuditEvent,
-        notice: NoticeRecord? = nil, mail: MailRecord? = nil
+        accountID: String, totp: TOTPRecord?, recoveryCodes: [[UInt8]], shown: ShownPassword?, session: String? = nil,
+        audit: AuditEvent, notice: NoticeRecord? = nil, mail: MailRecord? = nil
     ) {
+        self.session = session
         self.accountID = accountID
         self.totp = totp
         self.recoveryCodes = recoveryCodes
@@ -169,8 +173,6 @@ public enum AttemptHolder: Hashable, Sendable {
     case confirmation(account: String)
     /// A name that nobody has, by a number that the name gives: many names share one, so that their rows are few.
     case unknownName(Int)
-    /// The same for letters to a name that nobody has.
-    case unknownMail(Int)
 
     /// The key of its row.
     public var key: String {
@@ -180,7 +182,6 @@ public enum AttemptHolder: Hashable, Sendable {
         case .mail(let account): "mail \(account)"
         case .confirmation(let account): "confirmation \(account)"
         case .unknownName(let number): "unknown-name \(number)"
-        case .unknownMail(let number): "unknown-mail \(number)"
         }
     }
 
@@ -189,7 +190,7 @@ public enum AttemptHolder: Hashable, Sendable {
         switch self {
         case .password(let account), .secondFactor(let account), .mail(let account), .confirmation(let account):
             account
-        case .unknownName, .unknownMail: nil
+        case .unknownName: nil
         }
     }
 }

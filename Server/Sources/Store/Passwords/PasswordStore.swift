@@ -19,7 +19,8 @@ public protocol PasswordStore: Sendable {
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool
 
     /// Gives an account a secret for time-based codes and recovery codes, or recovery codes alone, in place of what it had.
-    /// With a new secret ends what is under way of signing in by the password alone.
+    /// With a new secret ends what is under way of signing in by the password alone, and what the account has authenticated
+    /// in any other session than the change's own.
     ///
     /// Must be one step. `false`, and nothing has changed, where there is no such account, what was shown is not there any
     /// more, or codes are to go with a secret that the account does not have.

@@ -68,19 +68,30 @@ public protocol UpstreamStore: UpstreamProviderStore {
     func forgetWantedLink(request: String, provider: String) async throws
 
     /// Connects the identity that waits for that request, and whose connection its person has asked for, with an account. An
-    /// identity that is linked already stays as it is; an account that is locked, or has `limit` links, gets none.
+    /// identity that is linked already stays as it is; an account that is locked, or has `limit` links, gets none. Says why
+    /// there is no link, `nil` where there is one; what was asked for is over either way.
     ///
     /// - Parameter link: Makes the link of an identity, what the trail says of it, and what the person's devices are told.
     func connect(
         request: String, provider: String, account: String, limit: Int,
         link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
-    ) async throws
+    ) async throws -> LinkRefusal?
 
     /// The links of an account, the oldest first.
     func links(ofAccount id: String) async throws -> [UpstreamLink]
 
     /// Deletes a link, and ends what the account has authenticated by its provider. Says whether there was one.
     func removeLink(_ id: String, ofAccount account: String, audit: AuditEvent) async throws -> Bool
+}
+
+/// Why somebody of another provider was not connected with an account.
+public enum LinkRefusal: String, Sendable, Equatable, CaseIterable {
+    /// The identity is another account's.
+    case taken
+    /// The account has as many links as it may.
+    case full
+    /// Nothing waits any more, or the account is locked.
+    case over
 }
 
 /// What waits to be connected with an account.

@@ -7,7 +7,7 @@ public enum MailConformance {
     public typealias Subject = AccountStore & AuditStore & MailStore & PasswordStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<any Subject>] = Self.outbox + Self.links
+    public static let checks: [ConformanceCheck<any Subject>] = Self.asks + Self.outbox + Self.links
 
     private static let alice = "account-alice"
     private static let later = Timestamp.start + .seconds(100)
@@ -47,6 +47,31 @@ public enum MailConformance {
     {
         try await store.takeMails(at: moment, lease: moment + .seconds(100), limit: limit)
     }
+
+    private static let asks: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck(
+            "what is asked for a name waits whoever has the name, and is one taker's until the lease is over"
+        ) {
+            store in
+            try await Self.begin(store)
+            for name: AccountName in ["alice", "nobody", "alice"] {
+                try expect(try await store.keepAsk(for: name, at: .start, most: 3), "there is room")
+            }
+            try expect(try await store.keepAsk(for: "alice", at: .start, most: 3) == false, "three wait")
+            let first = try await store.takeAsks(at: .start, lease: Self.later, limit: 2)
+            try expect(first.map(\.accountID) == [Self.alice, nil], "the oldest, with who has the name")
+            try expect(first.allSatisfy { $0.askedAt == .start }, "since when")
+            let count = try await winners(16) { _ in
+                try await !store.takeAsks(at: .start, lease: Self.later, limit: 9).isEmpty
+            }
+            try expect(count == 1, "one of 16 has the third, not \(count)")
+            try await store.removeAsk(first[0])
+            try await store.removeAsk(
+                ResetAsk(number: first[1].number, accountID: nil, askedAt: .start + .seconds(1)))
+            let again = try await store.takeAsks(at: Self.later, lease: Self.later, limit: 9)
+            try expect(again.map(\.accountID) == [nil, Self.alice], "due again, but for what was removed")
+        }
+    ]
 
     private static let outbox: [ConformanceCheck<any Subject>] = [
         ConformanceCheck(
@@ -193,6 +218,32 @@ public enum MailConformance {
             try expect(
                 try await store.passwordAccount(id: Self.alice)?.account.email
                     == AccountEmail(address: "new@post.example", isVerified: true), "it is confirmed")
+        },
+        ConformanceCheck("a link's time begins when its letter is handed over, by whoever has the letter") { store in
+            try await Self.begin(store)
+            for byte: UInt8 in 1...2 { try await Self.leave(Self.mail(byte), store) }
+            let taken = try await Self.take(store)
+            let end = Timestamp.start + .seconds(1200)
+            try expect(try await store.beginLink(of: taken[0], until: end), "it is the taker's")
+            let link = try await store.mailedLink(
+                digest: Self.code(1), purpose: .passwordReset, at: end - .milliseconds(1))
+            try expect(link?.expiresAt == end, "from then on")
+            _ = try await Self.take(store, at: Self.later)
+            try expect(try await store.beginLink(of: taken[1], until: end) == false, "another's by now")
+            try expect(
+                try await store.mailedLink(digest: Self.code(2), purpose: .passwordReset, at: .start)?.expiresAt
+                    == .start + .seconds(900), "and nothing has changed")
+            _ = try await store.removePassword(accountID: Self.alice, audit: sampleAudit())
+            try expect(try await store.beginLink(of: taken[0], until: end) == false, "it went with the password")
+        },
+        ConformanceCheck("a link whose letter is still to be sent is not forgotten before that") { store in
+            try await Self.begin(store)
+            try await Self.leave(Self.mail(1), store)
+            let taken = try await Self.take(store)
+            try expect(try await store.beginLink(of: taken[0], until: .start + .seconds(10)), "handed over")
+            try expect(try await store.deleteMailedLinks(before: .start + .seconds(899), limit: 9) == 0, "it may come")
+            try await store.removeMail(taken[0], audit: nil)
+            try expect(try await store.deleteMailedLinks(before: .start + .seconds(10), limit: 9) == 1, "it has come")
         },
         ConformanceCheck("links whose time is over are forgotten, with their mail, as many as may") { store in
             try await Self.begin(store)

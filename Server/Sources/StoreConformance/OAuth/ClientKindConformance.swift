@@ -36,7 +36,8 @@ extension OAuthConformance {
                 settings: ClientSettings(
                     profile: ClientProfile(
                         security: .fapi2, requiresSignedRequests: true,
-                        origins: ["https://a.example", "https://b.example:8443"], detailTypes: ["payment"])))
+                        origins: ["https://a.example", "https://b.example:8443"], detailTypes: ["payment"],
+                        signsInDirectly: true)))
             try await store.addClient(client, limit: 1, audit: Self.event)
             try expect(try await store.client("app") == client, "the same client")
             client.settings.profile = ClientProfile(origins: ["https://c.example"])

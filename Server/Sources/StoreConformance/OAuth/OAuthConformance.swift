@@ -196,6 +196,37 @@ public enum OAuthConformance {
             try expect(count == 1, "one of 50, not \(count)")
             try expect(try await store.request("r") == nil, "gone")
         },
+        ConformanceCheck(
+            "a request without an address stays where a client changes, and one to an address that goes ends"
+        ) {
+            store in
+            try await store.addClient(Self.client("c"), limit: 1, audit: Self.event)
+            func request(_ id: String, to address: String) -> AuthorizationRequestRecord {
+                AuthorizationRequestRecord(
+                    id: id, browserDigest: Self.bytes(2), client: "c", redirectURI: address, scope: "openid",
+                    state: nil, nonce: nil, codeChallenge: nil, expiresAt: Self.start + .seconds(60))
+            }
+            try await store.addRequest(request("app", to: ""))
+            try await store.addRequest(request("browser", to: "https://gone.example/"))
+            _ = try await store.changeClient("c") { client in
+                client.name = "Another"
+                return []
+            }
+            try expect(try await store.request("app")?.redirectURI == "", "the app's goes on")
+            try expect(try await store.request("browser") == nil, "the browser's has ended")
+        },
+        ConformanceCheck("one of 50 moves of a request is made, and a request that is gone is not moved") { store in
+            try await store.addRequest(Self.request("r"))
+            let count = try await Self.winners(50) { index in
+                try await store.moveRequest("r", from: Self.bytes(2), to: Self.bytes(UInt8(100 + index)))
+            }
+            try expect(count == 1, "one of 50, not \(count)")
+            let moved = try await store.request("r")
+            try expect(moved?.browserDigest != Self.bytes(2), "it has another secret")
+            try expect(try await store.moveRequest("r", from: Self.bytes(2), to: Self.bytes(3)) == false, "not again")
+            try expect(
+                try await store.moveRequest("other", from: Self.bytes(2), to: Self.bytes(3)) == false, "no other")
+        },
         ConformanceCheck("one of 50 sign-ins completes a request, and the others leave nothing") { store in
             let request = Self.sample("r", cookie: 10).request
             try await Self.sample("r", cookie: 10).addAccount(to: store)

@@ -4,7 +4,8 @@ import _Primitives
 /// What every store keeps of other providers and of who comes from them: the duties of ``UpstreamStore``.
 public enum UpstreamConformance {
     /// What the rules are about.
-    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & NoticeStore & SessionStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ConsentStore & NoticeStore
+        & SessionStore
         & UpstreamStore
 
     /// The rules, each over an empty store.
@@ -125,7 +126,9 @@ public enum UpstreamConformance {
             try expect(try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a")) == "a", "there")
             let signIn = SampleSignIn(
                 "own", secret: Self.bytes(3), account: "a", client: "client", at: Self.start, method: "provider:up")
-            try await signIn.keep(in: store)
+            try await store.addRequest(signIn.request)
+            _ = try await Self.arrive(Self.arrival(request: signIn.request.id), store)
+            try await store.complete(signIn.completed, replacing: nil)
             let other = SampleSignIn("other", secret: Self.bytes(4), account: "a", client: "client", at: Self.start)
             try await other.keep(in: store)
             try expect(try await store.removeProvider("up", audit: Self.event), "removed")
@@ -231,6 +234,18 @@ public enum UpstreamConformance {
             try await expectError(StoreError(.forbidden, "")) { _ = try await Self.arrive(Self.arrival(), store) }
             try expect(try await store.upstreamSignIn(request: "request-1") == nil, "nothing")
         },
+        ConformanceCheck("who comes late by an older way ends no way that was begun since") { store in
+            try await Self.prepare(store)
+            try await store.begin(Self.trip(1))
+            let taken = try await store.takeTrip(
+                stateDigest: Self.bytes(1), provider: "up", browserDigest: Self.browser, at: Self.start)
+            try expect(taken != nil, "the browser is back")
+            try await store.begin(Self.trip(2))
+            _ = try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a"))
+            let newer = try await store.takeTrip(
+                stateDigest: Self.bytes(2), provider: "up", browserDigest: Self.browser, at: Self.start)
+            try expect(newer == Self.trip(2), "it goes on")
+        },
         ConformanceCheck("a request takes what is under way for it with it") { store in
             try await Self.prepare(store)
             _ = try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a"))
@@ -246,7 +261,7 @@ public enum UpstreamConformance {
 
     private static func connect(
         _ request: String, to account: String, _ store: Subject, by provider: String = "up", limit: Int = 9
-    ) async throws {
+    ) async throws -> LinkRefusal? {
         try await store.connect(request: request, provider: provider, account: account, limit: limit) { identity in
             let id = "\(identity.subject)-\(account)"
             return (
@@ -261,26 +276,26 @@ public enum UpstreamConformance {
             try await Self.prepare(store)
             for id in ["a", "b"] { try await store.createAccount(Self.account(id), audit: Self.event) }
             _ = try await Self.arrive(Self.arrival("one"), store)
-            try await Self.connect("request-1", to: "a", store)
+            try expect(try await Self.connect("request-1", to: "a", store) == .over, "nobody wants it")
             try expect(try await store.links(ofAccount: "a").isEmpty, "nobody wants it")
             try expect(try await store.wantLink(request: "request-1", provider: "other") == false, "another provider")
             try expect(try await store.wantedLink(request: "request-1") == nil, "nothing yet")
             try expect(try await store.wantLink(request: "request-1", provider: "up"), "wanted")
             try expect(try await store.wantedLink(request: "request-1")?.provider == "up", "by whom")
-            try await Self.connect("request-1", to: "a", store, by: "other")
+            try expect(try await Self.connect("request-1", to: "a", store, by: "other") == .over, "another provider")
             try expect(try await store.links(ofAccount: "a").isEmpty, "not by another provider's name")
             try await store.forgetWantedLink(request: "request-1", provider: "up")
-            try await Self.connect("request-1", to: "a", store)
+            try expect(try await Self.connect("request-1", to: "a", store) == .over, "it is wanted no more")
             try expect(try await store.links(ofAccount: "a").isEmpty, "it is wanted no more")
             _ = try await store.wantLink(request: "request-1", provider: "up")
             _ = try await store.setAccountLocked(true, id: "a", audit: Self.event)
-            try await Self.connect("request-1", to: "a", store)
+            try expect(try await Self.connect("request-1", to: "a", store) == .over, "the account is locked")
             try expect(try await store.links(ofAccount: "a").isEmpty, "the account is locked")
             _ = try await store.setAccountLocked(false, id: "a", audit: Self.event)
             _ = try await Self.arrive(Self.arrival("one"), store)
             _ = try await store.wantLink(request: "request-1", provider: "up")
-            try await Self.connect("request-1", to: "a", store)
-            try await Self.connect("request-1", to: "b", store)
+            try expect(try await Self.connect("request-1", to: "a", store) == nil, "connected")
+            try expect(try await Self.connect("request-1", to: "b", store) == .over, "once")
             try expect(
                 try await store.notices(accountID: "a", limit: 9).map(\.kind) == [.identityLinked], "the person is told"
             )
@@ -290,7 +305,7 @@ public enum UpstreamConformance {
             try await Self.request("request-2", in: store)
             _ = try await Self.arrive(Self.arrival("two", request: "request-2"), store)
             _ = try await store.wantLink(request: "request-2", provider: "up")
-            try await Self.connect("request-2", to: "a", store, limit: 1)
+            try expect(try await Self.connect("request-2", to: "a", store, limit: 1) == .full, "no more than the limit")
             try expect(try await store.account(linkedTo: Self.identity("two")) == nil, "no more than the limit")
             // What is linked meanwhile stays whose it is.
             try await Self.request("request-3", in: store)
@@ -299,18 +314,55 @@ public enum UpstreamConformance {
             try await Self.request("request-4", in: store)
             _ = try await Self.arrive(
                 Self.arrival("three", request: "request-4"), store, newcomer: Self.newcomer("c", "three"))
-            try await Self.connect("request-3", to: "b", store)
+            try expect(try await Self.connect("request-3", to: "b", store) == .taken, "another's")
             try expect(try await store.account(linkedTo: Self.identity("three")) == "c", "the first")
             try expect(try await store.wantLink(request: "request-4", provider: "up") == false, "nothing waits there")
+            // And what is one's own already is connected.
+            try await Self.request("request-5", in: store)
+            try await store.begin(Self.trip(5, request: "request-5"))
+            _ = try await Self.arrive(Self.arrival("four", request: "request-5"), store)
+            _ = try await store.wantLink(request: "request-5", provider: "up")
+            try await Self.request("request-6", in: store)
+            _ = try await Self.arrive(
+                Self.arrival("four", request: "request-6"), store, newcomer: Self.newcomer("d", "four"))
+            try expect(try await Self.connect("request-5", to: "d", store) == nil, "it is theirs")
+            try expect(try await store.links(ofAccount: "d").count == 1, "as it was")
+        },
+        ConformanceCheck("a link that is removed lets nobody complete a sign-in that had come by it") { store in
+            try await Self.prepare(store)
+            _ = try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a"))
+            let signIn = SampleSignIn(
+                "s1", secret: Self.bytes(1), account: "a", client: "client", at: Self.start, method: "provider:up")
+            let completed = CompletedAuthorization(
+                request: "request-1", session: signIn.session, grant: signIn.grant, code: signIn.code)
+            let asked = AuthenticatedRequest(request: "request-1", session: signIn.session, isStepUp: false)
+            _ = try await store.removeLink("link-a", ofAccount: "a", audit: Self.event)
+            try await expectError(StoreError(.notFound, "")) { try await store.complete(completed, replacing: nil) }
+            try await expectError(StoreError(.notFound, "")) { try await store.authenticate(asked, replacing: nil) }
+            try expect(try await store.session(cookieDigest: Self.bytes(1)) == nil, "nobody is signed in")
+            // Who comes again is somebody new, and completes it.
+            try expect(try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("b")) == "b", "added")
+            let again = SampleSignIn(
+                "s2", secret: Self.bytes(2), account: "b", client: "client", at: Self.start, method: "provider:up")
+            try await store.complete(
+                CompletedAuthorization(
+                    request: "request-1", session: again.session, grant: again.grant, code: again.code), replacing: nil)
+            try expect(try await store.session(cookieDigest: Self.bytes(2)) != nil, "signed in")
         },
         ConformanceCheck("a link that is removed ends what its account has authenticated by its provider") { store in
             try await Self.prepare(store)
             _ = try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a"))
             for (number, account, method) in [(1, "a", "provider:up"), (2, "a", "phone"), (3, "b", "provider:up")] {
-                try await SampleSignIn(
+                let signIn = SampleSignIn(
                     "s\(number)", secret: Self.bytes(UInt8(number)), account: account, client: "client", at: Self.start,
-                    method: method
-                ).keep(in: store)
+                    method: method)
+                try await store.addRequest(signIn.request)
+                if method != "phone" {
+                    let subject = account == "a" ? "subject" : "other"
+                    let arrival = Self.arrival(subject, request: signIn.request.id)
+                    _ = try await Self.arrive(arrival, store, newcomer: Self.newcomer("b", "other"))
+                }
+                try await store.complete(signIn.completed, replacing: nil)
             }
             try expect(try await store.removeLink("link-a", ofAccount: "b", audit: Self.event) == false, "another's")
             try expect(try await store.removeLink("link-a", ofAccount: "a", audit: Self.event), "removed")

@@ -339,6 +339,36 @@ public enum PasswordConformance {
             try expect(try await set(40, before, alone: true) == false, "codes, too, stand on what was shown")
             try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 1, "as they were set")
         },
+        ConformanceCheck(
+            "a new second factor ends what was authenticated outside of its session, and new codes end nothing"
+        ) {
+            store in
+            try await Self.begin(store)
+            let samples = (1...3).map { number in
+                SampleSignIn("own-\(number)", secret: Self.code(UInt8(number)), account: Self.alice, at: .start)
+            }
+            let stranger = SampleSignIn("another", secret: Self.code(4), account: "account-bob", at: .start)
+            for sample in samples + [stranger] { try await sample.keep(in: store) }
+            func left() async throws -> [Bool] {
+                var left: [Bool] = []
+                for sample in samples + [stranger] {
+                    left.append(try await store.session(cookieDigest: sample.session.cookieDigest) != nil)
+                }
+                return left
+            }
+            func set(_ totp: TOTPRecord?, _ session: String?) async throws {
+                _ = try await store.setFactors(
+                    FactorChange(
+                        accountID: Self.alice, totp: totp, recoveryCodes: [Self.code(9)], shown: nil, session: session,
+                        audit: sampleAudit()))
+            }
+            try await set(Self.totp(1), samples[1].session.id)
+            try expect(try await left() == [false, true, false, true], "its own, and another person's")
+            try await set(nil, nil)
+            try expect(try await left() == [false, true, false, true], "codes alone")
+            try await set(Self.totp(2), stranger.session.id)
+            try expect(try await left() == [false, false, false, true], "a session of somebody else's keeps nothing")
+        },
         ConformanceCheck("a sign-in is completed while what its password gave stands, and not after") { store in
             try await Self.begin(store)
             let sample = SampleSignIn(

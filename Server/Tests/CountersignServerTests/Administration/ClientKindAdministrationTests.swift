@@ -57,6 +57,34 @@ struct ClientKindAdministrationTests {
         }
     }
 
+    @Test("whether an app signs people in without a browser is set, shown and changed, and held against what it is")
+    func directSignIn() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let usual = try await client.send(.post, "/admin/v1/clients", Self.body([:])).object
+            #expect(usual["signsInDirectly"] == .bool(false))
+            let marked = try await client.send(
+                .post, "/admin/v1/clients", Self.body(["signsInDirectly": .bool(true)])
+            ).object
+            #expect(marked["signsInDirectly"] == .bool(true))
+            let path = "/admin/v1/clients/\(try usual.requiredString("clientId"))"
+            let changed = try await client.send(.patch, path, ["signsInDirectly": .bool(true)])
+            #expect(changed.object["signsInDirectly"] == .bool(true))
+            #expect(try await client.send(.get, path).object["signsInDirectly"] == .bool(true))
+            for refused: JSONObject in [
+                ["party": .string("third-party")], ["signsInDirectly": .string("yes")],
+                ["profile": .string("fapi2"), "tokenEndpointAuthMethod": .string("private_key_jwt")],
+                ["grantTypes": .array([.string("client_credentials")])],
+            ] {
+                let answer = try await client.send(.patch, path, refused)
+                #expect(answer.response.status == .badRequest, "\(JSON.object(refused).text)")
+            }
+            let freed = try await client.send(
+                .patch, path, ["signsInDirectly": .bool(false), "party": .string("third-party")])
+            #expect(freed.object["signsInDirectly"] == .bool(false))
+        }
+    }
+
     @Test("what is asked of a client's requests is set, shown and changed")
     func profiles() async throws {
         let server = try await ServerFixture()

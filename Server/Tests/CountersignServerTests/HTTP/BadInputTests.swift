@@ -4,6 +4,7 @@ import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
 import NIOCore
 import OAuthProvider
 import SQLiteStore
@@ -61,6 +62,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/oauth2/logout", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/oauth2/token", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/par", allow: "POST", body: .form, isForClients: true),
+        .init(path: "/oauth2/challenge", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/bc-authorize", allow: "POST", body: .form, isForClients: true),
         .init(path: "/account/v1/questions", allow: "GET, HEAD"),
         .init(path: "/oauth2/device_authorization", allow: "POST", body: .form, isForClients: true),
@@ -69,6 +71,15 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/oauth2/userinfo", allow: "GET, HEAD, POST"),
         .init(path: "/oauth2/revoke", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/introspect", allow: "POST", body: .form, isForClients: true),
+        .init(path: "/v0/sign_in/authorize", allow: "GET, HEAD"),
+        .init(path: "/v0/sign_in/authorize_sso", allow: "GET, HEAD"),
+        .init(path: "/v0/sign_in/token", allow: "POST", body: .form),
+        .init(path: "/v0/sign_in/refresh", allow: "POST", body: .form),
+        .init(path: "/v0/sign_in/revoke", allow: "POST", body: .form),
+        .init(path: "/v0/sign_in/revoke_all_sessions", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/v0/sign_in/logout", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/v0/sign_in/introspect", allow: "GET, HEAD"),
+        .init(path: "/sign_in/openid_connect/certs", allow: "GET, HEAD"),
         .init(path: "/uaf/1.1/facets", allow: "GET, HEAD"),
         .init(path: "/uaf/1.1/request/registration", allow: "POST", body: .uaf),
         .init(path: "/uaf/1.1/request/authentication", allow: "POST", body: .uaf),
@@ -120,6 +131,14 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         if self.isForClients { headers[.authorization] = try await server.relyingParty().authorization }
         if self.path == "/uaf/1.1/request/registration" {
             headers[.authorization] = try await server.deviceAuthorization(username: "a")
+        }
+        // Without a client of it nothing of the app sign-in service is there.
+        if self.path.hasPrefix("/v0/sign_in/") {
+            var settings = ClientSettings(
+                idTokenAlgorithm: .es256, authenticationMethod: "none", signInMethods: ["password"])
+            settings.signInService = AppSignIn.appSettings
+            _ = try await server.assembly.provider.registerClient(
+                name: AppSignIn.app, redirectURIs: [AppSignIn.appAddress], settings: settings, id: AppSignIn.app)
         }
         return headers
     }

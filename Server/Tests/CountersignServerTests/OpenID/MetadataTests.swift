@@ -55,6 +55,7 @@ struct MetadataTests {
                     "introspection_signing_alg_values_supported", "native_sso_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
                     "pushed_authorization_request_endpoint", "device_authorization_endpoint",
+                    "authorization_challenge_endpoint",
                     "backchannel_authentication_endpoint", "backchannel_token_delivery_modes_supported",
                     "backchannel_user_code_parameter_supported", "backchannel_logout_supported",
                     "backchannel_logout_session_supported",

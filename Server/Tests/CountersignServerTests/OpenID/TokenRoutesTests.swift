@@ -19,7 +19,7 @@ struct TokenRoutesTests {
                 #expect(response.headers[.contentType] == "application/json")
                 #expect(document["issuer"] == .string("http://localhost:8080"))
                 let members = document.members.filter { $0.name.hasSuffix("_endpoint") || $0.name == "jwks_uri" }
-                #expect(members.count == 10)
+                #expect(members.count == 11)
                 for member in members {
                     guard case .string(let address) = member.value else {
                         Issue.record("\(member.name) is no address")

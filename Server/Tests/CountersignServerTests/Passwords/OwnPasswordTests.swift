@@ -126,6 +126,50 @@ struct OwnPasswordTests {
         }
     }
 
+    @Test(
+        "with a second factor every other browser of the person is signed out, and what was given there ends; this one stays"
+    )
+    func aSecondFactorEndsOtherSessions() async throws {
+        try await PasswordPlace.run { place in
+            let other = PasswordPlace(
+                server: place.server, client: place.client, party: place.party, browser: TestBrowser(place.client))
+            try await other.signIn()
+            try await place.signIn()
+            func isSignedIn(_ place: PasswordPlace) async throws -> Bool {
+                let silent = try await place.browser.get(place.party.authorizeAddress("&prompt=none"))
+                return silent.redirectParameters["code"] != nil
+            }
+            let given = try await other.browser.get(place.party.authorizeAddress("&prompt=none"))
+            let tokens = try await place.party.exchange(
+                try #require(given.redirectParameters["code"]), place.client)
+            let access = "Bearer \(try tokens.object.requiredString("access_token"))"
+            func opens() async throws -> Bool {
+                try await place.client.execute(
+                    uri: "/oauth2/userinfo", method: .get, headers: [.authorization: access]
+                ).status == .ok
+            }
+            #expect(try await isSignedIn(place))
+            #expect(try await isSignedIn(other))
+            #expect(try await opens())
+            let offer = try await place.change("/account/second-factor", ["password": PasswordPlace.password])
+            let totp = try #require(
+                TOTP(
+                    secret: try Self.base32(try offer.words(of: "secret")), algorithm: .sha1, digits: 6,
+                    periodSeconds: 30))
+            let codes = try await place.post(
+                "/account/second-factor/code",
+                [
+                    "confirmation": PasswordPlace.hidden("confirmation", offer),
+                    "offer": PasswordPlace.hidden("offer", offer),
+                    "code": try #require(totp.code(at: place.server.clock.timeSource.now())),
+                ])
+            #expect(codes.status == .ok)
+            #expect(try await isSignedIn(place))
+            #expect(try await isSignedIn(other) == false)
+            #expect(try await opens() == false)
+        }
+    }
+
     @Test("an offer is its account's, and lasts ten minutes")
     func anOfferThatIsOverIsRefused() async throws {
         try await PasswordPlace.run { place in

@@ -96,7 +96,7 @@ struct PasswordPlace: Sendable {
         let factors = SecondFactors(self.server.assembly.passwords)
         let offer = try factors.offer(to: try await self.proved())
         let code = try #require(offer.totp.code(at: self.server.clock.timeSource.now()))
-        let codes = try #require(try await factors.enrol(offer, code: code))
+        let codes = try #require(try await factors.enrol(offer, code: code, session: nil))
         // The code that was typed is spent.
         self.server.clock.advance(by: .seconds(60))
         return (offer.totp, codes)

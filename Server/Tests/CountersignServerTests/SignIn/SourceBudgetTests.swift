@@ -6,6 +6,8 @@ import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
+import NIOCore
 import OAuthProvider
 import SQLiteStore
 import Store
@@ -99,6 +101,31 @@ struct SourceBudgetTests {
             #expect(statuses == [404, 404, 429])
             let link = try page.attribute("href", of: "same-device-link")
             #expect(try await phone.authenticate(try OutOfBandPayload(link: link)).location != nil)
+        }
+    }
+
+    @Test func guessedDeviceSecretsAreLimitedForEachSource() async throws {
+        let server = try await self.server()
+        let exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+        let app = try await server.assembly.provider.registerClient(
+            name: "App", redirectURIs: ["https://app.example/cb"],
+            settings: ClientSettings(
+                idTokenAlgorithm: .es256, grantTypes: ["authorization_code", exchange], authenticationMethod: "none",
+                tokens: TokenSettings(group: "apps")))
+        try await self.live(server).test(.live) { client async throws in
+            let form =
+                "grant_type=\(exchange)&client_id=\(app.client.id)&subject_token=x&actor_token=x"
+                + "&subject_token_type=urn:ietf:params:oauth:token-type:id_token"
+                + "&actor_token_type=urn:openid:params:token-type:device-secret&audience=http://localhost:8080"
+            func answer(_ address: String) async throws -> TestResponse {
+                var headers = try self.from(address)
+                headers[.contentType] = "application/x-www-form-urlencoded"
+                return try await client.execute(
+                    uri: "/oauth2/token", method: .post, headers: headers, body: ByteBuffer(string: form))
+            }
+            for status in [400, 400, 429] { #expect(try await answer("192.0.2.1").status.code == status) }
+            #expect(try await answer("192.0.2.1").headers[.retryAfter] == "10")
+            #expect(try await answer("192.0.2.2").status.code == 400)
         }
     }
 

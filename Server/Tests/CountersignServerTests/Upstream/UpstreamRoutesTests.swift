@@ -111,6 +111,68 @@ struct UpstreamRoutesTests {
         }
     }
 
+    @Test("who could not be connected after all is told so on a page that leads on, signed in all the same")
+    func notConnected() async throws {
+        try await TwoServers.run(methods: ["password", "provider:staff"]) { two async throws in
+            for name in ["alice", "bob"] {
+                _ = try await two.server.assembly.directory.create(username: name, displayName: nil, by: "test")
+                try await PasswordDirectory(two.server.assembly.passwords).importHash(
+                    try await PasswordPlace.hash(TwoServers.password), username: name, by: "test")
+            }
+            func ask(_ two: TwoServers) async throws -> String {
+                let choice = try await two.open()
+                let page = try await two.signIn(try await two.here.get(try choice.attribute("href", of: "by-staff")))
+                let request = try #require(TwoServers.field("request", page))
+                let confirmation = try #require(TwoServers.field("confirmation", page))
+                _ = try await two.here.post(
+                    "/sign-in/provider/staff/connect",
+                    form: PasswordPlace.form(["request": request, "confirmation": confirmation]))
+                return request
+            }
+            func connect(_ two: TwoServers, _ request: String, as name: String) async throws -> TestResponse {
+                let signedIn = try await two.here.post(
+                    "/sign-in/password",
+                    form: PasswordPlace.form(["request": request, "username": name, "password": TwoServers.password]))
+                let question = try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080")
+                return try await two.here.post(
+                    "/sign-in/consent",
+                    form: PasswordPlace.form([
+                        "request": request, "connection": "staff", "decision": "allow",
+                        "confirmation": try #require(TwoServers.field("confirmation", question)),
+                    ]))
+            }
+            let other = TwoServers(
+                server: two.server, other: two.other, client: two.client, party: two.party,
+                here: TestBrowser(two.client), there: TestBrowser(two.there.client))
+            let (first, second) = (try await ask(two), try await ask(other))
+            _ = try await two.claims(try await connect(other, second, as: "alice"))
+            let told = try await connect(two, first, as: "bob")
+            #expect(told.status == .ok && told.text.contains("data-testid=\"not-connected\""))
+            #expect(
+                told.text.contains("accounts is connected with another account here. You are signed in all the same."))
+            #expect(told.headers[.cacheControl] == "no-store")
+            let next = try told.attribute("href", of: "link")
+            #expect(next.hasPrefix(two.party.redirectURI))
+            let code = try #require(next.firstMatch(of: /[?&]code=([^&]+)/)?.output.1)
+            #expect(try await two.party.exchange(String(code), two.client).response.status == .ok)
+            let bob = try await two.server.assembly.directory.account(username: "bob").id
+            #expect(try await two.server.assembly.upstreamProviders.links(ofAccount: bob).isEmpty)
+        }
+    }
+
+    @Test("who was not authenticated surely enough goes back to the service, which is told, and nobody is added")
+    func unmet() async throws {
+        try await TwoServers.run(settings: Self.created) { two async throws in
+            let back = try await two.signIn(try await two.open("&acr_values=urn:countersign:acr:two-factor"))
+            #expect(back.headers[.location]?.hasPrefix(two.party.redirectURI) == true)
+            #expect(back.redirectParameters["error"] == "unmet_authentication_requirements")
+            #expect(back.redirectParameters["state"] == "st-1")
+            #expect(try await two.server.database.accounts(after: nil, limit: 9).isEmpty)
+            let numbers = two.server.assembly.configuration.metrics.registry.text
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"unmet\"} 1"))
+        }
+    }
+
     @Test("where a service takes no other way nobody can be connected, and the page leads back to the service")
     func noOtherWay() async throws {
         try await TwoServers.run { two async throws in

@@ -52,8 +52,7 @@ struct UpstreamLevelTests {
             place.authenticate(trip)
             let second = try place.trip(try #require(try await place.comeBack(trip)))
             place.authenticate(second)
-            #expect(try await place.comeBack(second)?.step == .finished)
-            #expect(try await place.complete(trip.request).fields["error"] == "unmet_authentication_requirements")
+            try await Self.isUnmet(place.comeBack(second)?.step, trip.request, place)
         }
         // One that has no word for it is not asked again.
         try await UpstreamPlace.run({
@@ -61,9 +60,31 @@ struct UpstreamLevelTests {
             $0.levels = []
         }) { place async throws in
             let (step, request) = try await place.goThere(["acr_values": "urn:high"])
-            #expect(step == .finished)
-            #expect(try await place.complete(request).fields["error"] == "unmet_authentication_requirements")
+            try await Self.isUnmet(step, request, place)
+            // Nor is one whose account there is.
+            #expect(try await place.goThere().step == .finished)
+            let trail = try await place.trail("signed-in").count
+            let again = try await place.goThere(["acr_values": "urn:high"])
+            guard case .unmet? = again.step else {
+                Issue.record("\(String(describing: again.step))")
+                return
+            }
+            #expect(try await place.trail("signed-in").count == trail)
         }
+    }
+
+    /// Expects that the client is told, and that nobody was added or signed in.
+    private static func isUnmet(_ step: UpstreamSignIns.Step?, _ request: String, _ place: UpstreamPlace) async throws {
+        guard case .unmet(let answer)? = step else {
+            Issue.record("\(String(describing: step))")
+            return
+        }
+        #expect(try ProviderFixture.fields(of: answer)["error"] == "unmet_authentication_requirements")
+        #expect(try await place.account() == nil)
+        for kind in ["signed-in", "account-created", "identity-linked"] {
+            #expect(try await place.trail(kind).isEmpty, "\(kind)")
+        }
+        #expect(try await place.complete(request).fields.members.isEmpty, "the request is over")
     }
 
     @Test("a session that was begun by it and is not sure enough goes on with what is")

@@ -18,7 +18,7 @@ struct UpstreamLinkTests {
     /// Does so, and says on the page that follows whether the connection is wanted.
     private func phone(
         _ place: UpstreamPlace, _ request: String, account: String = "account-a", connects isGranted: Bool,
-        shown: String? = "up"
+        shown: String? = "up", told: (LinkRefusal) -> Void = { _ in }
     ) async throws -> Parameters {
         place.f.authenticate(request, account: account, acr: "urn:low")
         let completed = try await place.complete(request)
@@ -29,7 +29,7 @@ struct UpstreamLinkTests {
         #expect(question?.connection?.name == "up")
         let answer = try await place.provider.decide(
             request: request, browser: place.f.browser, session: session, isGranted: isGranted, connection: shown,
-            address: nil)
+            address: nil, notConnected: { told($1) })
         guard case .client(let answer) = answer else { return [:] }
         return try ProviderFixture.fields(of: answer)
     }
@@ -176,19 +176,25 @@ struct UpstreamLinkTests {
     @Test("an identity that is somebody's stays theirs, and an account has so many and no more")
     func bounds() async throws {
         try await UpstreamPlace.run { place async throws in
-            func connect(_ subject: String, account: String) async throws {
+            func connect(_ subject: String, account: String) async throws -> [LinkRefusal] {
                 let (_, request) = try await place.goThere(as: subject)
                 _ = try await place.signIns.connect("up", request: request, browser: place.f.browser)
-                _ = try await self.phone(place, request, account: account, connects: true)
+                var told: [LinkRefusal] = []
+                _ = try await self.phone(place, request, account: account, connects: true) { told.append($0) }
+                return told
             }
             // Two ask for the same: the one who signs in first has it.
             let (_, request) = try await place.goThere()
             #expect(try await place.signIns.connect("up", request: request, browser: place.f.browser))
-            try await connect("person-1", account: "account-a")
-            #expect(try await self.phone(place, request, account: "account-b", connects: true)["code"] != nil)
+            #expect(try await connect("person-1", account: "account-a").isEmpty)
+            var told: [LinkRefusal] = []
+            let fields = try await self.phone(place, request, account: "account-b", connects: true) { told.append($0) }
+            #expect(fields["code"] != nil, "signed in all the same")
+            #expect(told == [.taken])
             #expect(try await place.account() == "account-a")
             for number in 2...Limits.Fixed.linksPerAccount + 1 {
-                try await connect("person-\(number)", account: "account-a")
+                let told = try await connect("person-\(number)", account: "account-a")
+                #expect(told == (number > Limits.Fixed.linksPerAccount ? [.full] : []), "\(number)")
             }
             #expect(
                 try await place.providers.links(ofAccount: "account-a").count == Limits.Fixed.linksPerAccount)

@@ -142,17 +142,19 @@ struct UpstreamProviderTests {
         }
         // It says nothing of when, nor more than is usual of how.
         try await UpstreamPlace.run(kind: .oauth2, { $0.newcomers = .created }) { place async throws in
-            for (wishes, isFinished) in [(["max_age": "9"], false), (["acr_values": "urn:high"], true)] {
+            for (wishes, isUnmet) in [(["max_age": "9"], false), (["acr_values": "urn:high"], true)] {
                 let trip = try await place.leave(wishes)
                 place.upstream.change { state in
                     state.challenge = trip["code_challenge"]
                     state.userinfo = ["sub": .string("octo")]
                 }
                 let step = try await place.comeBack(trip, ["iss": nil])?.step
-                #expect((step == .finished) == isFinished)
-                if isFinished {
-                    #expect(
-                        try await place.complete(trip.request).fields["error"] == "unmet_authentication_requirements")
+                switch step {
+                case .refused(let refusal)?: #expect(!isUnmet && refusal.code == .stale)
+                case .unmet(let answer)?:
+                    #expect(isUnmet)
+                    #expect(try ProviderFixture.fields(of: answer)["error"] == "unmet_authentication_requirements")
+                default: Issue.record("\(String(describing: step))")
                 }
             }
         }

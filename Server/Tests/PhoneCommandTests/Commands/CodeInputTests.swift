@@ -34,6 +34,21 @@ struct CodeInputTests {
         }
     }
 
+    @Test("A server below a path of its host is found with its path, and is not one of another path")
+    func path() throws {
+        let payload = try self.payload("https://id.example/shared/token/redeem/authentication")
+        let input = CodeInput(text: payload.link(base: "https://id.example/shared"))
+        #expect(try input.read(server: nil).server.text == "https://id.example/shared")
+        #expect(
+            try input.read(server: ServerAddress("https://id.example/shared/")).server.text
+                == "https://id.example/shared")
+        for other in ["https://id.example", "https://id.example/other"] {
+            #expect { try input.read(server: ServerAddress(other)) } throws: {
+                ($0 as? Refusal)?.reason == "host-not-allowed"
+            }
+        }
+    }
+
     @Test("Bare base64url is read like a link")
     func encoded() throws {
         let input = CodeInput(
@@ -69,9 +84,10 @@ struct CodeInputTests {
     }
 
     @Test(
-        "A server is scheme, host and port",
+        "A server is scheme, host, port and path",
         arguments: [
-            ("https://ID.example/path?x#y", "https://id.example"), ("http://localhost:8080/", "http://localhost:8080"),
+            ("https://ID.example/path/?x#y", "https://id.example/path"),
+            ("https://ID.example/?x", "https://id.example"), ("http://localhost:8080/", "http://localhost:8080"),
         ])
     func addresses(text: String, origin: String) {
         #expect(ServerAddress(text)?.text == origin)

@@ -27,6 +27,7 @@ struct OptionsTests {
             ["enroll", "x", "--pin", "1", "--password-stdin"], ["scan", "x", "--pin", "1", "--pin-stdin"],
             ["scan", "x", "--approve", "--deny"], ["scan"], ["revoke", "s"], ["deregister"],
             ["inbox"], ["inbox", "alice", "--approve", "--deny"],
+            ["sign-in", "--browser", "--password", "alice"], ["webview"],
             ["deregister", "alice", "--only", "everything"], ["sensor", "--fingerprint", "none"],
             ["sensor", "--face", "wink"], ["sensor", "--passcode", "changed"], ["clock", "--skew", "86401"],
             ["clock", "--skew", "-86401"],
@@ -43,6 +44,12 @@ struct OptionsTests {
             ["sensor", "--fingerprint", "changed", "--face", "no-match", "--passcode", "none"], ["sensor"],
             ["clock", "--skew", "-86400"], ["revoke", "s", "--account", "alice"],
             ["inbox", "alice", "--question", "q", "--deny", "--pin-stdin"], ["inbox", "alice"],
+            ["sign-in", "--client-id", "c", "--browser", "--no-biometric"], ["session"], ["sign-out"],
+            [
+                "sign-in", "--application", "a", "--web-application", "w", "--web-host", "a.example", "--web-host",
+                "b.example",
+            ],
+            ["webview", "https://a.example/", "--no-sso"],
         ])
     func taken(line: [String]) {
         #expect(!self.isRefused(line))

@@ -1,0 +1,99 @@
+import ArgumentParser
+import _Primitives
+
+extension ClientCommand {
+    /// `admin client list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the services.")
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", "/clients")
+            try self.options.show(answer) { try Self.text($0.array("clients") ?? []) }
+        }
+
+        static func text(_ clients: [JSON]) throws -> String {
+            guard !clients.isEmpty else { return "no clients" }
+            return Terminal.table(
+                try clients.compactMap { client in
+                    guard case .object(let client) = client else { return nil }
+                    return [
+                        try client.requiredString("clientId"), try client.requiredString("name"),
+                        (try client.strings("redirectUris") ?? []).joined(separator: " "),
+                        try client.requiredString("idTokenSignedResponseAlg"),
+                        "pkce \(try client.requiredString("pkce"))",
+                        try client.requiredString("tokenEndpointAuthMethod"),
+                        (try client.strings("grantTypes") ?? []).joined(separator: " "),
+                        try client.bool("mayDeregister") == true ? "may deregister" : "",
+                        try client.bool("disabled") == true ? "switched off" : "",
+                    ]
+                })
+        }
+    }
+
+    /// `admin client show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a service.")
+
+        @Argument(help: "The client id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", "/clients/\(self.id.pathSegment)")
+            try self.options.show(answer) { try ClientCommand.text($0) }
+        }
+    }
+
+    /// A client in words.
+    static func text(_ client: JSONObject) throws -> String {
+        [
+            "client id       \(try client.requiredString("clientId"))",
+            "name            \(try client.requiredString("name"))",
+            "redirect to     \((try client.strings("redirectUris") ?? []).joined(separator: " "))",
+            "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
+            "home            \(try client.string("clientUri") ?? "")",
+            "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
+            "PKCE            \(try client.requiredString("pkce"))",
+            "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
+            "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",
+            "scopes          \((try client.strings("scopes") ?? []).joined(separator: " "))",
+            "owns            \((try client.strings("resources") ?? []).joined(separator: " "))",
+            "asks for        \((try client.strings("audiences") ?? []).joined(separator: " "))",
+            "access tokens   \(try client.requiredString("accessTokenFormat"))",
+            "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
+            "exchanges       \((try client.strings("subjectClients") ?? []).joined(separator: " "))",
+            try client.string("mayAct").map { "may act         \($0)" },
+            try client.string("ssoGroup").map { "signs in with   \($0)" },
+            try client.object("signInService").map { "app sign-in     \(JSON.object($0).text)" },
+            try client.strings("warnings").map { "warning         \($0.joined(separator: " "))" },
+            try client.string("certificateName").map { "certificate     \($0)" },
+            "bound tokens    \(try client.bool("certificateBoundTokens") == true ? "to its certificate" : "to a key, where it shows one")",
+            try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
+            "profile         \(try client.requiredString("profile"))",
+            "signs in itself \(try client.bool("signsInDirectly") == true ? "yes" : "no")",
+            "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
+            "asks for        \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
+            "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
+            "whose           \(try client.requiredString("party"))",
+            try client.string("registeredBy").map { "registered by   itself, with token \($0)" },
+            try client.string("jwksUri").map { "keys at         \($0)" },
+            try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
+            "answers by      \(try client.requiredString("backchannelTokenDeliveryMode"))",
+            try client.string("backchannelClientNotificationEndpoint").map { "answers told to \($0)" },
+            "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
+            try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
+        ].compactMap(\.self).joined(separator: "\n")
+    }
+
+    /// What keys of a set are called, and what they are.
+    private static func names(ofKeys set: JSONObject) throws -> String {
+        try (set.array("keys") ?? []).compactMap { key in
+            guard case .object(let key) = key else { return nil }
+            return [try key.string("kid"), try key.string("kty"), try key.string("alg")].compactMap(\.self)
+                .joined(separator: " ")
+        }.joined(separator: ", ")
+    }
+}

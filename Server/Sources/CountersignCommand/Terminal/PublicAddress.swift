@@ -1,0 +1,66 @@
+import Foundation
+import Store
+import _Primitives
+
+/// A server's address as operators write it: scheme, host, port, and the path below which it is, if it has not the host to
+/// itself; nothing else.
+struct PublicAddress: Equatable, Sendable {
+    /// Without a slash at the end.
+    let text: String
+    /// With a slash at its beginning; or empty.
+    let path: String
+    /// Whether secrets can be sent there: by https, or to this machine, the one exception to TLS.
+    let isProtected: Bool
+
+    /// Reads `https://HOST` or `http://HOST`, with or without a port and a path. `nil` for anything more, such as user
+    /// information, a query or a fragment, and for a path that could be written in two ways or means another one.
+    init?(_ text: String) {
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.asciiLowercased,
+            text.utf8.allSatisfy({ $0 < 0x80 }), ["http", "https"].contains(scheme), let host = parts.host,
+            !host.isEmpty, let path = Self.path(parts.percentEncodedPath),
+            parts.user == nil, parts.password == nil, parts.query == nil, parts.fragment == nil
+        else { return nil }
+        let name = Loopback.withoutBrackets(host)
+        self.text =
+            "\(scheme)://\(name.contains(":") ? "[\(name)]" : name)" + (parts.port.map { ":\($0)" } ?? "") + path
+        self.path = path
+        self.isProtected = scheme == "https" || Loopback.contains(host)
+    }
+
+    /// A path without the slash at its end: of plain segments, so that whoever passes it on changes nothing of it, and not in
+    /// the place that RFC 8615 keeps for metadata.
+    private static func path(_ text: String) -> String? {
+        let text = text.hasBytes(atEnd: "/") ? String(text.dropLast()) : text
+        guard !text.isEmpty else { return "" }
+        let segments = text.splitBytes(at: "/").dropFirst()
+        let isPlain = segments.allSatisfy { segment in
+            !segment.isEmpty && ![".", "..", ".well-known"].contains(String(segment))
+                && segment.utf8.allSatisfy { letter in
+                    switch letter {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"):
+                        true
+                    default: "-._~".utf8.contains(letter)
+                    }
+                }
+        }
+        return isPlain && text.utf8.count <= Limits.Commands.addressPathLetters ? text : nil
+    }
+}
+
+/// The hosts that only this machine can be meant by.
+enum Loopback {
+    /// Whether a host is `localhost` or a literal loopback address; a name that begins like one is none.
+    static func contains(_ host: String) -> Bool {
+        let host = self.withoutBrackets(host).asciiLowercased
+        if host == "localhost" || host == "::1" { return true }
+        // Four bytes in the network's order: that is all there is to `in_addr`, which several modules define.
+        var address: UInt32 = 0
+        return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address) >> 24 == 127
+    }
+
+    /// An IPv6 address as it is without the brackets of an address line.
+    static func withoutBrackets(_ host: String) -> String {
+        host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    }
+}

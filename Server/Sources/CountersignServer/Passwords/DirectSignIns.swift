@@ -1,0 +1,133 @@
+import Accounts
+import CeremonyEngine
+import OAuth
+import OAuthProvider
+import Store
+import _Primitives
+
+/// What an app shows of its person in the place of the sign-in page: a password, a code beside it, or the yes of a phone.
+///
+/// It is judged by what judges the page. A new password in the place of one for once is chosen in a browser, as is all that
+/// this does not know.
+struct DirectSignIns: DirectSignIn {
+    let passwords: PasswordSignIns
+    let phones: SignIns
+    let metrics: ServerMetrics
+    let time: TimeSource
+
+    private static let phone = ServerMetrics.Way.phone.rawValue
+    private static let password = PasswordSignInRoutes.method
+    /// How long the app waits from one question to the next.
+    private static let interval = JSON.integer(Limits.Fixed.pollingInterval.components.seconds)
+
+    func step(
+        _ shown: ShownProof?, of request: DirectRequest, refuse: (ProviderRefusal) -> Void
+    ) async throws -> DirectStep {
+        let place = PasswordSignIns.Place(
+            request: request.id, client: (request.client.id, request.client.name), source: request.place.source,
+            browser: request.place.browser, address: request.place.address)
+        let verdict: PasswordSignIns.Verdict?
+        switch shown {
+        case nil: return Self.first(of: request)
+        case .phone? where request.methods.containsBytes(of: Self.phone):
+            return try await self.ask(request, refuse)
+        case .phonesAnswer? where request.methods.containsBytes(of: Self.phone):
+            return try await self.look(request, refuse)
+        case .password(let username, let password)? where request.methods.containsBytes(of: Self.password):
+            verdict = try await self.passwords.attempt(username: username, password: password, at: place)
+        case .code(let code)? where request.methods.containsBytes(of: Self.password):
+            verdict = try await self.passwords.attempt(code: code, at: place)
+        case .phone?, .phonesAnswer?, .password?, .code?:
+            refuse(Self.refusal(of: request, "people do not sign in to this client so", setting: "--sign-in-method"))
+            return Self.first(of: request)
+        }
+        switch verdict {
+        case .right(let stage)?:
+            self.metrics.judgedPassword("right")
+            return Self.next(stage, request)
+        case .refused(let refusal)?:
+            self.metrics.judgedPassword(refusal.rawValue)
+            refuse(
+                Self.refusal(
+                    of: request, "password-\(refusal.rawValue): \(refusal.words)", setting: refusal.setting))
+            // What was right before stands; but nobody is signed in by what was wrong.
+            let stage = try await self.passwords.stage(request: request.id)
+            return stage == .done ? Self.first(of: request) : Self.next(stage, request)
+        case nil:
+            // Nothing waits for a code: what does is asked for.
+            return Self.next(try await self.passwords.stage(request: request.id), request)
+        }
+    }
+
+    func signedIn(by method: String) {
+        if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
+    }
+
+    private static func refusal(of request: DirectRequest, _ reason: String, setting: String?) -> ProviderRefusal {
+        ProviderRefusal(
+            OAuthError(.insufficientAuthorization, "More has to be shown.", detail: reason), client: request.client.id,
+            setting: setting)
+    }
+
+    /// What has to be shown at a stage.
+    private static func next(_ stage: PasswordSignIns.Stage, _ request: DirectRequest) -> DirectStep {
+        switch stage {
+        case .done: .done
+        case .secondFactor: .needs(["otp"], [:])
+        case .newPassword: .web("the password was for once: a new one is chosen on the page")
+        case .password: Self.first(of: request)
+        }
+    }
+
+    /// What can be shown at the beginning.
+    private static func first(of request: DirectRequest) -> DirectStep {
+        let known = [Self.password, Self.phone].filter { request.methods.containsBytes(of: $0) }
+        return known.isEmpty ? .web("people sign in to it in ways that need a browser") : .needs(known, [:])
+    }
+
+    /// Has a phone asked. The app shows the code, or its letters: a link it gets none, as what a link begins ends in the
+    /// browser that the phone opens.
+    private func ask(_ request: DirectRequest, _ refuse: (ProviderRefusal) -> Void) async throws -> DirectStep {
+        let view = try await self.phones.begin(
+            reference: request.id, browser: request.browser.cookieValue,
+            requester: SignInRequester(
+                client: request.client.id, service: request.client.name, origin: request.client.origin,
+                address: request.place.address, browser: request.place.browser), source: request.place.source)
+        guard let codes = view.codes else { return Self.step(after: view.state, request, refuse) }
+        return .needs(
+            [Self.phone],
+            [
+                "phone_qr": .string(codes.qrContent), "phone_code": .string(codes.typedCode),
+                "expires_in": .integer((codes.expiresAt - self.time.now()).components.seconds),
+                "interval": Self.interval,
+            ])
+    }
+
+    /// Looks what a phone has said.
+    private func look(_ request: DirectRequest, _ refuse: (ProviderRefusal) -> Void) async throws -> DirectStep {
+        let state: SignInState
+        do {
+            state = try await self.phones.state(reference: request.id, browser: request.browser.cookieValue)
+        } catch let error as CeremonyError where error.code == .notFound {
+            refuse(Self.refusal(of: request, "no phone was asked: phone=start comes first", setting: nil))
+            return Self.first(of: request)
+        }
+        return Self.step(after: state, request, refuse)
+    }
+
+    private static func step(
+        after state: SignInState, _ request: DirectRequest, _ refuse: (ProviderRefusal) -> Void
+    ) -> DirectStep {
+        switch state {
+        case .approved, .completed: return .done
+        case .denied: return .denied
+        case .waiting, .claimed, .approvedOnDevice: return .needs([Self.phone], ["interval": Self.interval])
+        case .expired, .failed:
+            refuse(
+                Self.refusal(
+                    of: request, "the phone's time was over, or its answer was refused: it can be asked again",
+                    setting: nil))
+            return Self.first(of: request)
+        }
+    }
+}

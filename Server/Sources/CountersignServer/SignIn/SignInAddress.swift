@@ -1,0 +1,53 @@
+import HTTPTypes
+import OAuth
+import Store
+import _Primitives
+
+/// What the addresses of a sign-in's pages carry.
+///
+/// The service is there for the page that comes when the sign-in itself is gone: it is looked up among those that are
+/// registered, and decides nothing but what that page says.
+struct SignInAddress {
+    let request: String
+    let service: String?
+
+    init(request: String, service: String?) {
+        self.request = request
+        self.service = service
+    }
+
+    /// Reads a query or a form, and notes the service for a page about whatever goes wrong then.
+    init(query: String?, _ context: ServerContext) throws {
+        let text = query ?? ""
+        self.service = try? Self.parameter("client", of: text)
+        context.notes.note(service: self.service)
+        self.request = try Self.parameter("request", of: text)
+    }
+
+    /// The address of another page of the sign-in.
+    func path(_ path: String) -> String {
+        var parameters: OAuth.Parameters = ["request": self.request]
+        if let service { parameters.append("client", service) }
+        return "\(path)?\(parameters.encoded)"
+    }
+
+    static func parameter(_ name: String, of text: String) throws -> String {
+        guard let value = (try? Parameters(parsing: text))?[name],
+            (1...Limits.Fixed.pageParameterBytes).contains(value.utf8.count)
+        else {
+            throw Problem(.badRequest, "invalid-request", "The address lacks a part. Follow the whole link.")
+        }
+        return value
+    }
+}
+
+/// Why a page of a sign-in cannot be shown.
+enum SignInProblem {
+    /// It has ended, or is another browser's.
+    static let unknown = Problem(
+        .notFound, Problem.Name.notFound, "There is no such sign-in in this browser.")
+
+    /// Said by nothing but the browser's own cookies.
+    static let unknownBrowser = Problem(
+        .notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
+}

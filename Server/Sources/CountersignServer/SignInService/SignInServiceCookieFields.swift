@@ -1,0 +1,105 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import OAuthProvider
+import _Primitives
+
+/// The four cookies of a web site's session, as they are written and read.
+///
+/// | Cookie | Scripts | Path | Hosts |
+/// |---|---|---|---|
+/// | access token | no | `/` | this one, or those of the deployment's domain |
+/// | refresh token | no | where it is renewed | this one |
+/// | anti-CSRF token | no | `/` | this one |
+/// | info token | yes | `/` | this one, or those of the deployment's domain |
+///
+/// All live until the session ends, if it is not renewed. On loopback, where there is no TLS, they lose `Secure`.
+struct SignInServiceCookieFields: Sendable {
+    let names: SignInService.Names
+    /// Whether people reach the server by https.
+    let isSecure: Bool
+    /// Where sessions are renewed, as browsers see it: the refresh token goes there, and nowhere else.
+    let refreshPath: String
+
+    private func name(_ cookie: SignInServiceCookie) -> String { "\(self.names.cookiePrefix)_\(cookie.rawValue)" }
+
+    private func path(_ cookie: SignInServiceCookie) -> String {
+        cookie == .refreshToken ? self.refreshPath : "/"
+    }
+
+    private static func isForSite(_ cookie: SignInServiceCookie) -> Bool { cookie == .accessToken || cookie == .info }
+
+    /// What a request shows. Some programs write what browsers leave as it is percent-encoded.
+    func values(of request: Request) -> [SignInServiceCookie: String] {
+        var values: [SignInServiceCookie: String] = [:]
+        for cookie in [SignInServiceCookie.accessToken, .refreshToken, .antiCSRFToken] {
+            let value = CookieFields.value(of: self.name(cookie), in: request.headers[values: .cookie])
+            values[cookie] = value.flatMap(\.removingPercentEncoding).flatMap { $0.isEmpty ? nil : $0 }
+        }
+        return values
+    }
+
+    /// The cookies of a session.
+    func fields(_ tokens: SignInServiceTokens, at now: Timestamp) -> [HTTPField] {
+        let info: JSONObject = [
+            "access_token_expiration": .string(tokens.accessEndsAt.description),
+            "refresh_token_expiration": .string(tokens.sessionEndsAt.description),
+        ]
+        let values: [(SignInServiceCookie, String?)] = [
+            (.accessToken, tokens.accessToken), (.refreshToken, tokens.refreshToken),
+            (.antiCSRFToken, tokens.antiCSRFToken), (.info, JSON.object(info).text.cookieEncoded),
+        ]
+        let end = tokens.sessionEndsAt
+        return values.compactMap { cookie, value in
+            value.map { self.field(cookie, $0, end: end, age: max(0, (end - now).components.seconds)) }
+        }
+    }
+
+    /// What takes them away.
+    var endings: [HTTPField] {
+        SignInServiceCookie.allCases.map { self.field($0, "", end: Timestamp(seconds: 0), age: 0) }
+    }
+
+    private func field(_ cookie: SignInServiceCookie, _ value: String, end: Timestamp, age: Int64) -> HTTPField {
+        var text = "\(self.name(cookie))=\(value); Path=\(self.path(cookie))"
+        if Self.isForSite(cookie), let domain = self.names.cookieDomain { text += "; Domain=\(domain)" }
+        text += "; Expires=\(end.httpDate); Max-Age=\(age)"
+        if self.isSecure { text += "; Secure" }
+        if cookie != .info { text += "; HttpOnly" }
+        return HTTPField(name: .setCookie, value: text + "; SameSite=Lax")
+    }
+}
+
+extension String {
+    /// With what cannot stand in a cookie's value percent-encoded (RFC 6265, section 4.1.1).
+    fileprivate var cookieEncoded: String {
+        var letters: [UInt8] = []
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in self.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                letters.append(byte)
+            default: letters += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+}
+
+extension Timestamp {
+    private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// As HTTP writes a date (RFC 9110, section 5.6.7): `Fri, 15 Jan 2027 08:00:00 GMT`.
+    var httpDate: String {
+        // 2027-01-15T08:00:00…, and the first of January 1970 was a Thursday.
+        let text = Array(self.description.utf8)
+        func part(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
+        let day = Int(self.seconds / 86_400)
+        let month = Int(part(5..<7)) ?? 1
+        return
+            "\(Self.weekdays[(day % 7 + 7) % 7]), \(part(8..<10)) \(Self.months[month - 1]) \(part(0..<4)) \(part(11..<19)) GMT"
+    }
+}

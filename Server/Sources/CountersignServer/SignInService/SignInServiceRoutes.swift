@@ -1,0 +1,194 @@
+import Ceremony
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import OAuth
+import OAuthProvider
+import Store
+import _Primitives
+
+/// The addresses of the app sign-in service. Until it has a client there is nothing at any of them.
+///
+/// Their failures are `{"errors": TEXT}`, as its clients read them.
+struct SignInServiceRoutes: Sendable {
+    let service: SignInService
+    let answers: PageAnswers
+    let browsers: BrowserCookies
+    let cookies: SignInServiceCookieFields
+    let limits: Limits
+    let trace: TraceRecorder?
+    let time: TimeSource
+
+    static let root = "/v0/sign_in"
+    /// Where sessions are renewed: the cookie of the refresh token is sent there, and nowhere else.
+    static let refreshPath = "\(Self.root)/refresh"
+
+    private typealias Answering = @Sendable (SignInService, SignInServiceRequest) async throws -> SignInServiceAnswer
+
+    func mount(on router: ServerRouter) {
+        func mount(_ name: String, _ methods: [HTTPRequest.Method], _ answering: @escaping Answering) {
+            let path = "\(Self.root)/\(name)"
+            let handler: ServerRouter.Handler = { try await self.answer($0, $1, at: path, answering) }
+            router.endpoint(
+                RouterPath(path), Dictionary(uniqueKeysWithValues: methods.map { ($0, handler) }))
+        }
+        router.endpoint(RouterPath("\(Self.root)/authorize"), [.get: self.authorize])
+        mount("token", [.post]) { try await $0.token($1) }
+        mount("refresh", [.post]) { try await $0.refresh($1) }
+        mount("revoke", [.post]) { try await $0.revoke($1) }
+        mount("revoke_all_sessions", [.get, .post]) { try await $0.revokeAll($1) }
+        mount("logout", [.get, .post]) { try await $0.logout($1) }
+        mount("introspect", [.get]) { try await $0.introspect($1) }
+        mount("authorize_sso", [.get]) { try await $0.authorizeSSO($1) }
+        router.endpoint("/sign_in/openid_connect/certs", [.get: self.keys])
+    }
+
+    @Sendable private func keys(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.requireClients()
+        let seconds = self.limits.oauth.keySetLifetime.components.seconds
+        return .json(
+            self.service.keySet, contentType: "application/jwk-set+json",
+            headers: [.cacheControl: "public, max-age=\(seconds)"])
+    }
+
+    /// A browser begins a sign-in: it goes on to the provider that the address names, or to the page of the phone or the
+    /// password. What an earlier sign-in has left in it goes.
+    @Sendable private func authorize(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.requireClients()
+        let asked: SignInServiceRequest
+        do { asked = try await self.read(request, context, at: "\(Self.root)/authorize") } catch let problem as Problem
+        {
+            return self.response(problem, context)
+        }
+        let browser = self.browsers.browser(of: request) ?? self.browsers.newBrowser()
+        let fields = [self.browsers.set(browser)] + self.cookies.endings
+        switch try await self.service.authorize(asked, browser: browser) {
+        case .signIn(let id, let client, let provider):
+            context.notes.note(client: client)
+            self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
+            let path = provider.map { "/sign-in/provider/\($0)" } ?? "/sign-in"
+            return .seeOther(SignInAddress(request: id, service: client).path(path), headers: HTTPFields(fields))
+        case .tooMany(let shortage):
+            context.log(shortage)
+            return self.response(
+                Problem(
+                    .tooManyRequests, CeremonyError.Code.tooManyRequests.name, shortage.remedy,
+                    headers: [.retryAfter: String(shortage.retryAfterSeconds)]), context)
+        case .answered(let answer): return self.response(answer, context)
+        }
+    }
+
+    private func answer(_ request: Request, _ context: ServerContext, at path: String, _ answering: Answering)
+        async throws -> Response
+    {
+        try await self.requireClients()
+        let asked: SignInServiceRequest
+        do { asked = try await self.read(request, context, at: path) } catch let problem as Problem {
+            return self.response(problem, context)
+        }
+        let answer = try await answering(self.service, asked)
+        if case .set = answer.cookies { self.trace?.record(.tokensIssued, in: request.trace, context) }
+        return self.response(answer, context)
+    }
+
+    private func requireClients() async throws {
+        guard try await self.service.isOffered() else {
+            throw Problem(.notFound, Problem.Name.notFound, "There is nothing at this address.")
+        }
+    }
+
+    // MARK: Requests
+
+    /// What a request says: in a form, as JSON, or in its address where there is no body.
+    private func read(_ request: Request, _ context: ServerContext, at path: String) async throws
+        -> SignInServiceRequest
+    {
+        let bytes =
+            try await request.method == .get
+            ? ByteBuffer() : request.body(of: [.form, .json], limit: self.limits.oauth.parameterBytes, orNone: true)
+        let isJSON = request.headers[.contentType]?.mediaType.hasSameBytes(as: MediaType.json.rawValue) ?? false
+        let parameters: OAuth.Parameters
+        let isInAddress = bytes.readableBytes == 0
+        do {
+            if isInAddress {
+                parameters = try Self.parameters(request.uri.query ?? "", self.limits)
+            } else if isJSON {
+                parameters = try Self.parameters(json: bytes, self.limits)
+            } else {
+                guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
+                    throw Problem(.badRequest, "malformed-body", "The form is not UTF-8.")
+                }
+                parameters = try Self.parameters(text, self.limits)
+            }
+        } catch let error as OAuthError {
+            throw Problem(.badRequest, "malformed-body", error.message)
+        } catch let error as JSONError {
+            throw Problem(
+                .badRequest, "malformed-body", "The body is not the JSON that is asked for: \(error.reason).")
+        }
+        return SignInServiceRequest(
+            parameters: parameters, isInAddress: isInAddress && request.method != .get && !parameters.members.isEmpty,
+            cookies: self.cookies.values(of: request), authorization: TokenRoutes.authorization(of: request),
+            proofs: TokenRoutes.proofs(of: request), method: request.method.rawValue, path: path,
+            origin: Self.origin(of: request), site: Self.site.flatMap { request.headers[$0] }, source: context.source,
+            address: context.clientAddress)
+    }
+
+    private static func parameters(_ text: String, _ limits: Limits) throws(OAuthError) -> OAuth.Parameters {
+        try OAuth.Parameters(parsing: text, limits: .init(bytes: limits.oauth.parameterBytes))
+    }
+
+    /// The members of an object that are texts and not empty. Throws ``Problem``.
+    private static func parameters(json bytes: ByteBuffer, _ limits: Limits) throws -> OAuth.Parameters {
+        let value = try JSON(
+            parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limits.oauth.parameterBytes))
+        guard case .object(let object) = value else { throw JSONError(.wrongType, "the body is not an object") }
+        var parameters: OAuth.Parameters = [:]
+        for member in object.members {
+            guard let text = try object.string(member.name), !text.isEmpty else { continue }
+            parameters.append(member.name, text)
+        }
+        return parameters
+    }
+
+    private static let site = HTTPField.Name("Sec-Fetch-Site")
+    private static let referer = HTTPField.Name("Referer")
+
+    /// Scheme, host and port of the page that has caused a request.
+    private static func origin(of request: Request) -> String? {
+        if let origin = request.headers[.origin] { return origin }
+        guard let referer = Self.referer.flatMap({ request.headers[$0] }) else { return nil }
+        return try? RedirectURI(String(referer.prefix { $0 != "#" })).origin
+    }
+
+    // MARK: Answers
+
+    /// What is wrong with a request before it is one of the service, in the words of its clients.
+    private func response(_ problem: Problem, _ context: ServerContext) -> Response {
+        context.notes.note(RequestRefusal(code: problem.name, reason: problem.detail, client: nil, setting: nil))
+        return .json(
+            ["errors": .string(problem.detail ?? problem.status.reasonPhrase)], status: problem.status,
+            headers: problem.headers)
+    }
+
+    private func response(_ answer: SignInServiceAnswer, _ context: ServerContext) -> Response {
+        if let shortage = answer.shortage { context.log(shortage) }
+        if let refusal = answer.refusal { context.notes.note(RequestRefusal(refusal)) }
+        var headers: HTTPFields = [.cacheControl: "no-store"]
+        for (name, value) in answer.headers {
+            if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+        switch answer.cookies {
+        case .keep: break
+        case .set(let tokens):
+            for field in self.cookies.fields(tokens, at: self.time.now()) { headers.append(field) }
+        case .delete: for field in self.cookies.endings { headers.append(field) }
+        }
+        if let location = answer.location { headers[.location] = location }
+        guard let body = answer.body else {
+            return Response(status: HTTPResponse.Status(code: answer.status), headers: headers)
+        }
+        return .json(body, status: HTTPResponse.Status(code: answer.status), headers: headers)
+    }
+}

@@ -1,0 +1,262 @@
+import OAuth
+import Store
+import _Primitives
+
+/// Signs people in to an operator's own apps without a browser (OAuth 2.0 for First-Party Applications, the authorization
+/// challenge endpoint).
+///
+/// What waits for the person is an authorization request as any other, and it ends in the same records. It has no browser:
+/// in its place stands `auth_session`, another one at each step, which is worth nothing without the client, and without the
+/// key that the first step has shown. Who may come here an operator decides for each client: whoever types a password into
+/// an app trusts the app with it.
+public struct Challenges: Sendable {
+    private let provider: OpenIDProvider
+    private let method: any DirectSignIn
+
+    /// Sign-ins of the clients of this provider.
+    public init(_ provider: OpenIDProvider, by method: any DirectSignIn) {
+        self.provider = provider
+        self.method = method
+    }
+
+    /// By what a sign-in goes on.
+    private static let session = "auth_session"
+
+    /// The endpoint.
+    ///
+    /// Throws ``InterruptedStep`` where a step could not be judged now, and the sign-in goes on.
+    ///
+    /// - Parameters:
+    ///   - header: The value of `Authorization`, or `nil`.
+    ///   - body: The form as it came, not decoded.
+    ///   - proofs: The values of all header fields `DPoP`: the code will be bound to the key of such a proof.
+    ///   - connection: What it came over.
+    ///   - place: Where the app is.
+    ///
+    /// Cost: two queries, one store step, two hashes, and what the step costs; at the last step three queries and another
+    /// step; with a proof one signature, two HMACs and one store step more.
+    public func answer(
+        header: String?, body: String, proofs: [String], over connection: ClientConnection = .usual, place: AppPlace
+    ) async throws -> ProviderAnswer {
+        try await self.provider.answerClient(
+            header: header, body: body, proofs: proofs, over: connection,
+            for: { ProviderMetadata.challengeEndpoint(of: $0) }
+        ) { client, form, proof in
+            guard client.settings.mayChallenge else {
+                throw OAuthError(
+                    .unauthorizedClient, "The client may not sign people in without a browser.",
+                    detail: "the operator can let an app of their own: --party first-party --direct-sign-in")
+            }
+            let shown = try ShownProof(form)
+            guard let session = form[Self.session] else {
+                return try await self.begin(form, shown, of: client, proof: proof, place: place)
+            }
+            return try await self.goOn(session, form, shown, of: client, proof: proof, place: place)
+        }
+    }
+
+    // MARK: The session of a sign-in
+
+    /// Has a new request wait for its person.
+    private func begin(
+        _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?, place: AppPlace
+    ) async throws -> ProviderAnswer {
+        let provider = self.provider
+        switch shown {
+        case nil, .password, .phone: break
+        case .code, .phonesAnswer:
+            throw OAuthError(.invalidRequest, "There is no auth_session that this could go on with.")
+        }
+        var setting: String?
+        var parameters = try provider.ownParameters(
+            form, of: client, isPushed: false, without: [Self.session] + ShownProof.names, key: proof?.thumbprint,
+            setting: &setting)
+        if parameters["response_type"] == nil { parameters.append("response_type", "code") }
+        let (checked, expected) = try await provider.check(parameters, of: client, setting: &setting)
+        guard let challenge = checked.challenge else {
+            throw OAuthError(.invalidRequest, AuthorizationParameters.challengeAdvice)
+        }
+        guard Self.isSame(checked.keyThumbprint?.text, proof?.thumbprint.text) else {
+            throw OAuthError(.invalidDPoPProof, "Each step has to prove the key that dpop_jkt names.")
+        }
+        guard checked.wishes.levels.canBeMet(in: provider.configuration.levels) else { throw RequestedLevels.unmet }
+        guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
+        // What a person agrees to stands on a page, or on their phone beside one; and who has no account yet gets none here.
+        guard checked.wishes.details == nil, checked.wishes.prompts.isDisjoint(with: [.consent, .create]) else {
+            throw Self.web("the request wants the person asked: prompt, or authorization_details")
+        }
+        let now = provider.time.now()
+        if let shortage = provider.signIns.spend(place.source, at: now) { return ProviderAnswer(shortage) }
+        if let proof { try await provider.take(proof) }
+        let id = provider.random.identifier()
+        let secret = provider.random.token(byteCount: 32)
+        let request = AuthorizationRequestRecord(
+            id: id, browserDigest: Self.digest(of: secret), client: client.id, redirectURI: "",
+            scope: checked.scope.description, resources: checked.resources.map(\.text), state: nil,
+            nonce: checked.nonce, codeChallenge: challenge.digest, expectedSubject: expected,
+            keyThumbprint: proof?.thumbprint.text, wishes: checked.wishes.text,
+            expiresAt: now + provider.limits.authorizationRequestLifetime)
+        try await provider.store.addRequest(request)
+        return try await self.step(shown, of: request, session: "\(id).\(secret)", client: client, place: place)
+    }
+
+    /// Takes the next step of a sign-in that has begun. What is not right with the form, the client or the key spends
+    /// nothing.
+    private func goOn(
+        _ text: String, _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?,
+        place: AppPlace
+    ) async throws -> ProviderAnswer {
+        let provider = self.provider
+        guard let shown else {
+            throw OAuthError(.invalidRequest, "An auth_session comes with one of the things that next has named.")
+        }
+        guard let waiting = try await self.waiting(text, client: client) else { throw Self.noSession }
+        guard Self.isSame(waiting.keyThumbprint, proof?.thumbprint.text) else {
+            throw OAuthError(.invalidDPoPProof, "The DPoP proof is not of the key that this sign-in began with.")
+        }
+        if let challenge = try form["code_challenge"].map({ try CodeChallenge($0) }) {
+            guard constantTimeEqual(waiting.codeChallenge ?? [], challenge.digest) else { throw Self.noSession }
+        }
+        if shown == .phonesAnswer, provider.phoneQuestions.spend(waiting.id, at: provider.time.now()) != nil {
+            let pause = Limits.Fixed.pollingInterval.components.seconds
+            let error = OAuthError(.slowDown, "Wait \(pause) seconds from one question to the next.")
+            return Self.answer(
+                error, session: text, ["interval": .integer(pause)],
+                refusal: ProviderRefusal(error, client: client.id))
+        }
+        var session = text
+        do {
+            if let proof { try await provider.take(proof) }
+            // Before anything is judged: whoever comes with it again, in whatever way, has nothing.
+            guard let next = try await self.next(of: waiting) else { throw Self.noSession }
+            session = next
+        } catch let error as OAuthError { throw error } catch {
+            throw InterruptedStep(reason: error, session: session)
+        }
+        return try await self.step(shown, of: waiting, session: session, client: client, place: place)
+    }
+
+    /// The request of an `auth_session`; `nil` where there is none of this client.
+    private func waiting(_ text: String, client: ClientRecord) async throws -> AuthorizationRequestRecord? {
+        let parts = text.splitBytes(at: ".")
+        guard parts.count == 2, let request = try await self.provider.store.request(String(parts[0])),
+            self.provider.time.now() < request.expiresAt, request.client.hasSameBytes(as: client.id),
+            constantTimeEqual(request.browserDigest, Self.digest(of: String(parts[1])))
+        else { return nil }
+        return request
+    }
+
+    /// The `auth_session` in the place of the one that has come; `nil` where another call had it first.
+    private func next(of request: AuthorizationRequestRecord) async throws -> String? {
+        let secret = self.provider.random.token(byteCount: 32)
+        let isTaken = try await self.provider.store.moveRequest(
+            request.id, from: request.browserDigest, to: Self.digest(of: secret))
+        return isTaken ? "\(request.id).\(secret)" : nil
+    }
+
+    /// It is the digest of no browser's cookie, so that none goes on where an app has begun.
+    private static func digest(of secret: String) -> [UInt8] { Sealing.digest(ofSecret: "auth_session \(secret)") }
+
+    private static func isSame(_ known: String?, _ shown: String?) -> Bool {
+        guard let known, let shown else { return known == nil && shown == nil }
+        return known.hasSameBytes(as: shown)
+    }
+
+    private static let noSession = OAuthError(
+        .invalidSession, "This sign-in has ended, or went on with another auth_session. Begin anew.")
+
+    /// A refusal after which the sign-in goes on.
+    private static func answer(
+        _ error: OAuthError, session: String, _ members: JSONObject, refusal: ProviderRefusal?
+    ) -> ProviderAnswer {
+        var body = error.json
+        body[Self.session] = .string(session)
+        for (name, value) in members.members { body[name] = value }
+        return ProviderAnswer(status: error.status, body: body, refusal: refusal)
+    }
+
+    // MARK: Steps
+
+    /// Takes a step, and ends the sign-in where it cannot go on.
+    private func step(
+        _ shown: ShownProof?, of request: AuthorizationRequestRecord, session: String, client: ClientRecord,
+        place: AppPlace
+    ) async throws -> ProviderAnswer {
+        do {
+            return try await self.judge(shown, of: request, session: session, client: client, place: place)
+        } catch let error as OAuthError {
+            _ = try await self.provider.store.removeRequest(request.id)
+            throw error
+        } catch {
+            throw InterruptedStep(reason: error, session: session)
+        }
+    }
+
+    private func judge(
+        _ shown: ShownProof?, of request: AuthorizationRequestRecord, session: String, client: ClientRecord,
+        place: AppPlace
+    ) async throws -> ProviderAnswer {
+        let asking = AuthenticatedClient(
+            id: client.id, name: client.name, origin: try OpenIDProvider.origin(of: client), mayDeregister: false)
+        guard
+            // Known to this server alone, and the same at each step.
+            let browser = BrowserSecret(
+                cookie: self.provider.keys.pairwise("direct sign-in", client: client.id, of: request.id))
+        else { throw OAuthError(.serverError) }
+        var refusal: ProviderRefusal?
+        let step = try await self.method.step(
+            shown,
+            of: DirectRequest(
+                id: request.id, client: asking, methods: client.settings.signInMethods, browser: browser, place: place)
+        ) { refusal = $0 }
+        switch step {
+        case .needs(let steps, var members):
+            members["next"] = .array(steps.map(JSON.string))
+            return Self.answer(
+                OAuthError(.insufficientAuthorization, "More has to be shown."), session: session, members,
+                refusal: refusal)
+        case .done: return try await self.finish(request, browser: browser)
+        case .denied: throw OAuthError(.accessDenied, "The person did not sign in.")
+        case .web(let reason): throw Self.web(reason)
+        }
+    }
+
+    private static func web(_ reason: String) -> OAuthError {
+        OAuthError(.redirectToWeb, "The sign-in goes on in a browser alone.", detail: reason)
+    }
+
+    /// Gives the code: a session begins that no browser has. The person finds it among their sessions.
+    private func finish(_ request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> ProviderAnswer {
+        let provider = self.provider
+        guard let (outcome, method) = try await provider.outcome(of: request, browser: browser) else {
+            throw Self.noSession
+        }
+        let wishes = try AuthorizationWishes(of: request)
+        if let refusal = try await provider.refusal(of: outcome, for: request, wishes) {
+            // In a browser there may be a way that is sure enough.
+            throw refusal == RequestedLevels.unmet ? Self.web("less sure than the request asks") : refusal
+        }
+        // They stand on a page.
+        if let terms = try await provider.missingTerms(ofAccount: outcome.account) {
+            throw Self.web("nobody has agreed to --terms-version \(terms.version) for the account")
+        }
+        let now = provider.time.now()
+        let session = provider.session(
+            of: provider.authentication(of: outcome, by: method), cookie: SessionSecret(random: provider.random),
+            at: now)
+        let issue = provider.issue(
+            session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
+            nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
+            wishes: wishes, consent: nil, resources: request.resources, at: now)
+        do {
+            try await provider.store.complete(
+                CompletedAuthorization(request: request.id, session: session, grant: issue.grant, code: issue.code),
+                replacing: nil)
+        } catch let error as StoreError where error.code == .notFound {
+            // The account was locked this moment, or the phone is gone.
+            throw OpenIDProvider.denied
+        }
+        self.method.signedIn(by: method)
+        return ProviderAnswer(status: 200, body: ["authorization_code": .string(issue.secret)])
+    }
+}

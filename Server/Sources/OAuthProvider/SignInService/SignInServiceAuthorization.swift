@@ -1,0 +1,218 @@
+import OAuth
+public import Store
+import _Primitives
+
+/// What to do with a browser that came to begin a sign-in.
+public enum SignInServiceStart: Sendable {
+    /// The person signs in: by that provider, or on the page for the request.
+    case signIn(request: String, client: String, provider: String?)
+    /// The source has begun too many sign-ins.
+    case tooMany(Shortage)
+    /// It is told something, or sent back.
+    case answered(SignInServiceAnswer)
+}
+
+extension SignInService {
+    /// What a browser can have come for (`operation`).
+    private static let operations = [
+        "sign_up", "authorize", "authorize_sso", "interstitial_verify", "interstitial_signup",
+        "verify_cta_authenticated",
+        "verify_page_authenticated", "verify_page_unauthenticated",
+    ]
+
+    /// Begins a sign-in (`GET /v0/sign_in/authorize`). There is one address that a client is answered at, and no request
+    /// names it.
+    ///
+    /// A person always authenticates: no session of the browser stands for it.
+    ///
+    /// Cost: one query, one store step.
+    public func authorize(_ request: SignInServiceRequest, browser: BrowserSecret) async throws -> SignInServiceStart {
+        let parameters = request.parameters
+        guard let id = parameters["client_id"], let (client, settings) = try await self.client(id) else {
+            return .answered(
+                try await self.answer(request) { _ in throw SignInServiceError.malformed("The client_id is not known.")
+                })
+        }
+        do {
+            let checked = try self.checked(parameters, of: client, settings)
+            let now = self.provider.time.now()
+            if let shortage = self.provider.signIns.spend(request.source, at: now) { return .tooMany(shortage) }
+            let scope = checked.isForDevice ? [Scope.offlineAccess, Scope.deviceSSO] : [Scope.offlineAccess]
+            let waiting = AuthorizationRequestRecord(
+                id: self.provider.random.identifier(), browserDigest: browser.digest, client: client.id,
+                redirectURI: client.redirectURIs[0], scope: scope.joined(separator: " "), state: parameters["state"],
+                nonce: nil, codeChallenge: checked.challenge.digest, wishes: checked.wishes.text,
+                expiresAt: now + self.provider.limits.authorizationRequestLifetime)
+            try await self.store.addRequest(waiting)
+            let provider = UpstreamProvider.method(of: checked.wishes.type)
+            let isProvider =
+                client.settings.signInMethods.containsBytes(of: provider)
+                && !client.settings.signInMethods.containsBytes(of: checked.wishes.type)
+            return .signIn(
+                request: waiting.id, client: client.id, provider: isProvider ? checked.wishes.type : nil)
+        } catch let error as SignInServiceError {
+            return .answered(try await self.failed(error, of: client, settings, request))
+        } catch let error as OAuthError {
+            return .answered(try await self.failed(SignInServiceError(error), of: client, settings, request))
+        }
+    }
+
+    /// A web site is told by a code, with which it shows a page of its own; of an app the browser shows what is wrong.
+    private func failed(
+        _ error: SignInServiceError, of client: ClientRecord, _ settings: SignInServiceSettings,
+        _ request: SignInServiceRequest
+    ) async throws -> SignInServiceAnswer {
+        var answer = try await self.answer(request) { _ in throw error }
+        guard settings.answers == .cookie, let address = try? client.settings.redirectURI(client.redirectURIs[0]) else {
+            return answer
+        }
+        (answer.status, answer.body) = (302, nil)
+        answer.location = address.adding(
+            ["auth": "fail", "code": "400", "request_id": self.provider.random.identifier()])
+        return answer
+    }
+
+    /// The request, in the order in which a client is told: type, operation, level; then what binds the code, scope, state.
+    func checked(
+        _ parameters: Parameters, of client: ClientRecord, _ settings: SignInServiceSettings
+    ) throws -> (wishes: SignInServiceWishes, challenge: CodeChallenge, isForDevice: Bool) {
+        guard let type = parameters["type"],
+            SignInServiceWishes.method(ofType: type, among: client.settings.signInMethods) != nil
+        else { throw SignInServiceError.malformed("The type is not valid.", setting: "--sign-in-method") }
+        guard Self.operations.containsBytes(of: parameters["operation"] ?? "authorize") else {
+            throw SignInServiceError.malformed("The operation is not valid.")
+        }
+        guard let word = parameters["acr"],
+            let level = settings.levels.first(where: { $0.word.hasSameBytes(as: word) })
+        else {
+            throw SignInServiceError.malformed("The acr is not valid.", setting: "--sign-in-service serviceLevels")
+        }
+        let challenge = try Self.challenge(parameters)
+        if let scope = parameters["scope"] {
+            guard scope.hasSameBytes(as: Scope.deviceSSO), settings.opensSessions else {
+                throw SignInServiceError.malformed(
+                    "The scope is not valid for this client.", setting: "--sign-in-service sharedSessions")
+            }
+        }
+        try self.checkState(parameters["state"])
+        return (
+            SignInServiceWishes(type: type, answers: settings.answers, needed: level.needed), challenge,
+            parameters["scope"] != nil
+        )
+    }
+
+    static func challenge(_ parameters: Parameters) throws -> CodeChallenge {
+        guard parameters["code_challenge_method"]?.hasSameBytes(as: CodeChallenge.method) ?? false else {
+            throw SignInServiceError.malformed("The code_challenge_method is not valid.")
+        }
+        // Padding is tolerated: some encoders cannot leave it out.
+        let text = (parameters["code_challenge"] ?? "").prefix { $0 != "=" }
+        guard let challenge = try? CodeChallenge(String(text)) else {
+            throw SignInServiceError.malformed("The code_challenge is malformed.")
+        }
+        return challenge
+    }
+
+    func checkState(_ state: String?) throws {
+        guard let state else { return }
+        let range = Limits.Fixed.signInServiceStateCharacters...self.provider.limits.oauth.stateCharacters
+        guard range.contains(state.utf8.count) else {
+            throw SignInServiceError.malformed(
+                "The state is not valid.", "it has \(range.lowerBound) to \(range.upperBound) characters")
+        }
+    }
+
+    /// Opens an app from a web site's session, without another sign-in (`GET /v0/sign_in/authorize_sso`): the app's claimed
+    /// https address gets a code. The app's session ends when the web site's would, and is not renewed.
+    ///
+    /// Cost: one verification, three queries, one store step.
+    public func authorizeSSO(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        do {
+            return try await self.passToApp(request)
+        } catch let error as SignInServiceError where error.status != 400 {
+            // Whoever is not signed in, or not so that it is enough, signs in.
+            var parameters = request.parameters
+            if parameters["application"] == nil, let client = parameters["client_id"] {
+                parameters.append("application", client)
+            }
+            if parameters["oauth"] == nil { parameters.append("oauth", "true") }
+            return SignInServiceAnswer(status: 302, location: "/sign-in?\(parameters.encoded)")
+        } catch let error as SignInServiceError {
+            var answer = try await self.answer(request) { _ in throw error }
+            answer.body = ["error": .string(error.message)]
+            return answer
+        }
+    }
+
+    private func passToApp(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        let parameters = request.parameters
+        guard let id = parameters["client_id"], let (app, target) = try await self.client(id), target.opensSessions
+        else {
+            throw SignInServiceError.malformed(
+                "The client_id is not valid.", "unknown, or no app whose sessions are shared")
+        }
+        let challenge = try Self.challenge(parameters)
+        try self.checkState(parameters["state"])
+        // A scheme can be another app's: without a person who looks, nothing goes there.
+        guard let address = try? RedirectURI(app.redirectURIs[0], allowing: [.https]) else {
+            throw SignInServiceError.malformed(
+                "The client cannot be opened this way.", "its address is not https", setting: "--redirect-uri")
+        }
+        var cookieAlone = request
+        cookieAlone.authorization = nil
+        let (session, _) = try await self.session(of: cookieAlone)
+        let (grant, authentication) = (session.standing.grant, session.standing.authentication)
+        guard session.settings.sharesSessions, grant.origin == nil,
+            app.settings.signInMethods.containsBytes(of: authentication.method),
+            Self.isEnough(authentication.acr, for: target, in: self.provider.configuration.levels)
+        else { throw SignInServiceError.refused("The session is not enough.", "its client, way, level or origin") }
+        try await self.checkPerson(ofAccount: session.account, target, status: 401)
+        let now = self.provider.time.now()
+        if let shortage = self.provider.signIns.spend(request.source, at: now) { return SignInServiceAnswer(shortage) }
+        let secret = self.provider.random.token(byteCount: 32)
+        let codeEndsAt = now + self.provider.limits.authorizationCodeLifetime
+        let passed = GrantRecord(
+            id: self.provider.random.identifier(), client: app.id,
+            subject: self.provider.subject(ofAccount: session.account, client: app.id),
+            authentication: authentication.id, session: nil, isLasting: true, scope: Scope.offlineAccess,
+            origin: grant.id, expiresAt: min(codeEndsAt + target.accessTokenLifetime, grant.expiresAt))
+        do {
+            try await self.store.pass(
+                PassedSession(origin: grant.id, deviceSecret: nil, grant: passed, redirectURI: address.text),
+                beginning: nil,
+                code: CodeRecord(
+                    digest: Sealing.digest(ofSecret: secret), redirectURI: address.text, nonce: nil,
+                    challenge: challenge.digest, expiresAt: codeEndsAt),
+                audit: AuditEvent(
+                    .sessionPassedOn, at: now, accountID: session.account, actor: app.id, detail: grant.id,
+                    address: request.address))
+        } catch let error as StoreError where error.code == .notFound {
+            throw SignInServiceError.refused("The session has ended.", error.reason)
+        }
+        var reply: Parameters = ["code": secret, "type": Self.type(ofMethod: authentication.method)]
+        if let state = parameters["state"] { reply.append("state", state) }
+        reply.append("iss", self.provider.issuer)
+        return SignInServiceAnswer(status: 302, location: address.adding(reply))
+    }
+
+    /// Whether an authentication of that level is enough for the least of what a client may ask for.
+    static func isEnough(_ level: String, for settings: SignInServiceSettings, in table: [AssuranceWord])
+        -> Bool
+    {
+        settings.levels.contains { word in
+            guard let needed = word.needed else { return true }
+            return table.contains { $0.name.hasSameBytes(as: needed) && $0.levels.containsBytes(of: level) }
+        }
+    }
+
+    /// The client's word for a sign-in method.
+    static func type(ofMethod method: String) -> String {
+        method.hasBytes(atStart: UpstreamProvider.methodPrefix)
+            ? String(method.dropFirst(UpstreamProvider.methodPrefix.count)) : method
+    }
+}
+
+extension SignInServiceSettings {
+    /// Whether it is an app whose sessions are passed on to the web.
+    var opensSessions: Bool { self.answers == .api && self.sharesSessions }
+}

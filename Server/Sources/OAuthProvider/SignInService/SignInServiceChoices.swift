@@ -1,0 +1,59 @@
+public import OAuth
+import Store
+import _Primitives
+
+/// By whom a person can sign in to a client of the app sign-in service, with the addresses that lead there.
+public struct SignInServiceChoices: Sendable {
+    /// A way to sign in: the client's word for it, and where the browser goes.
+    public struct Way: Sendable, Equatable {
+        /// The word (`type`).
+        public let type: String
+        /// The sign-in method that it is.
+        public let method: String
+        /// The parameters of the sign-in's address.
+        public let parameters: Parameters
+    }
+
+    /// The client.
+    public let client: String
+    /// What people are shown: its name.
+    public let clientName: String
+    /// The ways, the best first.
+    public let ways: [Way]
+}
+
+extension SignInService {
+    /// What the page that an app opens offers (`/sign-in?application=…&oauth=true`): the ways of that client alone, each with
+    /// the address that begins the sign-in. What is wrong with the rest of the request is found out here as well, before a
+    /// person chooses.
+    ///
+    /// Throws `OAuthError` `invalid_request`, for the page. Cost: one query.
+    public func choices(_ parameters: Parameters) async throws -> SignInServiceChoices {
+        guard let id = parameters["application"], let (client, settings) = try await self.client(id),
+            parameters["oauth"]?.hasSameBytes(as: "true") ?? false
+        else {
+            throw OAuthError(
+                .invalidRequest, "The address of the sign-in is not right: the app is not known here.",
+                detail: "application names no client of the app sign-in service, or oauth is not true")
+        }
+        var asked: Parameters = ["client_id": client.id]
+        // An app that names no level gets the least that it may ask for.
+        let level = parameters["acr"] ?? (settings.levels.first { $0.needed == nil } ?? settings.levels.first)?.word
+        if let level { asked.append("acr", level) }
+        for name in ["code_challenge", "code_challenge_method", "state", "scope", "operation"] {
+            if let value = parameters[name] { asked.append(name, value) }
+        }
+        let ways = client.settings.signInMethods.map { method in
+            var parameters = asked
+            let type = Self.type(ofMethod: method)
+            parameters.append("type", type)
+            return SignInServiceChoices.Way(type: type, method: method, parameters: parameters)
+        }
+        do {
+            for way in ways { _ = try self.checked(way.parameters, of: client, settings) }
+        } catch let error as SignInServiceError {
+            throw OAuthError(.invalidRequest, error.message, detail: error.detail)
+        }
+        return SignInServiceChoices(client: client.id, clientName: client.name, ways: ways)
+    }
+}

@@ -1,0 +1,301 @@
+import OAuth
+import Store
+import _Primitives
+
+/// A session by the refresh token that its client has shown.
+private struct ShownRefreshToken {
+    let token: RefreshToken
+    let standing: StandingGrant
+    let client: ClientRecord
+    let settings: SignInServiceSettings
+}
+
+/// How sessions are renewed, and how they end.
+extension SignInService {
+    // MARK: Renewing
+
+    /// Renews a session (`POST /v0/sign_in/refresh`): the next refresh token, the next access token.
+    ///
+    /// What is checked before the token is used changes nothing: whoever has the wrong anti-CSRF token, or has to agree to
+    /// something, is signed in still. A token that is past ends the session.
+    ///
+    /// Cost: two queries, one store step, one signature.
+    public func refresh(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        try await self.answer(request, status: 401) { named in
+            let proof = try self.binding(of: request)
+            let shown = try await self.shown(request, &named)
+            try await self.checkPerson(
+                ofAccount: shown.standing.authentication.account, shown.settings, status: 401)
+            try self.checkPage(of: request, shown.client, shown.settings, status: 401)
+            try self.checkAntiCSRF(of: shown, request)
+            let binding = proof.map { TokenBinding.key($0.thumbprint) }
+            try Self.checkKey(of: shown, binding)
+            try await self.provider.requireSigningKey(shown.client.settings.idTokenAlgorithm, of: .signInService)
+            if let proof { try await self.provider.take(proof) }
+            let now = self.provider.time.now()
+            let (standing, next, end) = try await self.renewed(shown, at: now)
+            let tokens = try await self.tokens(
+                of: standing, for: shown.client, shown.settings, refreshToken: next, parent: shown.token,
+                sessionEndsAt: end, boundTo: standing.grant.keyThumbprint == nil ? nil : binding, at: now)
+            return Self.answer(tokens, shown.settings)
+        }
+    }
+
+    /// Uses a refresh token: its session goes on with the next one. Throws ``SignInServiceError`` where the token is past,
+    /// with which the session ends.
+    private func renewed(_ shown: ShownRefreshToken, at now: Timestamp) async throws -> (
+        StandingGrant, RefreshToken, sessionEndsAt: Timestamp
+    ) {
+        let next = try RefreshToken(
+            grant: shown.token.grant, keys: self.provider.keys, random: self.provider.random)
+        let end = min(now + shown.settings.refreshTokenLifetime, shown.standing.grant.expiresAt)
+        let exchange = RefreshExchange(
+            grant: shown.token.grant, presented: shown.token.digest, successor: next.digest, isBound: false,
+            parentLifetime: self.provider.limits.oauth.usedRefreshTokenLifetime, successorEndsAt: end,
+            reuse: AuditEvent(.refreshTokenReused, at: now, actor: shown.client.id, detail: shown.token.grant))
+        switch try await self.store.refresh(exchange, at: now, judge: { _ in }) {
+        case .renewed(let standing): return (standing, next, end)
+        case .reused: throw Self.tokenRefusal("past: its session has ended")
+        case .unknown: throw Self.tokenRefusal("ended, or revoked")
+        }
+    }
+
+    /// The session of the refresh token of a request: a parameter, else a cookie.
+    private func shown(_ request: SignInServiceRequest, _ named: inout String?) async throws -> ShownRefreshToken {
+        guard let text = request.parameters["refresh_token"] ?? request.cookies[.refreshToken] else {
+            throw SignInServiceError.malformed("The refresh_token is missing.")
+        }
+        guard let token = RefreshToken(inParts: text, keys: self.provider.keys) else {
+            // One of the other face's, which is nowhere taken any more.
+            if let foreign = RefreshToken(text, keys: self.provider.keys) {
+                try await self.provider.burn(foreign, shownBy: nil)
+            }
+            throw Self.tokenRefusal("not one of ours")
+        }
+        guard let standing = try await self.store.grant(token.grant, token: nil, at: self.provider.time.now()) else {
+            throw Self.tokenRefusal("ended, or revoked")
+        }
+        named = standing.grant.client
+        guard let (client, settings) = try await self.client(standing.grant.client) else {
+            try await self.provider.burn(token, shownBy: nil)
+            throw Self.tokenRefusal("its client is none of the app sign-in service any more")
+        }
+        if let id = request.parameters["client_id"], !id.hasSameBytes(as: client.id) {
+            throw Self.tokenRefusal("another client's")
+        }
+        try self.checkPlace(of: request, settings)
+        return ShownRefreshToken(token: token, standing: standing, client: client, settings: settings)
+    }
+
+    /// One sentence for all: whoever has a token that is not theirs learns nothing about it.
+    private static func tokenRefusal(_ detail: String) -> SignInServiceError {
+        .refused("The refresh token is not valid.", detail)
+    }
+
+    private static func checkKey(of shown: ShownRefreshToken, _ binding: TokenBinding?) throws {
+        guard let expected = shown.standing.grant.keyThumbprint else { return }
+        guard binding?.text.hasSameBytes(as: expected) ?? false else {
+            throw Self.tokenRefusal(binding == nil ? "no proof of its key" : "another key")
+        }
+    }
+
+    private func checkAntiCSRF(of shown: ShownRefreshToken, _ request: SignInServiceRequest) throws {
+        guard shown.settings.usesAntiCSRF else { return }
+        let expected = self.antiCSRFToken(ofHash: Self.hash(shown.token.inParts))
+        let given = request.parameters["anti_csrf_token"] ?? request.cookies[.antiCSRFToken] ?? ""
+        guard constantTimeEqual(Array(given.utf8), Array(expected.utf8)) else {
+            throw SignInServiceError.refused("The anti-CSRF token is not valid.", "missing, or another session's")
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends a session (`POST /v0/sign_in/revoke`), and with its device's secret all sessions of the device, which are worth
+    /// nothing from then on, on every node.
+    ///
+    /// Cost: two queries, two store steps; with a device's secret one more.
+    public func revoke(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        try await self.answer(request, status: 401) { named in
+            let shown = try await self.shown(request, &named)
+            try self.checkAntiCSRF(of: shown, request)
+            let now = self.provider.time.now()
+            // It is used, so that a token that is past is found out, and by that it ends.
+            _ = try await self.renewed(shown, at: now)
+            let account = shown.standing.authentication.account
+            if let secret = request.parameters["device_secret"] {
+                let digest = Sealing.digest(ofSecret: secret)
+                // Another person's device is none of this session's.
+                if shown.standing.grant.deviceSecret.map({ constantTimeEqual($0, digest) }) ?? false {
+                    _ = try await self.store.endDevice(
+                        secret: digest,
+                        audit: AuditEvent(
+                            .deviceSessionsEnded, at: now, accountID: account, actor: shown.client.id))
+                }
+            }
+            try await self.end(shown.standing.grant, of: account, by: shown.client.id, at: now)
+            return SignInServiceAnswer(cookies: shown.settings.answers == .cookie ? .delete : .keep)
+        }
+    }
+
+    private func end(_ grant: GrantRecord, of account: String, by client: String, at now: Timestamp) async throws {
+        _ = try await self.store.deleteGrant(
+            grant.id, client: grant.client,
+            audit: AuditEvent(.grantRevoked, at: now, accountID: account, actor: client, detail: grant.id))
+    }
+
+    /// Ends everything that its person has (`revoke_all_sessions`): the sessions of this service, and those of browsers,
+    /// with all that services were given in them.
+    ///
+    /// Cost: one verification, two queries, two store steps.
+    public func revokeAll(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        try await self.answer(request, status: 401) { named in
+            let (session, isByCookie) = try await self.session(of: request)
+            named = session.client.id
+            try self.checkPlace(of: request, session.settings)
+            if isByCookie { try self.checkCause(of: request, session, status: 401) }
+            _ = try await self.provider.endSessions(ofAccount: session.account)
+            _ = try await self.grants.end(.all, ofAccount: session.account)
+            return SignInServiceAnswer(cookies: isByCookie ? .delete : .keep)
+        }
+    }
+
+    /// Signs a browser or an app out (`logout`): the session ends, the cookies go, and a browser is sent where its client
+    /// has registered. Whoever is not signed in any more is sent there as well; their cookies go where a page of the site
+    /// has asked, since a link of somebody else's may not take them.
+    ///
+    /// Cost: one verification, three queries, one store step.
+    public func logout(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        try await self.answer(request) { _ in
+            guard let id = request.parameters["client_id"], let (client, settings) = try await self.client(id) else {
+                throw SignInServiceError.malformed("The client_id is not known.")
+            }
+            try self.checkPlace(of: request, settings)
+            let kept = SignInServiceAnswer(
+                status: client.postLogoutRedirectURIs.isEmpty ? 200 : 302,
+                location: client.postLogoutRedirectURIs.first)
+            var done = kept
+            done.cookies = .delete
+            let session: SignInServiceSession
+            let isByCookie: Bool
+            do {
+                (session, isByCookie) = try await self.session(of: request, takesExpiredCookie: true)
+            } catch let error as SignInServiceError {
+                guard error.code == nil else { throw error }
+                return self.isCaused(request, byPageOf: client) ? done : kept
+            } catch let error as OAuthError where error.code == .invalidToken {
+                return self.isCaused(request, byPageOf: client) ? done : kept
+            }
+            do {
+                guard session.client.id.hasSameBytes(as: client.id) else {
+                    throw SignInServiceError.malformed("The session is another client's.")
+                }
+                if isByCookie { try self.checkCause(of: request, session, status: 400) }
+            } catch let error as SignInServiceError {
+                // Whose access token has expired counts as signed out, until a page that may asks for more.
+                guard session.expiresAt <= self.provider.time.now() else { throw error }
+                return kept
+            }
+            try await self.end(
+                session.standing.grant, of: session.account, by: client.id, at: self.provider.time.now())
+            return done
+        }
+    }
+
+    /// Sees to it that a request that a browser's cookies came with was caused by a page that may: cookies go with a link,
+    /// too, which anybody can write.
+    ///
+    /// The page is of this server itself, or of an address of the client's on the same site, as the browser says; or it
+    /// knows the anti-CSRF token.
+    private func checkCause(
+        of request: SignInServiceRequest, _ session: SignInServiceSession, status: Int
+    ) throws {
+        if session.settings.usesAntiCSRF, case .string(let hash)? = session.claims[SignInServiceClaim.refreshTokenHash]
+        {
+            let given = request.parameters["anti_csrf_token"] ?? ""
+            if constantTimeEqual(Array(given.utf8), Array(self.antiCSRFToken(ofHash: hash).utf8)) { return }
+            guard given.isEmpty else {
+                throw SignInServiceError(
+                    OAuthError(.invalidRequest, "The anti-CSRF token is not valid."), status: status)
+            }
+        }
+        if self.isCaused(request, byPageOf: session.client) { return }
+        throw SignInServiceError(
+            OAuthError(
+                .invalidRequest, "It does not show which page has asked for this.",
+                detail:
+                    "neither Sec-Fetch-Site: same-origin, nor Origin or Referer of an address of the client's, nor anti_csrf_token"
+            ), status: status)
+    }
+
+    /// Whether a browser says that a page of this server has caused a request, or a page of the client's on the same site.
+    private func isCaused(_ request: SignInServiceRequest, byPageOf client: ClientRecord) -> Bool {
+        if request.site?.hasSameBytes(as: "same-origin") ?? false { return true }
+        let isElsewhere = request.site.map { !$0.hasSameBytes(as: "same-site") } ?? false
+        guard !isElsewhere, let origin = request.origin else { return false }
+        return self.origins(of: client).containsBytes(of: origin)
+    }
+
+    /// Sees to it that no foreign page has a browser keep the cookies of a session that is somebody else's: it would be
+    /// signed in as whoever has made the page. Programs that are no browsers say nothing of pages.
+    func checkPage(
+        of request: SignInServiceRequest, _ client: ClientRecord, _ settings: SignInServiceSettings, status: Int
+    ) throws {
+        guard settings.answers == .cookie else { return }
+        let isForeign = request.site.map { ["cross-site", "none"].containsBytes(of: $0) } ?? false
+        let isOurs = request.origin.map { self.origins(of: client).containsBytes(of: $0) } ?? true
+        guard isForeign || !isOurs else { return }
+        throw SignInServiceError(
+            OAuthError(
+                .invalidRequest, "This page gets no cookies of the client.",
+                detail: "its Origin is none of the client's addresses, or Sec-Fetch-Site names another site"),
+            status: status)
+    }
+
+    /// Where pages of a client are: its registered addresses, and this server.
+    private func origins(of client: ClientRecord) -> [String] {
+        let own = (try? RedirectURI(self.provider.issuer)).map { [$0.origin] } ?? []
+        let addresses = client.redirectURIs + client.postLogoutRedirectURIs
+        return own + client.settings.profile.origins + addresses.compactMap { try? RedirectURI($0).origin }
+    }
+
+    // MARK: Telling
+
+    /// Tells whose session it is (`GET /v0/sign_in/introspect`), as a document of JSON:API.
+    ///
+    /// Cost: one verification, two queries.
+    public func introspect(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
+        try await self.answer(request, status: 401) { named in
+            let (session, _) = try await self.session(of: request)
+            named = session.client.id
+            let (person, authentication) = (session.person, session.standing.authentication)
+            let id = self.subject(ofAccount: session.account)
+            var attributes: JSONObject = ["uuid": .string(id)]
+            attributes["first_name"] = SignInServiceAttribute.firstName.value(of: person)
+            attributes["last_name"] = SignInServiceAttribute.lastName.value(of: person)
+            attributes["email"] = person.email.map { .string($0.address) }
+            attributes["phone_number"] = person.phone.map { .string($0.number) }
+            attributes["address"] = person.address.map { .object($0.parts) }
+            attributes["authn_context"] = .string(authentication.acr)
+            attributes["verified"] = .bool(self.isVerified(authentication.acr, session.settings))
+            attributes["access_token_ttl"] = .integer(
+                max(0, (session.expiresAt - self.provider.time.now()).components.seconds))
+            return SignInServiceAnswer(
+                body: [
+                    "data": .object([
+                        "id": .string(id), "type": .string("users"), "attributes": .object(attributes),
+                    ])
+                ])
+        }
+    }
+
+    /// Whether an authentication of that level is enough for the most that the client may ask for: every word of its that
+    /// needs something.
+    private func isVerified(_ level: String, _ settings: SignInServiceSettings) -> Bool {
+        let needed = settings.levels.compactMap(\.needed)
+        let table = self.provider.configuration.levels
+        return !needed.isEmpty
+            && needed.allSatisfy { word in
+                table.contains { $0.name.hasSameBytes(as: word) && $0.levels.containsBytes(of: level) }
+            }
+    }
+}

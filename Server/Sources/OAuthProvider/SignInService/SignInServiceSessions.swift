@@ -1,0 +1,232 @@
+import Crypto
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// The claims of an access token of the service that nobody else's tokens have.
+enum SignInServiceClaim {
+    static let session = "session_handle"
+    static let refreshTokenHash = "refresh_token_hash"
+    static let parentHash = "parent_refresh_token_hash"
+    static let deviceSecretHash = "device_secret_hash"
+    static let regenerated = "last_regeneration_time"
+}
+
+/// A session that goes on, as an access token has shown it.
+struct SignInServiceSession {
+    let standing: StandingGrant
+    let client: ClientRecord
+    let settings: SignInServiceSettings
+    let claims: JSONObject
+    let expiresAt: Timestamp
+    let person: Person
+
+    var account: String { self.standing.authentication.account }
+}
+
+extension SignInService {
+    // MARK: Giving
+
+    /// What a client is given for a grant that has begun, or gone on, with this refresh token.
+    ///
+    /// Cost: one signature, one query where sessions are shared; one query where the token says something of the person.
+    func tokens(
+        of standing: StandingGrant, for client: ClientRecord, _ settings: SignInServiceSettings,
+        refreshToken: RefreshToken?, parent: RefreshToken?, sessionEndsAt: Timestamp, boundTo binding: TokenBinding?,
+        at now: Timestamp
+    ) async throws -> SignInServiceTokens {
+        let grant = standing.grant
+        let end = min(now + settings.accessTokenLifetime, grant.expiresAt, sessionEndsAt)
+        let text = refreshToken?.inParts
+        var claims: JSONObject = [
+            "iss": .string(self.issuer), "aud": try await self.audience(of: settings), "client_id": .string(client.id),
+            "jti": .string(self.provider.random.identifier()),
+            "sub": .string(self.subject(ofAccount: standing.authentication.account)), "iat": .integer(now.seconds),
+            "exp": .integer(end.seconds), SignInServiceClaim.session: .string(grant.id),
+        ]
+        claims[SignInServiceClaim.refreshTokenHash] = text.map { .string(Self.hash($0)) }
+        claims[SignInServiceClaim.parentHash] = parent.map { .string(Self.hash($0.inParts)) }
+        // A session that came of another opens no further ones, and says nothing of the device.
+        if grant.origin == nil {
+            claims[SignInServiceClaim.deviceSecretHash] = grant.deviceSecret.map { .string(Self.hexadecimal($0)) }
+        }
+        claims[SignInServiceClaim.regenerated] = .integer(now.seconds)
+        claims["version"] = .string("V0")
+        claims["user_attributes"] = .object(try await self.attributes(settings, of: standing.authentication.account))
+        claims["cnf"] = binding.map { .object($0.confirmation) }
+        let access = try self.provider.keys.sign(
+            claims, type: TokenType.signInServiceAccess, algorithm: client.settings.idTokenAlgorithm,
+            of: .signInService, at: now)
+        return SignInServiceTokens(
+            accessToken: access, refreshToken: text,
+            antiCSRFToken: settings.usesAntiCSRF ? text.map { self.antiCSRFToken(ofHash: Self.hash($0)) } : nil,
+            accessEndsAt: end, sessionEndsAt: sessionEndsAt)
+    }
+
+    /// Whom access tokens are for: of a client whose sessions are shared everybody who shares them.
+    private func audience(of settings: SignInServiceSettings) async throws -> JSON {
+        guard settings.sharesSessions else { return .string(settings.audience) }
+        let shared = try await self.store.sharedAudiences()
+        return shared.count > 1 ? .array(shared.map(JSON.string)) : .string(settings.audience)
+    }
+
+    private func attributes(_ settings: SignInServiceSettings, of account: String) async throws -> JSONObject {
+        guard !settings.attributes.isEmpty, let person = try await self.provider.people.person(account: account) else {
+            return [:]
+        }
+        var known: JSONObject = [:]
+        for attribute in SignInServiceAttribute.allCases where settings.attributes.containsBytes(of: attribute.rawValue)
+        {
+            known[attribute.rawValue] = attribute.value(of: person)
+        }
+        return known
+    }
+
+    /// The name of an account at the service: the same at all of its clients, which hand sessions to each other, and unlike
+    /// its name at any client of OpenID Connect.
+    func subject(ofAccount account: String) -> String {
+        self.provider.keys.pairwise("sub of the app sign-in service", client: "", of: account)
+    }
+
+    /// What shows that whoever shows a session is the page that was given it. It follows from the refresh token, whose hash
+    /// the access token has too, so that nothing is kept of it, and no token says it.
+    func antiCSRFToken(ofHash hash: String) -> String {
+        let code = self.provider.keys.pairwise("anti-CSRF token", client: "", of: hash)
+        return Self.hexadecimal(Array((Base64URL.decode(code) ?? []).prefix(16)))
+    }
+
+    static func hash(_ text: String) -> String { Self.hexadecimal(Array(SHA256.hash(data: Array(text.utf8)))) }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    // MARK: Taking
+
+    /// The session of an access token that this service has given, and that goes on.
+    ///
+    /// - Parameter expired: The status where the token's time is over, which its client answers by renewing it; `nil` to
+    ///   take it all the same.
+    /// - Throws: ``SignInServiceError``.
+    ///
+    /// Cost: one verification, two queries, and one more for what came of a web site's session.
+    func session(of text: String, expired: Int? = 403) async throws -> SignInServiceSession {
+        let now = self.provider.time.now()
+        let refused = SignInServiceError.refused("The access token is not valid.")
+        let claims: JWTClaims
+        do {
+            claims = try await self.provider.verified(
+                text, type: TokenType.signInServiceAccess, of: .signInService, at: now
+            ).claims
+        } catch let error as JOSEError {
+            throw SignInServiceError.refused("The access token is not valid.", "\(error)")
+        }
+        guard claims.issuer?.hasSameBytes(as: self.issuer) ?? false, let end = claims.expiration,
+            case .string(let id)? = claims.members["client_id"], case .string(let jti)? = claims.members["jti"],
+            case .string(let handle)? = claims.members[SignInServiceClaim.session]
+        else { throw refused }
+        if let expired, end <= now {
+            throw SignInServiceError(
+                OAuthError(.invalidToken, "The access token has expired.", detail: "it ended at \(end)"),
+                status: expired)
+        }
+        guard let standing = try await self.store.grant(handle, token: jti, at: now),
+            standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.client(id),
+            let person = try await self.provider.people.person(account: standing.authentication.account)
+        else {
+            throw SignInServiceError.refused(
+                "The session has ended.", "revoked, its client is gone, or its account is locked")
+        }
+        // What is not renewed came of a web site's session, and ends with it.
+        if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
+            guard try await self.store.grant(origin, token: nil, at: now) != nil else {
+                throw SignInServiceError.refused("The session has ended.", "the one that it came of has ended")
+            }
+        }
+        return SignInServiceSession(
+            standing: standing, client: client, settings: settings, claims: claims.members, expiresAt: end,
+            person: person)
+    }
+
+    /// The session that a request shows: by its header, else by its cookie.
+    ///
+    /// What is bound to a key comes with a proof of it, by the scheme `DPoP`.
+    ///
+    /// - Parameter takesExpiredCookie: Whether a cookie counts that has expired, of a session that goes on.
+    func session(
+        of request: SignInServiceRequest, takesExpiredCookie: Bool = false
+    ) async throws -> (SignInServiceSession, isByCookie: Bool) {
+        if request.authorization != nil {
+            let shown = try PresentedToken(header: request.authorization)
+            let session = try await self.session(of: shown.text)
+            try await self.checkBinding(of: session, shown, request)
+            return (session, false)
+        }
+        guard let text = request.cookies[.accessToken] else {
+            throw SignInServiceError.refused("There is no access token.", "neither in Authorization nor in a cookie")
+        }
+        let session = try await self.session(of: text, expired: takesExpiredCookie ? nil : 403)
+        guard session.claims["cnf"] == nil, session.settings.answers == .cookie else {
+            throw SignInServiceError.refused("The access token is not valid.", "an app's token in a cookie")
+        }
+        return (session, true)
+    }
+
+    private func checkBinding(
+        of session: SignInServiceSession, _ shown: PresentedToken, _ request: SignInServiceRequest
+    ) async throws {
+        guard case .object(let members)? = session.claims["cnf"], let binding = TokenBinding(confirmation: members)
+        else {
+            guard shown.scheme == .bearer else {
+                throw SignInServiceError.refused(
+                    "The access token is not valid.", "a bearer's token, shown as a bound one")
+            }
+            return
+        }
+        guard shown.scheme == .dpop else {
+            throw SignInServiceError.refused("The access token is not valid.", "bound to a key, shown as a bearer's")
+        }
+        let proof = try self.provider.keyProof(
+            request.proofs,
+            KeyProofPurpose(
+                method: request.method, endpoint: self.provider.issuer + request.path, accessToken: shown.text))
+        guard binding == .key(proof.thumbprint) else {
+            throw SignInServiceError.refused("The access token is not valid.", "bound to another key")
+        }
+        try await self.provider.take(proof)
+    }
+
+    /// The key that a request to the token endpoint or its like proves; `nil` where it proves none. It counts once.
+    func binding(of request: SignInServiceRequest) throws -> DPoPProof? {
+        guard !request.proofs.isEmpty else { return nil }
+        return try self.provider.keyProof(
+            request.proofs,
+            KeyProofPurpose(method: request.method, endpoint: self.provider.issuer + request.path))
+    }
+
+    /// Sees to it that a person may still have something, and has agreed to what has to be agreed to.
+    ///
+    /// Throws ``SignInServiceError``.
+    func checkPerson(ofAccount account: String, _ settings: SignInServiceSettings, status: Int) async throws {
+        guard try await self.provider.people.person(account: account) != nil else {
+            throw SignInServiceError(
+                OAuthError(.accessDenied, "The account cannot sign in.", detail: "it is locked or gone"), status: status
+            )
+        }
+        guard settings.enforcesTerms else { return }
+        do { try await self.provider.requireTerms(ofAccount: account) } catch let error as OAuthError {
+            throw SignInServiceError(error, status: status)
+        }
+    }
+
+    /// Refuses parameters in the address of a client whose operator does not let it.
+    func checkPlace(of request: SignInServiceRequest, _ settings: SignInServiceSettings) throws {
+        guard !request.isInAddress || settings.takesQuery else {
+            throw SignInServiceError.malformed(
+                "The parameters belong into the body.", "they came in the address, which is in logs",
+                setting: "--sign-in-service queryParameters=true")
+        }
+    }
+}

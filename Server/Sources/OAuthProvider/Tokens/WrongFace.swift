@@ -1,0 +1,44 @@
+import OAuth
+import Store
+import _Primitives
+
+/// What is shown at the wrong face of the server (decision 52).
+extension OpenIDProvider {
+    /// Spends the code that a client has brought to the wrong face: it is in hands that it is not for, or in a program that
+    /// takes one face for the other.
+    ///
+    /// Cost: one store step where there is a code.
+    func burn(_ parameters: Parameters, of client: ClientRecord) async throws {
+        let now = self.time.now()
+        if let code = parameters["code"] {
+            _ = try await self.store.takeCode(
+                digest: Sealing.digest(ofSecret: code), at: now,
+                replay: AuditEvent(.codeReplayed, at: now, actor: client.id), isRight: { _, _ in false })
+        }
+    }
+
+    /// Ends the session of the app sign-in service whose refresh token was shown where OpenID Connect is spoken.
+    ///
+    /// Cost: nothing where there is no such token; else two store steps.
+    func burnToken(_ parameters: Parameters, shownBy client: ClientRecord) async throws {
+        guard let token = parameters["refresh_token"].flatMap({ RefreshToken(inParts: $0, keys: self.keys) }) else {
+            return
+        }
+        try await self.burn(token, shownBy: client.id)
+    }
+
+    /// Ends the grant of a refresh token that was shown at the wrong face, where whoever has the token could end it at its
+    /// own, too: of one that a key or a client's secret guards it is refused alone.
+    func burn(_ token: RefreshToken, shownBy client: String?) async throws {
+        let now = self.time.now()
+        guard let standing = try await self.store.grant(token.grant, token: nil, at: now),
+            standing.grant.keyThumbprint == nil,
+            let owner = try await self.servedClient(standing.grant.client), owner.settings.isPublic
+        else { return }
+        _ = try await self.store.deleteGrant(
+            token.grant, client: standing.grant.client,
+            audit: AuditEvent(
+                .grantRevoked, at: now, accountID: standing.authentication.account, actor: client,
+                detail: token.grant))
+    }
+}

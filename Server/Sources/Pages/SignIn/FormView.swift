@@ -1,0 +1,46 @@
+/// What the template of a form sees. The names of inner values are none of the outer ones: a template looks for what is
+/// missing further out.
+struct FormView {
+    struct Hidden {
+        let hiddenName: String
+        let hiddenValue: String
+    }
+
+    struct Field {
+        let id: String
+        let label: String
+        let type: String
+        let autocomplete: String
+        var value = ""
+        var isReadOnly = false
+        var isNumber = false
+        var hint: String?
+    }
+
+    struct Link {
+        let target: String
+        let linkID: String
+        let words: String
+    }
+
+    struct Leave {
+        let requestID: String
+        let client: String?
+        let clientName: String
+    }
+
+    let testID: String
+    let headline: String
+    let lead: String
+    var problem: String?
+    let action: String
+    let submit: String
+    /// A picture, drawn here.
+    var picture: String?
+    /// A secret, to be typed elsewhere.
+    var secret: String?
+    var hidden: [Hidden] = []
+    var fields: [Field] = []
+    var links: [Link] = []
+    var leave: Leave?
+}

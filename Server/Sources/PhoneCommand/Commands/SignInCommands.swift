@@ -1,0 +1,267 @@
+import ArgumentParser
+import Countersign
+import Foundation
+import UAFClient
+import _Primitives
+
+/// `countersign-phone sign-in`: signs in to an app on this phone.
+struct SignInCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign-in", abstract: "Sign in to an app on this phone.",
+        discussion: """
+            What is kept is used first: a session, or a name and a password, behind the simulated finger (`sensor`). \
+            Otherwise the browser is the way, or --password for an app of the server's operator. --server and the app's \
+            name are remembered.
+            """)
+
+    @Option(help: "The app's client id.")
+    var clientId: String?
+
+    @Option(help: "The app's name at the sign-in service, in the place of --client-id.")
+    var application: String?
+
+    @Option(help: "The app's registered loopback address, without a port.")
+    var redirectUri = "http://127.0.0.1/signed-in"
+
+    @Option(help: "The web site's name at the sign-in service, for `webview`.")
+    var webApplication: String?
+
+    @Option(help: "A host of the web site, for `webview`; may be given several times.")
+    var webHost: [String] = []
+
+    @Option(help: "What the names of the web site's cookies begin with.")
+    var cookiePrefix: String?
+
+    @Flag(help: "Sign in with the browser, whatever is kept.")
+    var browser = false
+
+    @Option(help: "Sign in with this name and a password, which --password-stdin reads or the keyboard.")
+    var password: String?
+
+    @Flag(help: "Read the password from the first line of the standard input, and a code from the second.")
+    var passwordStdin = false
+
+    @Flag(inversion: .prefixedNo, help: "Whether the (simulated) finger is to open it next time.")
+    var biometric: Bool?
+
+    @OptionGroup var phone: PhoneOptions
+
+    func validate() throws {
+        if self.browser && self.password != nil {
+            throw ValidationError("--browser and --password exclude each other.")
+        }
+    }
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            let setup = try self.setup()
+            let app = try await SignInDevice(self.phone, report: report, show: Self.show(report)).start(setup)
+            try setup.write(home: self.phone.homePath)
+            let offer: SignIn.BiometricOffer = { [biometric] in await Self.offer(biometric, report) }
+            if let username = self.password {
+                try await self.signIn(app, as: username, offer, report)
+            } else if self.browser {
+                try await app.withBrowser(offeringBiometrics: offer)
+            } else {
+                switch try app.kept {
+                case .session, .guardedSession: try await app.restore(prompt: Self.prompt(report))
+                case .guardedPassword: try await app.withSavedPassword(prompt: Self.prompt(report))
+                case .nothing: try await app.withBrowser(offeringBiometrics: offer)
+                }
+            }
+            // What is under way when a program ends is not sent: this one stays for it.
+            try? await app.sendOrders()
+            report.say([
+                "event": .string("finished"), "outcome": .outcome(.signedIn), "kept": .string("\(try app.kept)"),
+            ]) {
+                $0.success("You are signed in.")
+            }
+        }
+    }
+
+    /// What was given, over what is remembered.
+    private func setup() throws -> SignInDevice.Setup {
+        let known = SignInDevice.Setup.read(home: self.phone.homePath)
+        guard let server = try self.phone.serverAddress()?.text ?? known?.server else {
+            throw Refusal.usage("Name the server: --server.")
+        }
+        var setup = SignInDevice.Setup(server: server, redirectURI: self.redirectUri)
+        let isNamed = self.clientId != nil || self.application != nil
+        setup.clientID = isNamed ? self.clientId : known?.clientID
+        setup.application = isNamed ? self.application : known?.application
+        setup.webApplication = self.webApplication ?? known?.webApplication
+        setup.webHosts = self.webHost.isEmpty ? known?.webHosts ?? [] : self.webHost
+        setup.cookiePrefix = self.cookiePrefix ?? known?.cookiePrefix
+        return setup
+    }
+
+    private func signIn(
+        _ app: SignIn, as username: String, _ offer: @escaping SignIn.BiometricOffer, _ report: Report
+    ) async throws {
+        let isRead = self.passwordStdin
+        func typed(_ prompt: String) async throws -> String? {
+            guard !isRead else { return readLine(strippingNewline: true) }
+            guard report.terminal.isInteractive else {
+                throw Refusal.usage("Without a terminal, say --password-stdin.")
+            }
+            return try await report.terminal.readSecret(prompt)
+        }
+        guard let password = try await typed("Password: ") else {
+            throw Refusal(.refused, .denied, "denied", "No password was typed.")
+        }
+        try await app.withPassword(
+            username: username, password: password, offeringBiometrics: offer,
+            secondFactor: {
+                guard !isRead else { return readLine(strippingNewline: true) }
+                return try? await report.terminal.readSecret("Code of your authenticator app: ")
+            })
+    }
+
+    /// Says what the simulated operating system would ask for.
+    static func prompt(_ report: Report) -> SystemPrompt {
+        let reason = "Sign in to the app"
+        report.say(["event": .string("finger"), "reason": .string(reason), "simulated": .bool(true)]) {
+            $0.print("The simulated sensor is asked for a finger: \(reason)")
+        }
+        return SystemPrompt(reason: reason)
+    }
+
+    private static func offer(_ given: Bool?, _ report: Report) async -> Bool {
+        if let given { return given }
+        guard report.terminal.isInteractive else { return false }
+        return (try? await report.terminal.confirm("Use the (simulated) finger to sign in next time?")) ?? false
+    }
+
+    /// Gives the address to whoever is at the terminal or reads the program's lines, and opens it.
+    static func show(_ report: Report) -> @Sendable (URL) throws -> Void {
+        { url in
+            report.say(["event": .string("browser"), "address": .string(url.absoluteString)]) {
+                $0.print("Open this address in your browser: \(url.absoluteString)")
+            }
+        }
+    }
+}
+
+/// The app as the last `sign-in` has left it.
+private struct KnownApp {
+    let phone: PhoneOptions
+    let report: Report
+
+    func start() async throws -> SignIn {
+        guard let setup = SignInDevice.Setup.read(home: self.phone.homePath) else {
+            throw Refusal.notFound("no-such-app", "No app of this phone has been signed in to: `sign-in` first.")
+        }
+        let app = try await SignInDevice(self.phone, report: self.report, show: SignInCommand.show(self.report))
+            .start(setup)
+        // What is under way when a program ends is not sent: this one stays for it.
+        try? await app.sendOrders()
+        return app
+    }
+
+    /// The app, signed in with what is kept.
+    func signedIn() async throws -> SignIn {
+        let app = try await self.start()
+        if try app.kept == .guardedPassword {
+            try await app.withSavedPassword(prompt: SignInCommand.prompt(self.report))
+        } else {
+            try await app.restore(
+                prompt: try app.kept == .guardedSession ? SignInCommand.prompt(self.report) : SystemPrompt())
+        }
+        return app
+    }
+}
+
+/// `countersign-phone session`: what is kept of a sign-in.
+struct SessionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session", abstract: "Show what the app keeps of a sign-in. Nobody is asked.")
+
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            let app = try await KnownApp(phone: self.phone, report: report).start()
+            let (kept, wanted) = (try app.kept, try app.wantsBiometrics)
+            var members: JSONObject = ["event": .string("session"), "kept": .string("\(kept)")]
+            members["wantsBiometrics"] = wanted.map(JSON.bool)
+            report.say(members) { terminal in
+                switch kept {
+                case .nothing: terminal.print("Nothing is kept.")
+                case .session: terminal.print("A session is kept, and opens without a question.")
+                case .guardedSession: terminal.print("A session is kept behind the simulated finger.")
+                case .guardedPassword: terminal.print("A name and a password are kept behind the simulated finger.")
+                }
+            }
+        }
+    }
+}
+
+/// `countersign-phone webview`: opens a page of the service's site, signed in.
+struct WebViewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webview", abstract: "Open a page in a web view of the app, signed in.",
+        discussion: "The page is fetched as the view would, and its status is shown, not the page.")
+
+    @Argument(help: "The page: https, of a host that `sign-in --web-host` has named.")
+    var url: String
+
+    @Option(help: "What stands above the page.")
+    var title = "Web"
+
+    @Flag(inversion: .prefixedNo, help: "Whether the page is to be signed in.")
+    var sso = true
+
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            guard let page = URL(string: self.url), page.host() != nil else {
+                throw Refusal.usage("That is not the address of a page.")
+            }
+            let known = KnownApp(phone: self.phone, report: report)
+            let app = self.sso ? try await known.signedIn() : try await known.start()
+            let opened = try await app.webView(page, displayTitle: self.title, useSSO: self.sso)
+            if let failure = opened.failure { throw failure }
+            report.say([
+                "event": .string("finished"), "outcome": .outcome(.opened), "signedIn": .bool(opened.isSignedIn),
+            ]) { $0.success(opened.isSignedIn ? "The page is signed in." : "The page is open, and not signed in.") }
+        }
+    }
+}
+
+/// `countersign-phone sign-out`: signs out of the app.
+struct SignOutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign-out", abstract: "Sign out of the app, here and at the server.",
+        discussion: """
+            A session behind the finger is opened first, so that it can be named to the server; where that fails, \
+            everything is deleted here all the same. What the server could not be told it hears at the next command; a \
+            session that nobody opened ends there by itself.
+            """)
+
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            let app = try await KnownApp(phone: self.phone, report: report).start()
+            if [.session, .guardedSession].contains(try app.kept) {
+                try? await app.restore(
+                    prompt: try app.kept == .guardedSession ? SignInCommand.prompt(report) : SystemPrompt())
+            }
+            let isTold = try await app.signOut()
+            report.say([
+                "event": .string("finished"), "outcome": .outcome(.signedOut), "serverKnows": .bool(isTold),
+            ]) {
+                $0.success(
+                    isTold
+                        ? "You are signed out."
+                        : "You are signed out here. What could be named to the server is told to it at the next command."
+                )
+            }
+        }
+    }
+}

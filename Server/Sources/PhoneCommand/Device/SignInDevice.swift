@@ -1,0 +1,109 @@
+import Countersign
+import CountersignLinux
+import Foundation
+import UAFClient
+import _Primitives
+
+/// The app on the phone that people sign in to: a store of its own, the simulated finger, and the system's browser.
+struct SignInDevice: Sendable {
+    /// Where the app signs people in, as the last `sign-in` was told.
+    struct Setup: Equatable, Sendable {
+        var server: String
+        /// The app's name at the OpenID face; `nil` at the sign-in service.
+        var clientID: String?
+        /// The app's name at the sign-in service; `nil` at the OpenID face.
+        var application: String?
+        var redirectURI: String
+        /// The web site's name at the sign-in service, its hosts, and what its cookies begin with.
+        var webApplication: String?
+        var webHosts: [String] = []
+        var cookiePrefix: String?
+
+        /// Throws a usage ``Refusal`` where server and app do not go together.
+        func configuration() throws -> SignInConfiguration {
+            guard let url = ServerAddress(self.server)?.url else {
+                throw Refusal.usage("--server takes an address such as https://sign-in.example.com.")
+            }
+            var configuration: SignInConfiguration
+            switch (self.clientID, self.application) {
+            case (let id?, nil):
+                configuration = SignInConfiguration(baseUrl: url, clientID: id, redirectURI: self.redirectURI)
+            case (nil, let name?):
+                configuration = SignInConfiguration(baseUrl: url, application: name, redirectURI: self.redirectURI)
+            default: throw Refusal.usage("Name the app: --client-id, or --application at the sign-in service.")
+            }
+            if let webApplication {
+                configuration.webViews = WebViewSites(
+                    application: webApplication, hosts: self.webHosts,
+                    cookiePrefix: self.cookiePrefix ?? "countersign_")
+            }
+            return configuration
+        }
+
+        private var json: JSONObject {
+            var json: JSONObject = [
+                "server": .string(self.server), "redirectURI": .string(self.redirectURI),
+                "webHosts": .array(self.webHosts.map(JSON.string)),
+            ]
+            json.set("clientID", self.clientID)
+            json.set("application", self.application)
+            json.set("webApplication", self.webApplication)
+            json.set("cookiePrefix", self.cookiePrefix)
+            return json
+        }
+
+        private init?(_ json: JSONObject) {
+            guard let server = try? json.string("server"), let redirectURI = try? json.string("redirectURI") else {
+                return nil
+            }
+            self.init(server: server, redirectURI: redirectURI)
+            self.clientID = try? json.string("clientID")
+            self.application = try? json.string("application")
+            self.webApplication = try? json.string("webApplication")
+            self.cookiePrefix = try? json.string("cookiePrefix")
+            self.webHosts = (try? json.strings("webHosts")) ?? []
+        }
+
+        init(server: String, redirectURI: String) {
+            self.server = server
+            self.redirectURI = redirectURI
+        }
+
+        /// What the last `sign-in` was told; `nil` where there was none.
+        static func read(home: String) -> Self? { SimulatedState.read(Self.path(home)).flatMap(Self.init) }
+
+        /// Keeps it for `session`, `webview` and `sign-out`.
+        func write(home: String) throws { try SimulatedState.write(self.json, Self.path(home)) }
+
+        private static func path(_ home: String) -> String { "\(home)/sign-in.json" }
+    }
+
+    private let platform: SignInPlatform
+    private let network: HTTPTransport
+
+    /// - Parameter show: Shows an address to the person.
+    init(_ options: PhoneOptions, report: Report, show: @escaping @Sendable (URL) throws -> Void) throws {
+        let home = options.homePath
+        let storage = try AppFileStorage(directory: Self.folder(home))
+        do {
+            self.network = try HTTPTransport(caFile: options.caFile)
+        } catch {
+            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
+        }
+        self.platform = SignInPlatform(
+            storage: storage, installation: FileInstallationMark(path: "\(home)/app-installed"),
+            webAuthentication: LoopbackBrowser(opening: show),
+            biometricKeys: SensorGuardedKeys(storage: storage, sensor: SimulatedSensor(.finger, home: home)),
+            webViews: TerminalWebViews(network: self.network, report: report), clock: try SimulatedClock(home: home))
+    }
+
+    /// Removes what the app keeps on a phone.
+    static func wipe(home: String) throws { try AppFileStorage(directory: Self.folder(home)).removeAll() }
+
+    private static func folder(_ home: String) -> String { "\(home)/app" }
+
+    /// A process of the app.
+    func start(_ setup: Setup) async throws -> SignIn {
+        try await SignIn(try setup.configuration(), platform: self.platform, transport: self.network)
+    }
+}

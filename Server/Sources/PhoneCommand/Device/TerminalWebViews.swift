@@ -1,0 +1,71 @@
+import Countersign
+import Foundation
+import Synchronization
+import _Primitives
+
+/// The app's web views in a terminal: the page is fetched with the view's cookies, and what came of it is said. No cookie's
+/// value is.
+struct TerminalWebViews: WebViews {
+    let network: HTTPTransport
+    let report: Report
+
+    func makeView(displayTitle: String) async throws -> any WebView {
+        TerminalWebView(displayTitle: displayTitle, network: self.network, report: self.report)
+    }
+
+    /// A view is gone with the command that has opened it.
+    func clear() async throws {}
+}
+
+/// One view, for as long as its command runs.
+private final class TerminalWebView: WebView {
+    private let displayTitle: String
+    private let network: HTTPTransport
+    private let report: Report
+    private let cookies = Mutex<[WebViewCookie]>([])
+
+    init(displayTitle: String, network: HTTPTransport, report: Report) {
+        self.displayTitle = displayTitle
+        self.network = network
+        self.report = report
+    }
+
+    func setCookie(_ cookie: WebViewCookie) async throws { self.cookies.withLock { $0.append(cookie) } }
+    func cookieNames(for url: URL) async throws -> [String] { self.cookies(for: url).map(\.name) }
+    func clear() async throws { self.cookies.withLock { $0 = [] } }
+
+    func load(_ url: URL, session: WebViewSession) async throws {
+        let cookies = self.cookies(for: url)
+        let hint = session.hint(at: url)
+        var headers: [(name: String, value: String)] = [("Accept", "text/html")]
+        if !cookies.isEmpty {
+            headers.append(("Cookie", cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")))
+        }
+        let answer = try await self.network.send(
+            TransportRequest(
+                method: "GET", url: url, headers: headers, body: [], timeout: PhoneLimits.pageTime,
+                maximumResponseLength: PhoneLimits.pageBytes))
+        self.report.say([
+            "event": .string("page"), "title": .string(self.displayTitle), "status": .integer(Int64(answer.status)),
+            "cookies": .array(cookies.map { .string($0.name) }), "hint": .bool(hint != nil),
+        ]) { terminal in
+            terminal.table(
+                title: self.displayTitle,
+                rows: [
+                    ("page", url.host() ?? ""), ("status", String(answer.status)),
+                    ("cookies", cookies.isEmpty ? "none" : cookies.map(\.name).joined(separator: ", ")),
+                    ("told of a session", hint == nil ? "no" : "yes"),
+                ])
+        }
+    }
+
+    private func cookies(for url: URL) -> [WebViewCookie] {
+        let host = url.host()?.asciiLowercased ?? ""
+        let path = url.path().isEmpty ? "/" : url.path()
+        return self.cookies.withLock { $0 }.filter { cookie in
+            let start = cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/"
+            return host.hasSameBytes(as: cookie.host)
+                && (path == cookie.path || path.hasPrefix(start)) && (!cookie.isSecure || url.scheme == "https")
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// The app sign-in service: none of the clients, grants and keys that are there already is one of it.
+    static let signInService = Migration(name: "app sign-in service") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN sign_in_service TEXT;
+                CREATE INDEX oauth_client_sign_in_service ON oauth_client (id) WHERE sign_in_service IS NOT NULL;
+                ALTER TABLE oauth_grant ADD COLUMN device_secret BLOB;
+                ALTER TABLE oauth_grant ADD COLUMN origin TEXT;
+                CREATE INDEX oauth_grant_device_secret ON oauth_grant (device_secret) WHERE device_secret IS NOT NULL;
+                CREATE INDEX oauth_grant_origin ON oauth_grant (origin) WHERE origin IS NOT NULL;
+                ALTER TABLE oauth_key ADD COLUMN face TEXT NOT NULL DEFAULT 'openid';
+                """)
+    }
+}
+
+extension SignInServiceSettings {
+    /// Reads what the store keeps. Throws ``StoreError/Code/corrupt``.
+    init(kept text: String) throws {
+        do {
+            guard case .object(let json) = try JSON(parsing: text) else {
+                throw StoreError(.corrupt, "a client of the app sign-in service")
+            }
+            self = try SignInServiceSettings().changed(by: json)
+        } catch is JSONError {
+            throw StoreError(.corrupt, "a client of the app sign-in service")
+        }
+    }
+}
+
+extension SQLiteDatabase: SignInServiceStore {
+    public func hasSignInServiceClient() async throws -> Bool {
+        try await self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
+        }
+    }
+
+    public func sharedAudiences() async throws -> [String] {
+        try await self.read { db in
+            try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
+                        FROM oauth_client
+                        WHERE sign_in_service IS NOT NULL AND is_disabled = 0
+                            AND json_extract(sign_in_service, '$.sharedSessions')
+                        ORDER BY audience
+                        """))
+        }
+    }
+
+    public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql:
+                    "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL"
+            ).execute(arguments: [digest.blob, id])
+            return db.changesCount > 0
+        }
+    }
+
+    public func pass(
+        _ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent
+    ) async throws {
+        try await self.step { [sealing] db in
+            let grant = passed.grant
+            guard let origin = try db.heldGrant(passed.origin, at: audit.at), audit.at < origin.expiresAt,
+                origin.origin == nil, origin.authentication.hasSameBytes(as: grant.authentication)
+            else { throw StoreError(.notFound, "the session has ended, or was passed on itself") }
+            if let shown = passed.deviceSecret {
+                guard let kept = origin.deviceSecret, constantTimeEqual(kept, shown) else {
+                    throw StoreError(.notFound, "the session is another device's")
+                }
+            }
+            let isServed = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)"),
+                arguments: [grant.client])
+            guard isServed == true else { throw StoreError(.notFound, "the client is gone, or switched off") }
+            try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
+            try db.insert(grant, redirectURI: passed.redirectURI, sealing)
+            if let code { try db.insert(code, grant: grant.id) }
+            if let family, try !db.begin(family, at: audit.at, sealing) {
+                throw StoreError(.notFound, "the session has ended")
+            }
+            try db.appendAudit(audit, sealing)
+        }
+        if let family { self.handedOutTokens.insert([family.head]) }
+    }
+
+    public func endDevice(secret digest: [UInt8], audit: AuditEvent) async throws -> Int {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_grant WHERE device_secret = ?1
+                        OR origin IN (SELECT id FROM oauth_grant WHERE device_secret = ?1)
+                    """
+            ).execute(arguments: [digest.blob])
+            let count = db.changesCount
+            if count > 0 { try db.appendAudit(audit, sealing) }
+            return count
+        }
+    }
+}

@@ -1,0 +1,195 @@
+public import Store
+import _Primitives
+
+/// What every store keeps of sessions of the app sign-in service: the duties of ``SignInServiceStore``.
+public enum SignInServiceConformance {
+    /// What the rules are about.
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & RefreshStore
+        & SignInServiceStore
+
+    private static let start = Timestamp(seconds: 1_800_000_000)
+    private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
+
+    private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private static func addClient(_ store: Subject, _ id: String, _ settings: SignInServiceSettings?) async throws {
+        var client = ClientSettings(authenticationMethod: "none")
+        client.signInService = settings
+        try await store.addClient(
+            ClientRecord(
+                id: id, name: id, redirectURIs: ["https://\(id).example/in"], postLogoutRedirectURIs: [],
+                secretDigest: nil, createdAt: Self.start, settings: client), limit: 9, audit: Self.event)
+    }
+
+    /// An app's session, `grant-app`, with the secret of its device.
+    private static func app(_ store: Subject) async throws -> SampleSignIn {
+        try await Self.addClient(store, "app", SignInServiceSettings(audience: "app", sharesSessions: true))
+        try await Self.addClient(store, "web", SignInServiceSettings(answers: .cookie, audience: "web"))
+        let sample = SampleSignIn("app", secret: Self.bytes(90), account: "a", client: "app", at: Self.start)
+        try await sample.keep(in: store)
+        try expect(try await store.setDeviceSecret(digest: Self.bytes(1), ofGrant: "grant-app"), "it is there")
+        return sample
+    }
+
+    private static func passed(
+        _ sample: SampleSignIn, _ id: String, from origin: String = "grant-app", secret: [UInt8]? = Self.bytes(1),
+        client: String = "web", authentication: String? = nil
+    ) -> PassedSession {
+        PassedSession(
+            origin: origin, deviceSecret: secret,
+            grant: GrantRecord(
+                id: id, client: client, subject: "web-a",
+                authentication: authentication ?? sample.grant.authentication, session: nil, isLasting: true,
+                scope: "offline_access", deviceSecret: secret, origin: origin,
+                expiresAt: sample.grant.expiresAt), redirectURI: "https://web.example/in")
+    }
+
+    private static func family(_ grant: String, _ head: UInt8, until end: Timestamp) -> RefreshFamilyStart {
+        RefreshFamilyStart(
+            grant: grant, head: Self.bytes(head), headEndsAt: end, keyThumbprint: nil, until: end, most: 9,
+            displaced: Self.event)
+    }
+
+    private static func pass(_ store: Subject, _ passed: PassedSession, _ head: UInt8) async throws {
+        try await store.pass(
+            passed, beginning: Self.family(passed.grant.id, head, until: passed.grant.expiresAt), code: nil,
+            audit: Self.event)
+    }
+
+    private static func grant(_ store: Subject, _ id: String) async throws -> GrantRecord? {
+        try await store.grant(id, token: nil, at: Self.start)?.grant
+    }
+
+    private static func events(_ store: Subject) async throws -> Int {
+        try await store.auditEntries(after: 0, limit: 99).count { $0.event.kind == Self.event.kind }
+    }
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a client's settings come back, change and go, and say whether there is such a client") {
+            store in
+            try expect(try await !store.hasSignInServiceClient(), "there is none")
+            try await Self.addClient(store, "other", nil)
+            try expect(try await !store.hasSignInServiceClient(), "another face's is none")
+            var settings = SignInServiceSettings(
+                answers: .cookie, usesAntiCSRF: true, accessTokenLifetime: .seconds(61),
+                refreshTokenLifetime: .seconds(301), audience: "va.gov", attributes: ["email"], sharesSessions: true,
+                enforcesTerms: false, levels: [.init("min"), .init("loa3", needed: "urn:x")], wrapsData: false,
+                takesQuery: true, takesAnyScheme: true)
+            try await Self.addClient(store, "web", settings)
+            try expect(try await store.client("web")?.settings.signInService == settings, "the whole of it")
+            try expect(try await store.hasSignInServiceClient(), "there is one")
+            settings.answers = .api
+            let changed = settings
+            _ = try await store.changeClient("web") { client in
+                client.settings.signInService = changed
+                return []
+            }
+            try expect(try await store.client("web")?.settings.signInService == changed, "as it was changed")
+            _ = try await store.changeClient("web") { client in
+                client.settings.signInService = nil
+                return []
+            }
+            try expect(try await store.client("web")?.settings.signInService == nil, "gone")
+            try expect(try await !store.hasSignInServiceClient(), "there is none again")
+        },
+        ConformanceCheck("the audiences of those clients alone whose sessions are shared, each once") { store in
+            for (id, audience, isShared) in [
+                ("a", "one", true), ("b", "one", true), ("c", "two", true), ("d", "3", false),
+            ] {
+                try await Self.addClient(
+                    store, id, SignInServiceSettings(audience: audience, sharesSessions: isShared))
+            }
+            try await Self.addClient(store, "e", nil)
+            try expect(try await store.sharedAudiences() == ["one", "two"], "those")
+        },
+        ConformanceCheck("a grant has one device's secret, which it is given once") { store in
+            _ = try await Self.app(store)
+            try expect(try await Self.grant(store, "grant-app")?.deviceSecret == Self.bytes(1), "it has it")
+            try expect(try await !store.setDeviceSecret(digest: Self.bytes(2), ofGrant: "grant-app"), "no second one")
+            try expect(try await !store.setDeviceSecret(digest: Self.bytes(2), ofGrant: "none"), "nor one of nothing")
+            try expect(try await Self.grant(store, "grant-app")?.deviceSecret == Self.bytes(1), "it has it still")
+        },
+        ConformanceCheck("a session is passed on by its device's secret, once, while all of it is there") { store in
+            let sample = try await Self.app(store)
+            let before = try await Self.events(store)
+            for wrong in [
+                Self.passed(sample, "w", from: "none"), Self.passed(sample, "w", secret: Self.bytes(2)),
+                Self.passed(sample, "w", client: "none"), Self.passed(sample, "w", authentication: "none"),
+            ] {
+                try await expectError(StoreError(.notFound, "")) { try await Self.pass(store, wrong, 50) }
+            }
+            try expect(try await Self.events(store) == before, "nothing in the trail")
+            let right = Self.passed(sample, "web-1")
+            try await Self.pass(store, right, 51)
+            try expect(try await Self.grant(store, "web-1") == right.grant, "the whole of it")
+            try expect(try await Self.events(store) == before + 1, "one event")
+            let again = Self.passed(sample, "web-2", from: "web-1")
+            try await expectError(StoreError(.notFound, "")) { try await Self.pass(store, again, 52) }
+            let outcome = try await store.refresh(
+                RefreshExchange(
+                    grant: "web-1", presented: Self.bytes(51), successor: Self.bytes(53), isBound: true,
+                    parentLifetime: .seconds(60), successorEndsAt: sample.grant.expiresAt, reuse: Self.event),
+                at: Self.start, judge: { _ in })
+            guard case .renewed(let standing) = outcome else { throw ConformanceFailure(description: "not renewed") }
+            try expect(standing.grant.origin == "grant-app", "and it says still where it came from")
+        },
+        ConformanceCheck("a client that is switched off is passed nothing") { store in
+            let sample = try await Self.app(store)
+            _ = try await store.changeClient("web") { client in
+                client.settings.isDisabled = true
+                return []
+            }
+            try await expectError(StoreError(.notFound, "")) {
+                try await Self.pass(store, Self.passed(sample, "web-1"), 50)
+            }
+        },
+        ConformanceCheck("a session is passed on by a code, which is good once") { store in
+            let sample = try await Self.app(store)
+            let passed = Self.passed(sample, "web-1", secret: nil)
+            let code = CodeRecord(
+                digest: Self.bytes(60), redirectURI: "https://web.example/in", nonce: nil, challenge: Self.bytes(61),
+                expiresAt: Self.start + .seconds(60))
+            try await store.pass(passed, beginning: nil, code: code, audit: Self.event)
+            func take() async throws -> CodeTaking {
+                try await store.takeCode(digest: Self.bytes(60), at: Self.start, replay: Self.event) { _, _ in true }
+            }
+            guard case .taken(let taken, let standing) = try await take() else {
+                throw ConformanceFailure(description: "not taken")
+            }
+            try expect(taken == code && standing.grant == passed.grant, "the whole of both")
+            try expect(try await take() == .replayed, "once")
+            try expect(try await Self.grant(store, "web-1") == nil, "and what it gave is gone")
+        },
+        ConformanceCheck(
+            "a device's sessions end together, and nobody else's; what came of a grant ends where its code comes twice"
+        ) {
+            store in
+            let sample = try await Self.app(store)
+            try await Self.pass(store, Self.passed(sample, "web-1"), 50)
+            try await store.pass(
+                Self.passed(sample, "web-2", secret: nil), beginning: nil,
+                code: nil, audit: Self.event)
+            let other = SampleSignIn("other", secret: Self.bytes(91), account: "a", client: "app", at: Self.start)
+            try await other.keep(in: store)
+            _ = try await store.setDeviceSecret(digest: Self.bytes(2), ofGrant: "grant-other")
+            try await Self.pass(
+                store, Self.passed(other, "web-3", from: "grant-other", secret: Self.bytes(2)), 51)
+            let before = try await Self.events(store)
+            try expect(try await store.endDevice(secret: Self.bytes(9), audit: Self.event) == 0, "an unknown one's")
+            try expect(try await Self.events(store) == before, "no event")
+            try expect(try await store.endDevice(secret: Self.bytes(1), audit: Self.event) == 3, "three")
+            try expect(try await Self.events(store) == before + 1, "one event")
+            for id in ["grant-app", "web-1", "web-2"] {
+                try expect(try await Self.grant(store, id) == nil, "\(id) is gone")
+            }
+            try expect(try await Self.grant(store, "web-3") != nil, "another device's is not")
+            for _ in 0..<2 {
+                _ = try await store.takeCode(
+                    digest: other.code.digest, at: Self.start, replay: Self.event, isRight: { _, _ in true })
+            }
+            try expect(try await Self.grant(store, "grant-other") == nil, "the code came twice")
+            try expect(try await Self.grant(store, "web-3") == nil, "with all that came of it")
+        },
+    ]
+}
