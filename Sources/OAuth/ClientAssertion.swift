@@ -46,30 +46,56 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     }
 
     /// Verifies the assertion (RFC 7523, section 3): the signature, that issuer and subject are the client, that it is for
-    /// this issuer and for nobody else, its times, and that it has a name.
+    /// this server, its times, and that it has a name.
     ///
     /// `aud` is the issuer's address as one text. A list, and the address of an endpoint, could be of another server's
-    /// making (FAPI 2.0 Security Profile, section 5.3.2.1), and are refused for all clients.
+    /// making (FAPI 2.0 Security Profile, section 5.3.2.1), and are refused wherever clients are told of this server by
+    /// its metadata.
     ///
     /// Cost: one signature.
     ///
     /// - Parameters:
     ///   - keys: The keys that the client ``clientID`` has registered.
-    ///   - issuer: The server's own issuer.
+    ///   - audience: What `aud` has to name.
     ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients of no such profile, `JWSAlgorithm.ofClients`.
     ///   - window: When it counts.
     /// - Throws: ``OAuthError`` `invalid_client`.
     public func verified(
-        by keys: JWKSet, issuer: String, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow
+        by keys: JWKSet, for audience: AssertionAudience, allowing algorithms: Set<JWSAlgorithm>,
+        within window: ValidityWindow
     ) throws(OAuthError) -> VerifiedClientAssertion {
         try VerifiedClientAssertion(
-            self.token, of: self.clientID, by: keys, issuer: issuer, allowing: algorithms, within: window,
+            self.token, of: self.clientID, by: keys, for: audience, allowing: algorithms, within: window,
             refusal: Self.refusal)
     }
 
     public var description: String { "UnverifiedClientAssertion" }
 
     static let refusal = ClientToken.Refusal(code: .invalidClient, message: "The client did not authenticate.")
+}
+
+/// Whom an assertion is for (`aud`).
+public enum AssertionAudience: Sendable {
+    /// This server by its issuer's address, as one text and nobody else.
+    case issuer(String)
+    /// The address that the assertion is sent to, alone or in a list: for clients that know that address and no metadata,
+    /// so that no other server can have told them a wrong one.
+    case endpoint(String)
+
+    /// Why claims are not for it; `nil` where they are.
+    func failure(in claims: JWTClaims) -> String? {
+        switch self {
+        case .issuer(let issuer):
+            guard case .string(let audience)? = claims.members["aud"], audience.hasSameBytes(as: issuer) else {
+                return "aud is not the issuer's address as one text"
+            }
+        case .endpoint(let address):
+            guard claims.audience.contains(where: { $0.hasSameBytes(as: address) }) else {
+                return "aud does not have the address that it was sent to, \(address)"
+            }
+        }
+        return nil
+    }
 }
 
 /// The assertion of a client that has proved who it is. Only ``UnverifiedClientAssertion`` and
@@ -87,17 +113,15 @@ public struct VerifiedClientAssertion: Hashable, Sendable {
     public let repeatableUntil: Timestamp
 
     /// Verifies what a client says of itself (RFC 7523, section 3): the signature, that issuer and subject are the client,
-    /// that it is for this issuer and for nobody else, its times, and that it has a name.
+    /// that it is for this server, its times, and that it has a name.
     init(
-        _ token: UnverifiedJWS, of clientID: String, by keys: JWKSet, issuer: String,
+        _ token: UnverifiedJWS, of clientID: String, by keys: JWKSet, for audience: AssertionAudience,
         allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow, refusal: ClientToken.Refusal
     ) throws(OAuthError) {
         let token = try ClientToken(token, by: keys, allowing: algorithms, within: window, refusal: refusal)
         guard let own = token.claims.issuer, own.hasSameBytes(as: clientID) else { throw refusal("iss") }
         guard let subject = token.claims.subject, subject.hasSameBytes(as: clientID) else { throw refusal("sub") }
-        guard case .string(let audience)? = token.claims.members["aud"], audience.hasSameBytes(as: issuer) else {
-            throw refusal("aud is not the issuer's address as one text")
-        }
+        if let failure = audience.failure(in: token.claims) { throw refusal(failure) }
         guard let identifier = try token.identifier() else { throw refusal("jti is missing") }
         self.clientID = clientID
         self.identifier = identifier

@@ -51,7 +51,7 @@ public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
         by keys: JWKSet, issuer: String, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow
     ) throws(OAuthError) -> VerifiedClientAssertion {
         try VerifiedClientAssertion(
-            self.token, of: self.clientID, by: keys, issuer: issuer, allowing: algorithms, within: window,
+            self.token, of: self.clientID, by: keys, for: .issuer(issuer), allowing: algorithms, within: window,
             refusal: Self.refusal)
     }
 

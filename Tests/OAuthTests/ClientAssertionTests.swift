@@ -33,7 +33,7 @@ struct ClientAssertionTests {
         within window: ValidityWindow = .usual
     ) throws -> VerifiedClientAssertion {
         try UnverifiedClientAssertion(header: nil, parameters: self.parameters(compact)).verified(
-            by: JWKSet(keys ?? TestKey.all.values.map(\.publicKey)), issuer: self.issuer, allowing: algorithms,
+            by: JWKSet(keys ?? TestKey.all.values.map(\.publicKey)), for: .issuer(self.issuer), allowing: algorithms,
             within: window)
     }
 
@@ -51,7 +51,7 @@ struct ClientAssertionTests {
         #expect(read.clientID == "bank" && read.description == "UnverifiedClientAssertion")
         func verified(_ read: UnverifiedClientAssertion) throws -> VerifiedClientAssertion {
             try read.verified(
-                by: JWKSet([key.publicKey]), issuer: Self.issuer, allowing: JWSAlgorithm.ofFAPI2, within: .usual)
+                by: JWKSet([key.publicKey]), for: .issuer(Self.issuer), allowing: JWSAlgorithm.ofFAPI2, within: .usual)
         }
         let assertion = try verified(read)
         #expect(assertion.clientID == "bank" && assertion.identifier.utf8.count == 22)

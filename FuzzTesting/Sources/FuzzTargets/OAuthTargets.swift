@@ -52,7 +52,7 @@ enum OAuthTargets {
                 "client_assertion_type": UnverifiedClientAssertion.type, "client_assertion": compact,
             ]
             return try? UnverifiedClientAssertion(header: nil, parameters: parameters).verified(
-                by: client.keys, issuer: self.issuer, allowing: JWSAlgorithm.ofClients, within: self.window)
+                by: client.keys, for: .issuer(self.issuer), allowing: JWSAlgorithm.ofClients, within: self.window)
         }
         guard verified(self.text(bytes)) == nil else { return false }
         guard let assertion = verified(signed) else { return true }

@@ -141,6 +141,12 @@ extension Limits {
         /// How long a session of a client of it can go on without being renewed.
         public static let signInServiceSessionLifetimes: ClosedRange<Duration> =
             .seconds(5 * 60)...(.seconds(45 * 24 * 60 * 60))
+        /// How long an access token of a service account lives at most.
+        public static let serviceAccountAccessLifetime: Duration = .seconds(5 * 60)
+        /// Words for what its tokens can say of a person.
+        public static let serviceAccountAttributes = 16
+        /// Bytes of what they say under one such word.
+        public static let serviceAccountAttributeBytes = 256
         /// Words for levels that one client can ask for.
         public static let signInServiceLevels = 16
         /// Bytes of such a word, and of whom its access tokens are for.

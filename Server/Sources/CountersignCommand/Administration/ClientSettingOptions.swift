@@ -242,7 +242,7 @@ extension ClientCommand {
                 let value = parts[1]
                 document[parts[0]] =
                     switch parts[0] {
-                    case "accessTokenAttributes", "serviceLevels":
+                    case "accessTokenAttributes", "accessTokenUserAttributes", "serviceLevels":
                         .array(value.splitBytes(at: ",").filter { !$0.isEmpty }.map { .string(String($0)) })
                     case "authentication", "accessTokenAudience": .string(value)
                     default:

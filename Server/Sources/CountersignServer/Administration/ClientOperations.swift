@@ -60,7 +60,11 @@ struct ClientOperations: Sendable {
     private static let signInService: [AdminOperation.Field] = [
         .optional(
             "authentication", .choice(SignInServiceSettings.Answers.allCases.map(\.rawValue)),
-            "cookie for a web site, api for an app. A new client has api."),
+            "cookie for a web site, api for an app, service_account for a service that acts for people by statements that it signs. A new client has api."
+        ),
+        .optional(
+            "pkce", .boolean,
+            "Whether its codes are bound to a challenge. Default: true; false is for a client with private_key_jwt."),
         .optional("antiCsrf", .boolean, "Whether it shows an anti-CSRF token with its refresh token."),
         .optional("accessTokenSeconds", .integer, "How long its access tokens live: 60 to 1800. Default: 300."),
         .optional(
@@ -70,6 +74,9 @@ struct ClientOperations: Sendable {
         .optional(
             "accessTokenAttributes", .strings,
             "What its access tokens say of a person: first_name, last_name, email, all_emails."),
+        .optional(
+            "accessTokenUserAttributes", .strings,
+            "Of a service account: what its access tokens may say of whom it acts for, in words of its own."),
         .optional("sharedSessions", .boolean, "Whether its sessions are passed on: of an app to the web, and back."),
         .optional("enforcedTerms", .boolean, "Whether its people have to agree to the terms. Default: true."),
         .optional(
@@ -175,7 +182,7 @@ struct ClientOperations: Sendable {
             "What it may ask people to agree to in detail (RFC 9396): payment. A new service may ask nothing."),
         .optional(
             "signInService", .members(Self.signInService),
-            "What it is to the app sign-in service; what is missing stays as it is. It is a client of that and of nothing else, without a way to authenticate. An empty object makes it a client of OpenID Connect."
+            "What it is to the app sign-in service; what is missing stays as it is. It is a client of that and of nothing else, and authenticates by none or private_key_jwt. An empty object makes it a client of OpenID Connect."
         ),
         .optional(
             "mayDeregister", .boolean,

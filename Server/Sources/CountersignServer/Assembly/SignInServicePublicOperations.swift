@@ -35,8 +35,9 @@ extension PublicOperations {
                 .required("client_id", "The client."), .required("type", "By whom the person signs in."),
                 .required("acr", "How surely the person has to be authenticated."),
                 .optional("operation", "What the person has come for."),
-                .required("code_challenge", "What the code is bound to (RFC 7636)."),
-                .required("code_challenge_method", "S256."), .optional("state", "Comes back as it is."),
+                .optional(
+                    "code_challenge", "What the code is bound to (RFC 7636): of all that are not let do without."),
+                .optional("code_challenge_method", "S256."), .optional("state", "Comes back as it is."),
                 .optional("scope", "device_sso, for an app that opens sessions of the web."),
             ],
             answers: [.init(status: 303, meaning: "The browser signs in."), Self.gone],
@@ -49,10 +50,14 @@ extension PublicOperations {
                 .optional("app_name", "What people call the app."),
             ], answers: [Self.gone], refusing: [Self.tooManySignIns]),
         Self.operation(
-            .post, "token", id: "appTokens", "Tokens for a code, or a session of the web for an app's.",
+            .post, "token", id: "appTokens",
+            "Tokens for a code, a session of the web for an app's, or a service account's token.",
             body: [
-                .required("grant_type", "authorization_code, or that of token exchange."),
+                .required("grant_type", "authorization_code, or that of token exchange or of jwt-bearer (RFC 7523)."),
                 .optional("code", "The code."), .optional("code_verifier", "What its challenge was made of."),
+                .optional("client_assertion", "What a client has signed that authenticates by a key of its own."),
+                .optional("client_assertion_type", "Its kind."),
+                .optional("assertion", "What a service account has signed."),
                 .optional("client_id", "The client; at an exchange the one that gets the session."),
                 .optional("subject_token", "The app's access token."), .optional("subject_token_type", "Its kind."),
                 .optional("actor_token", "The device's secret."), .optional("actor_token_type", "Its kind."),

@@ -115,7 +115,7 @@ struct AuthorizationReply {
     /// shows what is wrong.
     private func answer(_ error: OAuthError, of wishes: SignInServiceWishes, request: String) -> ClientAnswer {
         switch wishes.answers {
-        case .api: .told(error.message ?? error.code.rawValue)
+        case .api, .serviceAccount: .told(error.message ?? error.code.rawValue)
         case .cookie:
             .redirect(
                 self.redirectURI.adding(["auth": "fail", "code": wishes.code(of: error), "request_id": request]))

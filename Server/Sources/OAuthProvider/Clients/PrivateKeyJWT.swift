@@ -33,7 +33,7 @@ struct PrivateKeyJWT: ClientCredential {
         let verified: VerifiedClientAssertion
         do {
             verified = try self.assertion.verified(
-                by: keys, issuer: provider.issuer, allowing: client.settings.signingAlgorithms,
+                by: keys, for: provider.assertionAudience(of: client), allowing: client.settings.signingAlgorithms,
                 within: ValidityWindow(
                     now: provider.time.now(), skew: limits.clientClockSkew, longest: limits.assertionLifetime))
         } catch {
@@ -47,6 +47,12 @@ struct PrivateKeyJWT: ClientCredential {
 }
 
 extension OpenIDProvider {
+    /// Whom a client's assertion has to name. Clients of the app sign-in service know one address and no metadata.
+    func assertionAudience(of client: ClientRecord) -> AssertionAudience {
+        client.settings.signInService == nil
+            ? .issuer(self.issuer) : .endpoint("\(self.issuer)/v0/sign_in/token")
+    }
+
     /// The public keys of a client, given or at an address of its own.
     ///
     /// - Parameter name: The key that is looked for (`kid`); `nil` for any.

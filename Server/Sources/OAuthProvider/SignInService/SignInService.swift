@@ -51,11 +51,11 @@ public struct SignInService: Sendable {
         self.provider.keys.publicKeys(of: .signInService, at: self.provider.time.now()).publicJSON
     }
 
-    /// A client of the service that is served; `nil` for every other.
+    /// A client of the service that people sign in to, and that is served; `nil` for every other.
     func client(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
-        guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService else {
-            return nil
-        }
+        guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService,
+            settings.answers != .serviceAccount
+        else { return nil }
         return (client, settings)
     }
 }

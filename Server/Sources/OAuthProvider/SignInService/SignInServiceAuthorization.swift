@@ -41,7 +41,7 @@ extension SignInService {
             let waiting = AuthorizationRequestRecord(
                 id: self.provider.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: client.redirectURIs[0], scope: scope.joined(separator: " "), state: parameters["state"],
-                nonce: nil, codeChallenge: checked.challenge.digest, wishes: checked.wishes.text,
+                nonce: nil, codeChallenge: checked.challenge?.digest, wishes: checked.wishes.text,
                 expiresAt: now + self.provider.limits.authorizationRequestLifetime)
             try await self.store.addRequest(waiting)
             let provider = UpstreamProvider.method(of: checked.wishes.type)
@@ -75,7 +75,7 @@ extension SignInService {
     /// The request, in the order in which a client is told: type, operation, level; then what binds the code, scope, state.
     func checked(
         _ parameters: Parameters, of client: ClientRecord, _ settings: SignInServiceSettings
-    ) throws -> (wishes: SignInServiceWishes, challenge: CodeChallenge, isForDevice: Bool) {
+    ) throws -> (wishes: SignInServiceWishes, challenge: CodeChallenge?, isForDevice: Bool) {
         guard let type = parameters["type"],
             SignInServiceWishes.method(ofType: type, among: client.settings.signInMethods) != nil
         else { throw SignInServiceError.malformed("The type is not valid.", setting: "--sign-in-method") }
@@ -87,7 +87,7 @@ extension SignInService {
         else {
             throw SignInServiceError.malformed("The acr is not valid.", setting: "--sign-in-service serviceLevels")
         }
-        let challenge = try Self.challenge(parameters)
+        let challenge = try Self.challenge(parameters, settings)
         if let scope = parameters["scope"] {
             guard scope.hasSameBytes(as: Scope.deviceSSO), settings.opensSessions else {
                 throw SignInServiceError.malformed(
@@ -99,6 +99,18 @@ extension SignInService {
             SignInServiceWishes(type: type, answers: settings.answers, needed: level.needed), challenge,
             parameters["scope"] != nil
         )
+    }
+
+    /// The challenge of a client that needs one, or has sent one. One that may do without tells its own sign-ins apart by
+    /// their state, which it must have sent.
+    private static func challenge(_ parameters: Parameters, _ settings: SignInServiceSettings) throws -> CodeChallenge?
+    {
+        let isSent = parameters["code_challenge"] != nil || parameters["code_challenge_method"] != nil
+        guard !settings.usesPKCE, !isSent else { return try Self.challenge(parameters) }
+        guard parameters["state"] != nil else {
+            throw SignInServiceError.malformed("The state is missing.", "there is no code_challenge either")
+        }
+        return nil
     }
 
     static func challenge(_ parameters: Parameters) throws -> CodeChallenge {

@@ -14,13 +14,28 @@ extension OpenIDProvider {
             throw refuse(
                 "A client id has letters, digits, hyphens and underscores, \(Limits.Fixed.notedClientBytes) at most.")
         }
-        guard settings.isPublic else {
-            throw refuse("A client of the app sign-in service shows the verifier of its code (--auth-method none).")
+        let hasKey = PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
+        guard settings.isPublic || hasKey else {
+            throw refuse(
+                "A client of the app sign-in service shows the verifier of its code (--auth-method none), or signs with a key of its own (--auth-method private_key_jwt)."
+            )
         }
         guard settings.party == .first else { throw refuse("The app sign-in service is for your own clients.") }
-        guard settings.tokens == TokenSettings(), settings.profile.security == .usual, !settings.profile.signsInDirectly
+        guard settings.tokens == TokenSettings(scopes: settings.tokens.scopes), settings.profile.security == .usual,
+            !settings.profile.signsInDirectly, settings.codeBinding == .pkce,
+            settings.tokens.scopes.isEmpty || service.answers == .serviceAccount
         else {
-            throw refuse("A client has one profile: scopes, resources, groups and fapi2 are the other face's.")
+            throw refuse(
+                "A client has one profile: scopes but a service account's, resources, groups, nonces and fapi2 are the other face's."
+            )
+        }
+        try Self.check(service)
+        if service.answers == .serviceAccount { return try Self.checkServiceAccount(client, service) }
+        guard service.usesPKCE || hasKey else {
+            throw refuse("Codes without a challenge (pkce=false) are for clients that sign with a key of their own.")
+        }
+        guard service.userAttributes.isEmpty else {
+            throw refuse("accessTokenUserAttributes are a service account's; here it is accessTokenAttributes.")
         }
         guard settings.grantTypes == [Self.codeGrant] else {
             throw refuse("A client of the app sign-in service has the grant type authorization_code, and no other.")
@@ -36,7 +51,6 @@ extension OpenIDProvider {
                 throw refuse("A web site, which is answered by cookies, has no scheme of its own.")
             }
         }
-        try Self.check(service)
         let levels = self.configuration.levels
         guard
             service.levels.allSatisfy({ level in
@@ -49,12 +63,39 @@ extension OpenIDProvider {
         }
     }
 
+    /// What a service is to which nobody signs in.
+    private static func checkServiceAccount(_ client: ClientRecord, _ service: SignInServiceSettings) throws {
+        func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
+        guard client.redirectURIs.isEmpty, client.postLogoutRedirectURIs.isEmpty, service.levels.isEmpty,
+            service.attributes.isEmpty, !service.sharesSessions, !service.usesAntiCSRF, service.usesPKCE
+        else {
+            throw refuse(
+                "Nobody signs in to a service account: it has no redirect address, no serviceLevels, no accessTokenAttributes, no sharedSessions, no antiCsrf."
+            )
+        }
+        guard client.settings.grantTypes == [OwnGrant.serviceAssertion], !client.settings.isPublic else {
+            throw refuse(
+                "A service account signs with a key of its own (--auth-method private_key_jwt) and has the grant type \(OwnGrant.serviceAssertion), and no other."
+            )
+        }
+        guard service.accessTokenLifetime <= Limits.Fixed.serviceAccountAccessLifetime else {
+            throw refuse(
+                "A service account's access token lives for \(Limits.Fixed.serviceAccountAccessLifetime.components.seconds) seconds at most: accessTokenSeconds."
+            )
+        }
+        let most = Limits.Fixed.serviceAccountAttributes
+        guard service.userAttributes.count <= most, service.userAttributes.allSatisfy(Self.isWord),
+            Set(service.userAttributes.map(ExactText.init)).count == service.userAttributes.count
+        else { throw refuse("accessTokenUserAttributes are \(most) words at most, each once.") }
+    }
+
+    private static func isWord(_ text: String) -> Bool {
+        (1...Limits.Fixed.signInServiceWordBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ",") }
+    }
+
     private static func check(_ service: SignInServiceSettings) throws {
         func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
-        func isWord(_ text: String) -> Bool {
-            (1...Limits.Fixed.signInServiceWordBytes).contains(text.utf8.count)
-                && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ",") }
-        }
         guard Limits.Fixed.signInServiceAccessLifetimes.contains(service.accessTokenLifetime),
             Limits.Fixed.signInServiceSessionLifetimes.contains(service.refreshTokenLifetime)
         else {
@@ -63,7 +104,7 @@ extension OpenIDProvider {
         guard service.accessTokenLifetime <= service.refreshTokenLifetime else {
             throw refuse("An access token lives no longer than its session: accessTokenSeconds, refreshTokenSeconds.")
         }
-        guard isWord(service.audience) else {
+        guard Self.isWord(service.audience) else {
             throw refuse("accessTokenAudience is one word: whom the access tokens are for.")
         }
         let known = SignInServiceAttribute.allCases.map(\.rawValue)
@@ -71,7 +112,8 @@ extension OpenIDProvider {
             throw refuse("Access tokens say of a person: \(known.joined(separator: ", ")).")
         }
         let most = Limits.Fixed.signInServiceLevels
-        guard (1...most).contains(service.levels.count), service.levels.allSatisfy({ isWord($0.word) }),
+        let fewest = service.answers == .serviceAccount ? 0 : 1
+        guard (fewest...most).contains(service.levels.count), service.levels.allSatisfy({ Self.isWord($0.word) }),
             Set(service.levels.map { ExactText($0.word) }).count == service.levels.count
         else { throw refuse("serviceLevels are 1 to \(most) words, each once, as loa1 or loa3=NEEDED.") }
     }

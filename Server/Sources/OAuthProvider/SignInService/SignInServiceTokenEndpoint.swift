@@ -8,7 +8,8 @@ extension SignInService {
     private static let exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
     private static let accessTokenKind = "urn:ietf:params:oauth:token-type:access_token"
 
-    /// The token endpoint (`POST /v0/sign_in/token`): tokens for a code, and a session of the web for an app's.
+    /// The token endpoint (`POST /v0/sign_in/token`): tokens for a code, a session of the web for an app's, and a service
+    /// account's token.
     ///
     /// What a client shows is refused with 400, whatever is wrong with it.
     public func token(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -16,6 +17,9 @@ extension SignInService {
             let type = try request.parameters.required("grant_type")
             if type.hasSameBytes(as: Self.codeGrant) { return try await self.tokens(forCode: request, &client) }
             if type.hasSameBytes(as: Self.exchange) { return try await self.openSession(request, &client) }
+            if type.hasSameBytes(as: OwnGrant.serviceAssertion) {
+                return try await self.serviceToken(request, &client)
+            }
             throw SignInServiceError.malformed("The grant_type is not known.")
         }
     }
@@ -25,31 +29,42 @@ extension SignInService {
     /// The code is spent whatever is wrong; shown twice with all that is right for it, it ends what it gave. What a client
     /// has to come again with (a nonce for its proof) is found out before.
     ///
-    /// Cost: two queries, three store steps, one signature.
+    /// Cost: two queries, three store steps, one signature; of a client that signs with a key of its own one query, one
+    /// signature and one store step more.
     private func tokens(
         forCode request: SignInServiceRequest, _ named: inout String?
     ) async throws -> SignInServiceAnswer {
         let parameters = request.parameters
         let secret = try parameters.required("code")
         let proof = try self.binding(of: request)
+        let proven = try await self.provenClient(parameters)
         let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) }
         let now = self.provider.time.now()
         let taking = try await self.store.takeCode(
             digest: Sealing.digest(ofSecret: secret), at: now,
             replay: AuditEvent(.codeReplayed, at: now, actor: named)
         ) { code, standing in
-            Self.mismatch(code, standing, parameters, verifier) == nil
+            Self.mismatch(code, standing, parameters, verifier, proven) == nil
         }
-        guard let verifier else { throw SignInServiceError.malformed("The code_verifier is missing or malformed.") }
+        if case .failure(let error) = proven { throw error }
+        guard verifier != nil || parameters["code_verifier"] == nil && (try? proven?.get()) != nil else {
+            throw SignInServiceError.malformed("The code_verifier is missing or malformed.")
+        }
         guard case .taken(let code, let standing) = taking else {
             throw Self.codeRefusal(taking == .replayed ? "used before: the session is ended" : "unknown, or revoked")
         }
-        if let mismatch = Self.mismatch(code, standing, parameters, verifier) { throw Self.codeRefusal(mismatch) }
+        if let mismatch = Self.mismatch(code, standing, parameters, verifier, proven) {
+            throw Self.codeRefusal(mismatch)
+        }
         guard now < code.expiresAt else { throw Self.codeRefusal("expired") }
         guard let (client, settings) = try await self.client(standing.grant.client) else {
             throw Self.codeRefusal("a client of OpenID Connect's")
         }
         named = client.id
+        guard client.settings.isPublic || proven != nil else {
+            throw SignInServiceError.malformed(
+                "The client did not authenticate.", "it is registered for client_assertion", setting: "--auth-method")
+        }
         try self.checkPlace(of: request, settings)
         try self.checkPage(of: request, client, settings, status: 400)
         try await self.checkPerson(ofAccount: standing.authentication.account, settings, status: 400)
@@ -68,14 +83,34 @@ extension SignInService {
         return Self.answer(tokens, settings)
     }
 
+    /// The client that a request's assertion proves, or why it proves none; `nil` where there is no assertion.
+    private func provenClient(_ parameters: Parameters) async throws -> Result<ClientRecord, OAuthError>? {
+        do {
+            guard let credential = try PrivateKeyJWT(ClientRequest(header: nil, parameters: parameters)) else {
+                return nil
+            }
+            return .success(try await self.provider.authenticate(credential))
+        } catch let error as OAuthError {
+            return .failure(error)
+        }
+    }
+
     /// What of a request is not right for a code; `nil` where all of it is.
     private static func mismatch(
-        _ code: CodeRecord, _ standing: StandingGrant, _ parameters: Parameters, _ verifier: CodeVerifier?
+        _ code: CodeRecord, _ standing: StandingGrant, _ parameters: Parameters, _ verifier: CodeVerifier?,
+        _ proven: Result<ClientRecord, OAuthError>?
     ) -> String? {
-        if let id = parameters["client_id"], !id.hasSameBytes(as: standing.grant.client) { return "another client's" }
-        guard let digest = code.challenge, let verifier, CodeChallenge(digest: digest).matches(verifier) else {
-            return "another verifier"
+        let proven = try? proven?.get()
+        for id in [parameters["client_id"], proven?.id].compactMap(\.self) {
+            guard id.hasSameBytes(as: standing.grant.client) else { return "another client's" }
         }
+        guard let digest = code.challenge else {
+            // A code without a challenge is worth something with its client's key alone, and one that has lost its
+            // challenge on the way to another's sign-in is found out by the verifier.
+            guard proven != nil else { return "no proof of its client's key" }
+            return parameters["code_verifier"] == nil ? nil : "a verifier, where there was no challenge"
+        }
+        guard let verifier, CodeChallenge(digest: digest).matches(verifier) else { return "another verifier" }
         return nil
     }
 
@@ -131,7 +166,8 @@ extension SignInService {
     static func answer(_ tokens: SignInServiceTokens, _ settings: SignInServiceSettings) -> SignInServiceAnswer {
         switch settings.answers {
         case .cookie: SignInServiceAnswer(body: [:], cookies: .set(tokens))
-        case .api: SignInServiceAnswer(body: settings.wrapsData ? ["data": .object(tokens.json)] : tokens.json)
+        case .api, .serviceAccount:
+            SignInServiceAnswer(body: settings.wrapsData ? ["data": .object(tokens.json)] : tokens.json)
         }
     }
 

@@ -16,6 +16,8 @@ enum TokenType {
     static let logoutToken = "logout+jwt"
     /// An access token of the app sign-in service: no address of OpenID Connect takes it.
     static let signInServiceAccess = "sign-in-access+jwt"
+    /// What a service account of the app sign-in service has. No address of this server takes it.
+    static let serviceAccountAccess = "service-account-access+jwt"
     /// By what this server shows other providers who it is: it must not pass for an ID token of ours.
     static let clientAuthentication = "client-authentication+jwt"
 }

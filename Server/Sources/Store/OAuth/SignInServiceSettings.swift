@@ -9,6 +9,8 @@ public struct SignInServiceSettings: Sendable, Equatable {
         case cookie
         /// By JSON: an app, or a back end.
         case api
+        /// By JSON, with access tokens of its own alone: a service, to which nobody signs in.
+        case serviceAccount = "service_account"
     }
 
     /// A word by which the client asks how surely a person has to be authenticated (`acr`).
@@ -36,6 +38,8 @@ public struct SignInServiceSettings: Sendable, Equatable {
 
     /// How it is answered.
     public var answers: Answers
+    /// Whether its codes are bound to a challenge (RFC 7636). One that proves who it is by a key can do without.
+    public var usesPKCE: Bool
     /// Whether it shows a token against forged requests wherever it shows a refresh token.
     public var usesAntiCSRF: Bool
     /// How long its access tokens are valid.
@@ -46,6 +50,8 @@ public struct SignInServiceSettings: Sendable, Equatable {
     public var audience: String
     /// What its access tokens say of the person.
     public var attributes: [String]
+    /// What a service account may have its access tokens say of the person for whom it acts, in words of its own.
+    public var userAttributes: [String]
     /// Whether its sessions are passed on: of an app to the web, of the web to an app.
     public var sharesSessions: Bool
     /// Whether its people have to agree to the operator's terms.
@@ -61,19 +67,21 @@ public struct SignInServiceSettings: Sendable, Equatable {
 
     /// Settings; by default those of an app that keeps to itself.
     public init(
-        answers: Answers = .api, usesAntiCSRF: Bool = false,
+        answers: Answers = .api, usesPKCE: Bool = true, usesAntiCSRF: Bool = false,
         accessTokenLifetime: Duration = Limits.Fixed.usualAppAccessLifetime,
         refreshTokenLifetime: Duration = Limits.Fixed.usualAppSessionLifetime, audience: String = "",
-        attributes: [String] = [],
+        attributes: [String] = [], userAttributes: [String] = [],
         sharesSessions: Bool = false, enforcesTerms: Bool = true, levels: [Level] = [], wrapsData: Bool = true,
         takesQuery: Bool = false, takesAnyScheme: Bool = false
     ) {
         self.answers = answers
+        self.usesPKCE = usesPKCE
         self.usesAntiCSRF = usesAntiCSRF
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime
         self.audience = audience
         self.attributes = attributes
+        self.userAttributes = userAttributes
         self.sharesSessions = sharesSessions
         self.enforcesTerms = enforcesTerms
         self.levels = levels
@@ -87,11 +95,13 @@ extension SignInServiceSettings {
     /// The settings as a document: what the store keeps, and what the administration shows and takes.
     public var json: JSONObject {
         [
-            "authentication": .string(self.answers.rawValue), "antiCsrf": .bool(self.usesAntiCSRF),
+            "authentication": .string(self.answers.rawValue), "pkce": .bool(self.usesPKCE),
+            "antiCsrf": .bool(self.usesAntiCSRF),
             "accessTokenSeconds": .integer(self.accessTokenLifetime.components.seconds),
             "refreshTokenSeconds": .integer(self.refreshTokenLifetime.components.seconds),
             "accessTokenAudience": .string(self.audience),
             "accessTokenAttributes": .array(self.attributes.map(JSON.string)),
+            "accessTokenUserAttributes": .array(self.userAttributes.map(JSON.string)),
             "sharedSessions": .bool(self.sharesSessions), "enforcedTerms": .bool(self.enforcesTerms),
             "serviceLevels": .array(self.levels.map { .string($0.text) }),
             "jsonApiCompatibility": .bool(self.wrapsData),
@@ -104,15 +114,17 @@ extension SignInServiceSettings {
         var changed = self
         if let word = try json.string("authentication") {
             guard let answers = Answers(rawValue: word) else {
-                throw JSONError(.wrongType, "authentication is cookie or api")
+                throw JSONError(.wrongType, "authentication is cookie, api or service_account")
             }
             changed.answers = answers
         }
+        changed.usesPKCE = try json.bool("pkce") ?? self.usesPKCE
         changed.usesAntiCSRF = try json.bool("antiCsrf") ?? self.usesAntiCSRF
         changed.accessTokenLifetime = try Self.seconds("accessTokenSeconds", of: json) ?? self.accessTokenLifetime
         changed.refreshTokenLifetime = try Self.seconds("refreshTokenSeconds", of: json) ?? self.refreshTokenLifetime
         changed.audience = try json.string("accessTokenAudience") ?? self.audience
         changed.attributes = try json.strings("accessTokenAttributes") ?? self.attributes
+        changed.userAttributes = try json.strings("accessTokenUserAttributes") ?? self.userAttributes
         changed.sharesSessions = try json.bool("sharedSessions") ?? self.sharesSessions
         changed.enforcesTerms = try json.bool("enforcedTerms") ?? self.enforcesTerms
         changed.levels = try json.strings("serviceLevels")?.map(Level.init(text:)) ?? self.levels

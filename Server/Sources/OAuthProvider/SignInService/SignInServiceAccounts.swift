@@ -1,0 +1,99 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// Service accounts: services that get access tokens of the app sign-in service for statements that they have signed, to act
+/// for a person whom they name (row F050 of the parity table).
+///
+/// Their tokens are for the operator's own services, which verify them by the service's published keys. No address of this
+/// server takes one, and none says to be of a client or a session.
+extension SignInService {
+    /// A service account that is served; `nil` for every other client.
+    private func serviceAccount(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
+        guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService,
+            settings.answers == .serviceAccount
+        else { return nil }
+        return (client, settings)
+    }
+
+    /// A token for a service account's assertion, which counts once.
+    ///
+    /// Cost: one query, two signatures, one store step.
+    func serviceToken(
+        _ request: SignInServiceRequest, _ named: inout String?
+    ) async throws -> SignInServiceAnswer {
+        let assertion = try UnverifiedServiceAccountAssertion(request.parameters)
+        let proof = try self.binding(of: request)
+        guard let (account, settings) = try await self.serviceAccount(assertion.accountID) else {
+            throw UnverifiedServiceAccountAssertion.refused("service_account_id names no service account")
+        }
+        named = account.id
+        try self.checkPlace(of: request, settings)
+        let now = self.provider.time.now()
+        let verified = try await self.verified(assertion, of: account, settings, at: now)
+        let own = account.settings.tokens.scopes
+        guard verified.scopes.allSatisfy(own.containsBytes), !verified.scopes.isEmpty || own.isEmpty else {
+            throw SignInServiceError.malformed(
+                "The scopes are not the service account's.", "it has \(own.joined(separator: " "))", setting: "--scope")
+        }
+        try Self.check(verified.userAttributes, settings)
+        try await self.provider.requireSigningKey(account.settings.idTokenAlgorithm, of: .signInService)
+        if let proof { try await self.provider.take(proof) }
+        // After all that is checked: nobody else can use up what a service has named, and what is refused can be mended.
+        guard
+            try await self.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)
+        else {
+            throw SignInServiceError.malformed(
+                "The assertion was shown before: sign another one, with another jti.", "replayed")
+        }
+        var claims: JSONObject = [
+            "iss": .string(self.issuer), "aud": .string(settings.audience), "sub": .string(verified.subject),
+            "jti": .string(self.provider.random.identifier()), "iat": .integer(now.seconds),
+            "exp": .integer((now + settings.accessTokenLifetime).seconds), "version": .string("V0"),
+            "scopes": .array(verified.scopes.map(JSON.string)), "service_account_id": .string(account.id),
+            "user_attributes": .object(verified.userAttributes),
+        ]
+        claims["cnf"] = proof.map { .object(TokenBinding.key($0.thumbprint).confirmation) }
+        let token = try self.provider.keys.sign(
+            claims, type: TokenType.serviceAccountAccess, algorithm: account.settings.idTokenAlgorithm,
+            of: .signInService, at: now)
+        let given: JSONObject = ["access_token": .string(token)]
+        return SignInServiceAnswer(body: settings.wrapsData ? ["data": .object(given)] : given)
+    }
+
+    private func verified(
+        _ assertion: UnverifiedServiceAccountAssertion, of account: ClientRecord, _ settings: SignInServiceSettings,
+        at now: Timestamp
+    ) async throws -> VerifiedServiceAccountAssertion {
+        let keys: JWKSet
+        do { keys = try await self.provider.keys(of: account, naming: assertion.keyID) } catch let error
+            as OutgoingCallError
+        {
+            throw UnverifiedServiceAccountAssertion.refused(error.reason)
+        }
+        return try assertion.verified(
+            by: keys, issuer: settings.audience, for: self.provider.assertionAudience(of: account),
+            allowing: account.settings.signingAlgorithms,
+            within: ValidityWindow(
+                now: now, skew: self.provider.limits.oauth.clientClockSkew,
+                longest: Limits.Fixed.serviceAssertionLifetime))
+    }
+
+    /// Sees to it that a token says of a person nothing that its service account may not say, and no more than fits.
+    private static func check(_ attributes: JSONObject, _ settings: SignInServiceSettings) throws {
+        for (name, value) in attributes.members {
+            guard settings.userAttributes.containsBytes(of: name) else {
+                throw SignInServiceError.malformed(
+                    "The user_attributes are not the service account's.",
+                    "it has \(settings.userAttributes.joined(separator: " "))",
+                    setting: "--sign-in-service accessTokenUserAttributes")
+            }
+            guard case .string(let text) = value, text.utf8.count <= Limits.Fixed.serviceAccountAttributeBytes else {
+                throw SignInServiceError.malformed(
+                    "Each of the user_attributes is a text of \(Limits.Fixed.serviceAccountAttributeBytes) bytes at most."
+                )
+            }
+        }
+    }
+}
