@@ -95,6 +95,11 @@ public struct OpenIDProvider: Sendable {
     static let repeatable = [ResourceIndicator.parameter, "audience"]
 
     var issuer: String { self.configuration.issuer }
+    /// Scheme, host and port of the issuer, without the path of one that shares its host.
+    var issuerOrigin: String {
+        guard let start = self.issuer.firstRange(of: "://")?.upperBound else { return self.issuer }
+        return self.issuer[start...].firstIndex(of: "/").map { String(self.issuer[..<$0]) } ?? self.issuer
+    }
     var limits: Limits { self.configuration.limits }
 
     /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise

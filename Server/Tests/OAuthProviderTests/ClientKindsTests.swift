@@ -21,6 +21,32 @@ struct ClientKindsTests {
         }
     }
 
+    @Test("no third party's service is at the server's own origin, where browsers take its pages for the server's")
+    func ownHost() async throws {
+        try await ProviderFixture.run { f async throws in
+            var settings = ClientSettings(idTokenAlgorithm: .es256)
+            func refusal(_ address: String, logout: [String] = [], home: String? = nil) async throws -> String? {
+                do {
+                    _ = try await f.provider.registerClient(
+                        name: "Shop", redirectURIs: [address], postLogoutRedirectURIs: logout, clientURI: home,
+                        settings: settings)
+                    return nil
+                } catch let error as OAuthError {
+                    return error.message ?? ""
+                }
+            }
+            let (own, other) = ("\(ProviderFixture.issuer)/shop/callback", "https://shop.example/callback")
+            settings.party = .third
+            #expect(try await refusal(own)?.contains(ProviderFixture.issuer) == true)
+            #expect(try await refusal(other, logout: [own])?.contains(ProviderFixture.issuer) == true)
+            #expect(try await refusal(other, home: own)?.contains(ProviderFixture.issuer) == true)
+            #expect(try await refusal(other, logout: [other], home: other) == nil)
+            #expect(try await refusal("\(ProviderFixture.issuer):8443/callback") == nil)
+            settings.party = .first
+            #expect(try await refusal(own, logout: [own], home: own) == nil)
+        }
+    }
+
     // MARK: Grants
 
     @Test func aGrantTypeThatTheClientDoesNotHaveIsRefusedAndSpendsNothing() async throws {

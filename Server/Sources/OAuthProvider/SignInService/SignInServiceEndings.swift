@@ -229,7 +229,7 @@ extension SignInService {
 
     /// Whether a browser says that a page of this server has caused a request, or a page of the client's on the same site.
     private func isCaused(_ request: SignInServiceRequest, byPageOf client: ClientRecord) -> Bool {
-        if request.site?.hasSameBytes(as: "same-origin") ?? false { return true }
+        if request.site?.hasSameBytes(as: "same-origin") ?? false, !self.sharesHost { return true }
         let isElsewhere = request.site.map { !$0.hasSameBytes(as: "same-site") } ?? false
         guard !isElsewhere, let origin = request.origin else { return false }
         return self.origins(of: client).containsBytes(of: origin)
@@ -251,9 +251,15 @@ extension SignInService {
             status: status)
     }
 
-    /// Where pages of a client are: its registered addresses, and this server.
+    /// Whether other services may be at this server's origin, since its issuer is a path of it alone: of a page there
+    /// nothing but its path would tell whose it is, and that a browser does not say.
+    private var sharesHost: Bool {
+        !self.provider.issuer.hasSameBytes(as: self.provider.issuerOrigin)
+    }
+
+    /// Where pages of a client are: its registered addresses, and this server, where it is alone at its origin.
     private func origins(of client: ClientRecord) -> [String] {
-        let own = (try? RedirectURI(self.provider.issuer)).map { [$0.origin] } ?? []
+        let own = self.sharesHost ? [] : [self.provider.issuerOrigin]
         let addresses = client.redirectURIs + client.postLogoutRedirectURIs
         return own + client.settings.profile.origins + addresses.compactMap { try? RedirectURI($0).origin }
     }

@@ -33,6 +33,8 @@ struct AppSignIn: Sendable {
 
     let server: ServerFixture
     let client: any TestClientProtocol
+    /// The path of the issuer, where the server shares its host with others; else empty.
+    var path = ""
     let verifier = "the-verifier-has-at-least-forty-three-letters-in-it"
 
     static var appSettings: SignInServiceSettings {
@@ -49,13 +51,13 @@ struct AppSignIn: Sendable {
     }
 
     static func run(
-        issuer: String = "http://localhost:8080", app: SignInServiceSettings = Self.appSettings,
+        issuer: String = "http://localhost:8080", path: String = "", app: SignInServiceSettings = Self.appSettings,
         web: SignInServiceSettings = Self.webSettings, appAddress: String = Self.appAddress,
         webHome: [String] = [Self.webHome], terms: Terms? = nil, limits: Limits = Limits(),
         names: SignInService.Names = .init(issuer: "va.gov sign in", cookiePrefix: "vagov"),
         _ body: @escaping @Sendable (AppSignIn) async throws -> Void
     ) async throws {
-        let server = try await ServerFixture(issuer: issuer, limits: limits, terms: terms, signInService: names)
+        let server = try await ServerFixture(issuer: issuer + path, limits: limits, terms: terms, signInService: names)
         for name in ["alice", "bob"] {
             _ = try await server.assembly.directory.create(
                 username: name, displayName: "\(name.capitalized) van Example",
@@ -64,7 +66,7 @@ struct AppSignIn: Sendable {
                 try await PasswordPlace.hash(PasswordPlace.password), username: name, by: "test")
         }
         try await server.withPublicClient { client async throws in
-            let place = AppSignIn(server: server, client: client)
+            let place = AppSignIn(server: server, client: client, path: path)
             try await place.register(Self.app, app, at: appAddress)
             try await place.register(Self.web, web, at: Self.webAddress, home: webHome)
             try await body(place)
@@ -103,7 +105,7 @@ struct AppSignIn: Sendable {
         ]
         if client == Self.app { values["scope"] = "device_sso" }
         values.merge(changes) { $1 }
-        return "/v0/sign_in/authorize?\(Self.encoded(values))"
+        return "\(self.path)/v0/sign_in/authorize?\(Self.encoded(values))"
     }
 
     static func encoded(_ values: [String: String?]) -> String {
@@ -122,7 +124,7 @@ struct AppSignIn: Sendable {
         let begun = try await browser.get(self.authorize(client, changes))
         let request = try #require(begun.redirectParameters["request"], "\(begun.status) \(begun.text)")
         let shown = try await browser.post(
-            "/sign-in/password",
+            "\(self.path)/sign-in/password",
             form: PasswordPlace.form(["request": request, "username": name, "password": PasswordPlace.password]))
         return try await TwoServers.follow(browser, shown, at: "http://localhost:8080")
     }
@@ -160,7 +162,7 @@ struct AppSignIn: Sendable {
         headers[values: .keyProof] = proofs
         headers[.cookie] = Self.cookie(cookies)
         return try await self.client.execute(
-            uri: "/v0/sign_in/\(path)", method: .post, headers: headers,
+            uri: "\(self.path)/v0/sign_in/\(path)", method: .post, headers: headers,
             body: ByteBuffer(string: Self.encoded(values)))
     }
 
@@ -169,7 +171,7 @@ struct AppSignIn: Sendable {
     ) async throws -> TestResponse {
         var headers = headers
         headers[.cookie] = Self.cookie(cookies)
-        return try await self.client.execute(uri: "/v0/sign_in/\(path)", method: .get, headers: headers)
+        return try await self.client.execute(uri: "\(self.path)/v0/sign_in/\(path)", method: .get, headers: headers)
     }
 
     private static func cookie(_ cookies: [String: String]) -> String? {

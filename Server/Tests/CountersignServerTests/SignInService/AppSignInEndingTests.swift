@@ -166,6 +166,25 @@ struct AppSignInEndingTests {
         }
     }
 
+    @Test("at a host that others share a page of the same origin may be anybody's, and its cookies alone end nothing")
+    func sharedHost() async throws {
+        let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+        try await AppSignIn.run(path: "/id") { place async throws in
+            let cookies = try await place.webView(try await place.appTokens())
+            for headers in [[site: "same-origin"], [.origin: "http://localhost:8080"]] as [HTTPFields] {
+                for path in ["logout?client_id=vaweb", "revoke_all_sessions"] {
+                    let answer = try await place.get(path, cookies: cookies, headers: headers)
+                    #expect(answer.status.code == (path.hasPrefix("logout") ? 400 : 401), "\(headers)")
+                }
+            }
+            #expect(try await place.get("introspect", cookies: cookies).status == .ok, "nothing has ended")
+            let page: HTTPFields = [.origin: "https://www.va.example"]
+            let out = try await place.get("logout?client_id=vaweb", cookies: cookies, headers: page)
+            #expect(out.status == .found)
+            #expect(try await place.get("introspect", cookies: cookies).status == .unauthorized)
+        }
+    }
+
     @Test("signing out leads where the client has registered, also who is signed out already")
     func logout() async throws {
         try await AppSignIn.run { place async throws in
