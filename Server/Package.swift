@@ -125,26 +125,32 @@ let package = Package(
                 asn1,
             ]),
         .testTarget(name: "PasswordsTests", dependencies: ["Passwords", protocols, crypto]),
+        // New stores whose schema is made once.
+        .target(name: "FreshStores", dependencies: ["SQLiteStore", "Store", grdb], path: "Tests/FreshStores"),
         .testTarget(
             name: "SQLiteStoreTests",
-            dependencies: ["SQLiteStore", "StoreConformance", "Store", protocols, crypto, grdb]),
+            dependencies: ["FreshStores", "SQLiteStore", "StoreConformance", "Store", protocols, crypto, grdb]),
         .testTarget(
             name: "CeremonyEngineTests",
             dependencies: [
-                "CeremonyEngine", "Accounts", "SQLiteStore", "Store", "StoreConformance", "UAFRelyingParty",
+                "CeremonyEngine", "Accounts", "FreshStores", "SQLiteStore", "Store", "StoreConformance",
+                "UAFRelyingParty",
                 "Secp256k1TestKeys", protocols,
                 sdk("CountersignTestKit"), crypto,
             ]),
-        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "Passwords", "SQLiteStore", "Store", protocols]),
+        .testTarget(
+            name: "AccountsTests",
+            dependencies: ["Accounts", "FreshStores", "Passwords", "SQLiteStore", "Store", protocols]),
         .testTarget(
             name: "OAuthProviderTests",
-            dependencies: ["OAuthProvider", "SQLiteStore", "Store", protocols, crypto]),
+            dependencies: ["OAuthProvider", "FreshStores", "SQLiteStore", "Store", protocols, crypto]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "CPNG", "CZBar", protocols]),
         .testTarget(
             name: "CountersignServerTests",
             dependencies: [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLiteStore",
-                "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"), sdk("CountersignTestKit"),
+                "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts", "Pages", "Passwords",
+                "SQLiteStore", "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"),
+                sdk("CountersignTestKit"),
                 hummingbird,
                 hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1,
             ]),

@@ -43,18 +43,18 @@ struct Migration: Sendable {
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN issuer TEXT")
     }
 
-    /// Runs what has not run, one transaction each.
+    /// Runs what has not run: all of it, or nothing. A start that breaks off leaves a store that the program of before can
+    /// open, and a new store costs one write that is waited for.
     static func runAll(_ db: Database, _ sealing: Sealing) throws {
         let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard done <= self.all.count else {
             throw StoreError(.newerSchema, "schema \(done), this program knows \(self.all.count)")
         }
-        for (index, migration) in self.all.enumerated() where index >= done {
-            try db.inTransaction(.immediate) {
-                try migration.run(db, sealing)
-                try db.execute(sql: "PRAGMA user_version = \(index + 1)")
-                return .commit
-            }
+        guard done < self.all.count else { return }
+        try db.inTransaction(.immediate) {
+            for migration in self.all.dropFirst(done) { try migration.run(db, sealing) }
+            try db.execute(sql: "PRAGMA user_version = \(self.all.count)")
+            return .commit
         }
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import FreshStores
 import SQLiteStore
 import Store
 import Synchronization
@@ -16,7 +17,7 @@ struct AccountDirectoryTests {
         let clock = Clock()
 
         init() throws {
-            self.database = try SQLiteDatabase(folder: self.folder, key: KeyEncryptionKey())
+            self.database = try FreshStore.open(in: self.folder, key: KeyEncryptionKey())
             self.directory = AccountDirectory(store: self.database, time: self.clock.source)
         }
 

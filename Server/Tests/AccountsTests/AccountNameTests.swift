@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import FreshStores
 import SQLiteStore
 import Store
 import Testing
@@ -40,7 +41,7 @@ struct AccountNameTests {
     func directory() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let database = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
+        let database = try FreshStore.open(in: folder, key: KeyEncryptionKey())
         let directory = AccountDirectory(store: database)
         let zoe = try await directory.create(username: "zoe\u{308}", displayName: nil, by: "operator")
         #expect(zoe.reference.text.utf8.elementsEqual("zo\u{EB}".utf8))

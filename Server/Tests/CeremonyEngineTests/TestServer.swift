@@ -1,6 +1,7 @@
 import Accounts
 import CeremonyEngine
 import Foundation
+import FreshStores
 import SQLiteStore
 import Store
 import Synchronization
@@ -38,7 +39,7 @@ final class TestServer: Sendable {
     ) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         let key = KeyEncryptionKey()
-        let database = try SQLiteDatabase(folder: self.folder, key: key, limits: storeLimits)
+        let database = try FreshStore.open(in: self.folder, key: key, limits: storeLimits)
         self.database = database
         var configuration = CeremonyConfiguration(
             issuer: "http://localhost:8080", serviceName: "Countersign", appID: "",

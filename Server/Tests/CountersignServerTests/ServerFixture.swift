@@ -4,6 +4,7 @@ import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
 import Foundation
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -40,7 +41,7 @@ final class ServerFixture: Sendable {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
         let key = KeyEncryptionKey()
-        self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
+        self.database = try FreshStore.open(in: self.folder, key: key, limits: limits)
         self.store = FailingStore(self.database)
         var configuration = ServerAssembly.Configuration(
             issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,

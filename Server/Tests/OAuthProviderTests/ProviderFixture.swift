@@ -1,4 +1,5 @@
 import Foundation
+import FreshStores
 import JOSE
 import OAuth
 import OAuthProvider
@@ -80,7 +81,7 @@ struct ProviderFixture: Sendable {
         _ body: (ProviderFixture) async throws -> Void
     ) async throws {
         let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
-        let store = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
+        let store = try FreshStore.open(in: folder, key: KeyEncryptionKey())
         let clock = MovedClock()
         let outcomes = RecordedOutcomes()
         let people = ListedPeople()

@@ -1,4 +1,5 @@
 import Foundation
+import FreshStores
 import SQLiteStore
 import Store
 import _Primitives
@@ -12,7 +13,7 @@ final class TemporaryStore: Sendable {
     init(limits: Limits = Limits()) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         self.key = KeyEncryptionKey()
-        self.database = try SQLiteDatabase(folder: self.folder, key: self.key, limits: limits)
+        self.database = try FreshStore.open(in: self.folder, key: self.key, limits: limits)
     }
 
     var file: String { self.folder + "/countersign.sqlite" }
