@@ -36,8 +36,12 @@ let package = Package(
         .target(
             name: "Countersign",
             dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto]),
+        // libsecret, which is looked for when it is used first: nothing of it is needed to build an app or to run it.
+        .target(name: "CSecretService"),
         // Floor 5
-        .target(name: "CountersignLinux", dependencies: ["_Primitives", "UAFClient", "Countersign", crypto]),
+        .target(
+            name: "CountersignLinux",
+            dependencies: ["_Primitives", "UAFClient", "Countersign", "CSecretService", crypto]),
         .target(
             name: "CountersignTestKit",
             dependencies: [

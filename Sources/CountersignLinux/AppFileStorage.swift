@@ -26,9 +26,14 @@ public final class AppFileStorage: AppStorage {
     ///
     /// Throws ``StorageError``: `inUse` while a process has the folder for itself, `corrupt` where values are there without
     /// their key, `unavailable` where the key file can be read by others or the disk fails.
-    public init(directory: String, random: RandomSource = .system) throws {
+    public convenience init(directory: String, random: RandomSource = .system) throws {
+        try self.init(
+            directory: directory, keptKey: .inFile(EncryptedFileStorage.keyFile(in: directory)), random: random)
+    }
+
+    init(directory: String, keptKey: KeptKey, random: RandomSource) throws {
         self.files = try EncryptedFileStorage(
-            directory: directory, isShared: true, random: random, interruption: { _ in })
+            directory: directory, keptKey: keptKey, isShared: true, random: random)
         self.directory = directory
     }
 
@@ -67,7 +72,7 @@ public struct FileInstallationMark: InstallationMark {
 
     /// Makes the file, and its folder.
     public func set() throws {
-        let folder = (self.path as NSString).deletingLastPathComponent
+        let folder = EncryptedFileStorage.folder(of: self.path)
         try EncryptedFileStorage.makeDirectory(folder)
         try EncryptedFileStorage.replace(self.path, with: [], in: folder, interruption: { _ in })
     }

@@ -50,10 +50,21 @@ public final class EncryptedFileStorage: SecureStorage {
         try self.init(directory: directory, keyFile: keyFile, random: random, interruption: { _ in })
     }
 
-    /// - Parameter isShared: Whether several processes have the folder open, none of them for itself.
-    package init(
-        directory: String, keyFile: String? = nil, isShared: Bool = false, random: RandomSource = .system,
+    package convenience init(
+        directory: String, keyFile: String? = nil, random: RandomSource = .system,
         interruption: @escaping @Sendable (Step) throws -> Void
+    ) throws {
+        try self.init(
+            directory: directory, keptKey: .inFile(keyFile ?? Self.keyFile(in: directory)), isShared: false,
+            random: random, interruption: interruption)
+    }
+
+    /// - Parameters:
+    ///   - keptKey: Where the key is: it is read here, on this thread, and made where there is none.
+    ///   - isShared: Whether several processes have the folder open, none of them for itself.
+    init(
+        directory: String, keptKey: KeptKey, isShared: Bool, random: RandomSource = .system,
+        interruption: @escaping @Sendable (Step) throws -> Void = { _ in }
     ) throws {
         try Self.makeDirectory(directory)
         let lockFile = try Self.lockFile(directory + "/lock")
@@ -64,10 +75,12 @@ public final class EncryptedFileStorage: SecureStorage {
         var writingFile: Int32?
         do {
             if isShared { writingFile = try Self.lockFile(directory + "/writing") }
-            // Of two processes that start at once, one makes the key.
-            self.key = try Self.whileHolding(writingFile) {
-                try Self.key(in: keyFile ?? directory + "/key", directory: directory, random: random)
-            }
+            // Of two processes that start at once, one makes the key. Nobody who has one waits for who is asked for it.
+            self.key =
+                try Self.key(keptKey)
+                ?? Self.whileHolding(writingFile) {
+                    try Self.key(keptKey) ?? Self.newKey(keptKey, directory: directory, random: random)
+                }
         } catch {
             close(lockFile)
             if let writingFile { close(writingFile) }
@@ -155,7 +168,7 @@ public final class EncryptedFileStorage: SecureStorage {
 extension EncryptedFileStorage {
     static func makeDirectory(_ path: String) throws {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
-            let parent = (path as NSString).deletingLastPathComponent
+            let parent = self.folder(of: path)
             guard errno == ENOENT, !parent.isEmpty, parent != path else { throw self.failure("make the folder") }
             try self.makeDirectory(parent)
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure("make the folder") }
@@ -190,21 +203,28 @@ extension EncryptedFileStorage {
         return try body()
     }
 
-    private static func key(in path: String, directory: String, random: RandomSource) throws -> SymmetricKey {
-        if let bytes = try self.contents(of: path, limit: 64, isKey: true) {
-            guard bytes.count == 32 else { throw StorageError(.corrupt, "the key file has another length") }
-            return SymmetricKey(data: bytes)
-        }
+    private static func key(_ kept: KeptKey) throws -> SymmetricKey? {
+        guard let bytes = try kept.read() else { return nil }
+        guard bytes.count == 32 else { throw StorageError(.corrupt, "the key has another length") }
+        return bytes.withBytes { SymmetricKey(data: $0) }
+    }
+
+    /// A key for a folder without values.
+    private static func newKey(_ kept: KeptKey, directory: String, random: RandomSource) throws -> SymmetricKey {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         guard !names.contains(where: { $0.hasSuffix(self.suffix) }) else {
-            throw StorageError(.corrupt, "there are values, but their key file is gone")
+            throw StorageError(.corrupt, "there are values, but their key is gone: remove the folder to begin anew")
         }
-        let parent = (path as NSString).deletingLastPathComponent
-        try self.makeDirectory(parent)
-        let bytes = random.bytes(32)
-        try self.replace(path, with: bytes, in: parent, interruption: { _ in })
-        return SymmetricKey(data: bytes)
+        let bytes = SecretBytes(random.bytes(32))
+        try kept.keep(bytes)
+        return bytes.withBytes { SymmetricKey(data: $0) }
     }
+
+    /// The folder that a file is in.
+    static func folder(of path: String) -> String { (path as NSString).deletingLastPathComponent }
+
+    /// Where the key of a folder is, if it is in the folder.
+    static func keyFile(in directory: String) -> String { directory + "/key" }
 
     static func replace(
         _ path: String, with bytes: [UInt8], in directory: String, interruption: (Step) throws -> Void
@@ -257,7 +277,7 @@ extension EncryptedFileStorage {
         guard fsync(directory) == 0 else { throw self.failure("sync the folder") }
     }
 
-    private static func contents(of path: String, limit: Int, isKey: Bool = false) throws -> [UInt8]? {
+    static func contents(of path: String, limit: Int, isKey: Bool = false) throws -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else {
             if errno == ENOENT { return nil }

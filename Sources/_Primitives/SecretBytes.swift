@@ -20,6 +20,23 @@ public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, Cu
         _ = self.storage.initialize(from: bytes)
     }
 
+    /// Has `fill` write `count` bytes, which begin as zeros and are in no other place. Throws what `fill` throws; what it has
+    /// written until then is overwritten.
+    public init<Failure: Error>(count: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void)
+        throws(Failure)
+    {
+        let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count)
+        bytes.initialize(repeating: 0)
+        do {
+            try fill(bytes)
+        } catch {
+            overwrite(bytes)
+            bytes.deallocate()
+            throw error
+        }
+        self.storage = bytes
+    }
+
     /// The UTF-8 bytes of a text that a person typed.
     public convenience init(utf8 text: String) { self.init(Array(text.utf8)) }
 

@@ -18,6 +18,16 @@ struct SecretBytesTests {
         #expect(empty == SecretBytes(utf8: ""))
     }
 
+    @Test func theyAreWrittenInTheirPlace() throws {
+        struct Failure: Error {}
+        let secret = SecretBytes(count: 3) { bytes in
+            #expect(Array(bytes) == [0, 0, 0])
+            bytes[1] = 7
+        }
+        #expect(secret.withBytes { Array($0) } == [0, 7, 0])
+        #expect(throws: Failure.self) { try SecretBytes(count: 3) { _ in throw Failure() } }
+    }
+
     @Test func equalityIsByBytes() {
         #expect(SecretBytes(utf8: "1234") == SecretBytes(utf8: "1234"))
         #expect(SecretBytes(utf8: "1234") != SecretBytes(utf8: "1235"))

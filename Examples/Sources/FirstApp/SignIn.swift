@@ -21,6 +21,15 @@ func makeSignIn(folder: String, sensor: any BiometricSensor) async throws -> Sig
     return try await SignIn(configuration, platform: platform)
 }
 
+func openStorage(folder: String, mayAsk: Bool) async throws -> any Countersign.AppStorage {
+    do {
+        return try await SecretServiceStorage(
+            application: "com.example.health", directory: folder + "/sign-in-by-keyring", mayAsk: mayAsk)
+    } catch let error as StorageError where error.code == .unsupported {
+        return try AppFileStorage(directory: folder + "/sign-in")
+    }
+}
+
 /// What the app shows while somebody signs in.
 protocol SignInScreen: Sendable {
     func wantsFingerNextTime() async -> Bool

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A person, a timer and a cancelled task compete for it from different threads; the others' attempts do nothing.
 // Safe to share: every access to `state` is within `lock`, and a continuation is resumed once, outside of it.
-final class Answer<Value: Sendable>: @unchecked Sendable {
+package final class Answer<Value: Sendable>: @unchecked Sendable {
     private enum State {
         case open([CheckedContinuation<Value, any Error>])
         case given(Result<Value, any Error>)
@@ -13,8 +13,10 @@ final class Answer<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var state = State.open([])
 
+    package init() {}
+
     /// Gives the answer, unless there is one.
-    func give(_ result: Result<Value, any Error>) {
+    package func give(_ result: Result<Value, any Error>) {
         let waiting: [CheckedContinuation<Value, any Error>] = self.lock.withLock {
             guard case .open(let waiting) = self.state else { return [] }
             self.state = .given(result)
@@ -24,7 +26,7 @@ final class Answer<Value: Sendable>: @unchecked Sendable {
     }
 
     /// The answer, as soon as there is one. A cancelled task answers with `CancellationError`.
-    var value: Value {
+    package var value: Value {
         get async throws {
             try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in

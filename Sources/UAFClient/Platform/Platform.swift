@@ -58,7 +58,7 @@ public protocol SecureStorage: Sendable {
 public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case unavailable, corrupt, inUse }
+        private enum Base: String { case unavailable, corrupt, inUse, locked, unsupported }
         private let base: Base
         /// The medium failed or is full. Transient; nothing was changed that was not asked for.
         public static let unavailable = Self(base: .unavailable)
@@ -66,6 +66,10 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let corrupt = Self(base: .corrupt)
         /// Another process uses the storage.
         public static let inUse = Self(base: .inUse)
+        /// The person has to unlock it first, or to set it up. Open it again while they look at the app.
+        public static let locked = Self(base: .locked)
+        /// This device has no such storage. Lasting: use another one.
+        public static let unsupported = Self(base: .unsupported)
         public var description: String { self.base.rawValue }
     }
 

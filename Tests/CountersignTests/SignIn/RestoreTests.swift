@@ -2,6 +2,7 @@ import Countersign
 import CountersignTestKit
 import Foundation
 import OAuth
+import Synchronization
 import Testing
 import UAFClient
 import _Primitives
@@ -113,6 +114,8 @@ struct RestoreTests {
         _ = try await world.signedIn()
         let app = try await world.start()
         world.device.sensor.feel(.match)
+        // Whoever asked the person once more would be told that they gave up.
+        for _ in 1..<20 { world.device.sensor.feel(.cancelled) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try await app.restore() } }
             try await group.waitForAll()
@@ -129,6 +132,64 @@ struct RestoreTests {
         }
         #expect(await world.renewals() == 2)
         #expect(world.device.sensor.readingCount == 1, "what runs is renewed without a question")
+    }
+
+    @Test("of twenty that want a token at once one asks the server, once", arguments: SignInWorld.Face.allCases)
+    func oneRequest(face: SignInWorld.Face) async throws {
+        var world = SignInWorld(face)
+        world.configuration.keeping = .onThisDevice
+        let allCame = Latch()
+        let clock = CountingClock(world.device.clock)
+        var platform = world.device.platform
+        platform.clock = clock
+        let app = try await SignIn(world.configuration, platform: platform, transport: world.server)
+        try await app.withBrowser()
+        world.device.clock.advance(by: .seconds(300))
+        await world.server.forgetRequests()
+        // The server answers nobody before all of them have found their token's time over.
+        await world.server.intercept { _ in
+            await allCame.pass()
+            return nil
+        }
+        clock.when(read: 20) { Task { await allCame.open() } }
+        let fields = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<20 {
+                group.addTask { try await app.authorization(method: "GET", url: SignInWorld.address)[0].value }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(await world.server.requests.map { "\($0.method) \($0.url.path())" } == ["POST \(world.refreshPath)"])
+        #expect(fields.count == 20 && Set(fields).count == 1, "all of them have what came of it")
+    }
+
+    /// A clock that knows how often it was asked how long the device has been running.
+    private final class CountingClock: DeviceClock {
+        private struct State {
+            var missing = 0
+            var action: (@Sendable () -> Void)?
+        }
+
+        private let clock: FakeClock
+        private let state = Mutex(State())
+
+        init(_ clock: FakeClock) { self.clock = clock }
+
+        /// Does `action` when it was asked so many times more.
+        func when(read count: Int, _ action: @escaping @Sendable () -> Void) {
+            self.state.withLock { $0 = State(missing: count, action: action) }
+        }
+
+        func now() -> Timestamp { self.clock.now() }
+        func uptime() -> Duration {
+            let action = self.state.withLock { state in
+                state.missing -= 1
+                return state.missing == 0 ? state.action : nil
+            }
+            action?()
+            return self.clock.uptime()
+        }
+        var bootIdentifier: String { self.clock.bootIdentifier }
+        func sleep(for duration: Duration) async throws { try await self.clock.sleep(for: duration) }
     }
 
     @Test("a token that a back end refuses is renewed once, however many requests it was refused to")

@@ -44,6 +44,9 @@ struct SignInCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Whether the (simulated) finger is to open it next time.")
     var biometric: Bool?
 
+    @Flag(help: "Keep the app's key in this session's Secret Service, such as GNOME Keyring, where there is one.")
+    var secretService = false
+
     @OptionGroup var phone: PhoneOptions
 
     func validate() throws {
@@ -55,8 +58,8 @@ struct SignInCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            let setup = try self.setup()
-            let app = try await SignInDevice(self.phone, report: report, show: Self.show(report)).start(setup)
+            let setup = try await self.setup(report)
+            let app = try await SignInDevice(setup, self.phone, report: report, show: Self.show(report)).start()
             try setup.write(home: self.phone.homePath)
             let offer: SignIn.BiometricOffer = { [biometric] in await Self.offer(biometric, report) }
             if let username = self.password {
@@ -81,7 +84,7 @@ struct SignInCommand: AsyncParsableCommand {
     }
 
     /// What was given, over what is remembered.
-    private func setup() throws -> SignInDevice.Setup {
+    private func setup(_ report: Report) async throws -> SignInDevice.Setup {
         let known = SignInDevice.Setup.read(home: self.phone.homePath)
         guard let server = try self.phone.serverAddress()?.text ?? known?.server else {
             throw Refusal.usage("Name the server: --server.")
@@ -93,7 +96,25 @@ struct SignInCommand: AsyncParsableCommand {
         setup.webApplication = self.webApplication ?? known?.webApplication
         setup.webHosts = self.webHost.isEmpty ? known?.webHosts ?? [] : self.webHost
         setup.cookiePrefix = self.cookiePrefix ?? known?.cookiePrefix
+        // Configured wrongly it is to leave nothing behind.
+        _ = try setup.configuration()
+        setup.keyring = known?.keyring
+        if self.secretService, known?.keyring == nil { setup.keyring = try await self.keyring(known, report) }
         return setup
+    }
+
+    /// Where the key of an app's store is does not change while the store is there.
+    private func keyring(_ known: SignInDevice.Setup?, _ report: Report) async throws -> String? {
+        guard known == nil else {
+            throw Refusal.usage("The app of this phone has its key in a file. After `wipe` it can be in the keyring.")
+        }
+        let keyring = try await SignInDevice.newKeyring(self.phone)
+        if keyring == nil {
+            report.say(["event": .string("no-secret-service")]) {
+                $0.print("This session has no Secret Service: the app's key is kept in a file.")
+            }
+        }
+        return keyring
     }
 
     private func signIn(
@@ -152,8 +173,9 @@ private struct KnownApp {
         guard let setup = SignInDevice.Setup.read(home: self.phone.homePath) else {
             throw Refusal.notFound("no-such-app", "No app of this phone has been signed in to: `sign-in` first.")
         }
-        let app = try await SignInDevice(self.phone, report: self.report, show: SignInCommand.show(self.report))
-            .start(setup)
+        let app = try await SignInDevice(
+            setup, self.phone, report: self.report, show: SignInCommand.show(self.report)
+        ).start()
         // What is under way when a program ends is not sent: this one stays for it.
         try? await app.sendOrders()
         return app

@@ -18,6 +18,8 @@ struct SignInDevice: Sendable {
         var webApplication: String?
         var webHosts: [String] = []
         var cookiePrefix: String?
+        /// Under which the app's key is in the Secret Service; `nil` where it is in a file.
+        var keyring: String?
 
         /// Throws a usage ``Refusal`` where server and app do not go together.
         func configuration() throws -> SignInConfiguration {
@@ -49,6 +51,7 @@ struct SignInDevice: Sendable {
             json.set("application", self.application)
             json.set("webApplication", self.webApplication)
             json.set("cookiePrefix", self.cookiePrefix)
+            json.set("keyring", self.keyring)
             return json
         }
 
@@ -61,6 +64,7 @@ struct SignInDevice: Sendable {
             self.application = try? json.string("application")
             self.webApplication = try? json.string("webApplication")
             self.cookiePrefix = try? json.string("cookiePrefix")
+            self.keyring = try? json.string("keyring")
             self.webHosts = (try? json.strings("webHosts")) ?? []
         }
 
@@ -80,16 +84,27 @@ struct SignInDevice: Sendable {
 
     private let platform: SignInPlatform
     private let network: HTTPTransport
+    private let setup: Setup
 
     /// - Parameter show: Shows an address to the person.
-    init(_ options: PhoneOptions, report: Report, show: @escaping @Sendable (URL) throws -> Void) throws {
+    init(
+        _ setup: Setup, _ options: PhoneOptions, report: Report, show: @escaping @Sendable (URL) throws -> Void
+    ) async throws {
         let home = options.homePath
-        let storage = try AppFileStorage(directory: Self.folder(home))
+        let storage: any AppStorage
+        if let name = setup.keyring {
+            // With --json nothing is asked, by nobody.
+            storage = try await SecretServiceStorage(
+                application: name, directory: Self.keyringFolder(home), mayAsk: !options.json)
+        } else {
+            storage = try AppFileStorage(directory: Self.folder(home))
+        }
         do {
             self.network = try HTTPTransport(caFile: options.caFile)
         } catch {
             throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
         }
+        self.setup = setup
         self.platform = SignInPlatform(
             storage: storage, installation: FileInstallationMark(path: "\(home)/app-installed"),
             webAuthentication: LoopbackBrowser(opening: show),
@@ -97,13 +112,31 @@ struct SignInDevice: Sendable {
             webViews: TerminalWebViews(network: self.network, report: report), clock: try SimulatedClock(home: home))
     }
 
-    /// Removes what the app keeps on a phone.
-    static func wipe(home: String) throws { try AppFileStorage(directory: Self.folder(home)).removeAll() }
+    /// A name for the app's key in the keyring, where this session has one; `nil` where it has none, and the key is to be in a
+    /// file. Throws ``StorageError``.
+    static func newKeyring(_ options: PhoneOptions) async throws -> String? {
+        let name = "countersign-phone." + RandomSource.system.identifier()
+        do {
+            _ = try await SecretServiceStorage(
+                application: name, directory: Self.keyringFolder(options.homePath), mayAsk: !options.json)
+            return name
+        } catch let error as StorageError where error.code == .unsupported {
+            return nil
+        }
+    }
+
+    /// Removes what the app keeps on a phone. What the keyring has of it opens nothing then.
+    static func wipe(home: String) throws {
+        try AppFileStorage(directory: Self.folder(home)).removeAll()
+        let folder = Self.keyringFolder(home)
+        if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
+    }
 
     private static func folder(_ home: String) -> String { "\(home)/app" }
+    private static func keyringFolder(_ home: String) -> String { "\(home)/app-keyring" }
 
     /// A process of the app.
-    func start(_ setup: Setup) async throws -> SignIn {
-        try await SignIn(try setup.configuration(), platform: self.platform, transport: self.network)
+    func start() async throws -> SignIn {
+        try await SignIn(try self.setup.configuration(), platform: self.platform, transport: self.network)
     }
 }

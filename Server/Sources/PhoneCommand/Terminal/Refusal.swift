@@ -70,8 +70,7 @@ struct Refusal: Error, Equatable {
         case let error as OperationError: self.init(error)
         case let error as InitializationError: self.init(error)
         case let error as SignInError: self.init(error)
-        case let error as StorageError:
-            self.init(InitializationError(error.code == .inUse ? .storageInUse : .storageCorrupt))
+        case let error as StorageError: self.init(error)
         default: self = .failed("unknown", "Something went wrong: \(error)")
         }
     }
@@ -98,6 +97,21 @@ struct Refusal: Error, Equatable {
                 "storage-corrupt",
                 "Nothing that this phone keeps can be opened. Only `wipe` helps; then enrol each account again.")
         default: self = .failed(Self.kebab(error.code), "The phone cannot be switched on (\(error.reason)).")
+        }
+    }
+
+    private init(_ error: StorageError) {
+        switch error.code {
+        case .inUse: self.init(InitializationError(.storageInUse))
+        case .corrupt: self.init(InitializationError(.storageCorrupt))
+        case .locked:
+            self = .failed(
+                "keyring-locked", "Your keyring is locked (\(error.reason)). Unlock it, and say the same again.")
+        case .unsupported:
+            self = .failed(
+                "no-secret-service",
+                "The app's key is in a keyring, and there is none here (\(error.reason)). Come from your session.")
+        default: self.init(InitializationError(.storageUnavailable, error.reason))
         }
     }
 

@@ -147,6 +147,7 @@ struct AppSignInTests {
             try await scene.start().withBrowser { true }
             let app = try await scene.start()
             scene.device.sensor.feel(.match)
+            for _ in 1..<20 { scene.device.sensor.feel(.cancelled) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 { group.addTask { try await app.restore() } }
                 try await group.waitForAll()

@@ -1,6 +1,7 @@
 import Countersign
 import Foundation
 import Testing
+import UAFClient
 
 @testable import PhoneCommand
 
@@ -21,6 +22,7 @@ struct SignInDeviceTests {
         setup.webApplication = "health-web"
         setup.webHosts = ["www.health.example"]
         setup.cookiePrefix = "health_"
+        setup.keyring = "countersign-phone.1"
         try setup.write(home: home)
         #expect(SignInDevice.Setup.read(home: home) == setup)
         let configuration = try setup.configuration()
@@ -39,6 +41,20 @@ struct SignInDeviceTests {
         setup.application = nil
         setup.server = "health"
         #expect(throws: Refusal.self) { _ = try setup.configuration() }
+    }
+
+    @Test("each way in which the app's store does not open says what helps")
+    func stores() {
+        let reasons: [(StorageError.Code, String, String)] = [
+            (.inUse, "storage-in-use", "Another command"), (.corrupt, "storage-corrupt", "`wipe`"),
+            (.locked, "keyring-locked", "Unlock it"), (.unsupported, "no-secret-service", "your session"),
+            (.unavailable, "storage-unavailable", "disk"),
+        ]
+        for (code, reason, words) in reasons {
+            let refusal = Refusal(StorageError(code, "the disk is full"))
+            #expect(refusal.reason == reason && refusal.status == .refused)
+            #expect(refusal.sentence.contains(words), "\(refusal.sentence)")
+        }
     }
 
     @Test("each way in which a sign-in ends has an ending of the program's")
