@@ -15,13 +15,13 @@ struct TraceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Merge recorded files into a Mermaid sequence diagram, on standard output.",
             discussion: """
-                The server, the phone and the demo bank write such files with --trace FILE. Participants are \
-                administrator, browser, relyingParty, server and phone.
+                The server, the phone and the demo bank write such files with --trace FILE, and an app has the SDK \
+                write one. Participants are \(TraceParticipant.allCases.map(\.rawValue).joined(separator: ", ")).
 
                   countersign trace draw server.ndjson phone.ndjson --label relyingParty="Demo Bank" > run.mmd
 
-                Each line has the id of its trace: one operation of a phone, one sign-in at a browser, one call of a \
-                service. --trace draws one of them alone, or several.
+                Each line has the id of its trace: one operation of a phone or an app, one sign-in at a browser, one \
+                call of a service. --trace draws one of them alone, or several; --only draws some kinds of events.
                 """
         )
 
@@ -34,6 +34,9 @@ struct TraceCommand: ParsableCommand {
         @Option(name: .customLong("trace"), help: "The id of a trace: only its events are drawn.")
         var traces: [String] = []
 
+        @Option(name: .customLong("only"), help: "An event's name, such as password-sent: no others are drawn.")
+        var only: [String] = []
+
         func run() throws { Terminal.standardOutput(try self.diagram(), terminator: "") }
 
         /// The diagram's text. Throws ``CommandFailure``.
@@ -43,6 +46,12 @@ struct TraceCommand: ParsableCommand {
                     throw CommandFailure(.usage, "--trace takes 32 lower-case hexadecimal digits, not \(text)")
                 }
                 return trace
+            }
+            let wanted = try self.only.map { name in
+                guard let event = TraceEvent(rawValue: name) else {
+                    throw CommandFailure(.usage, "--only takes the name of an event, not \(name)")
+                }
+                return event
             }
             var names: [String: String] = [:]
             for label in self.labels {
@@ -59,7 +68,8 @@ struct TraceCommand: ParsableCommand {
                 return String(decoding: data, as: UTF8.self)
             }
             do {
-                return try SequenceDiagram(files: texts, traces: Set(traces)).mermaid(labels: names)
+                let run = try SequenceDiagram(files: texts, traces: Set(traces))
+                return try (wanted.isEmpty ? run : run.only(Set(wanted))).mermaid(labels: names)
             } catch {
                 switch error.code {
                 case .unknownParticipant: throw CommandFailure(.usage, error.reason)

@@ -35,6 +35,9 @@ struct TraceCommandTests {
         #expect(try self.arrows([path]) == [signedIn, wanted])
         #expect(try self.arrows([path, "--trace", traces[1]]) == [wanted])
         #expect(try self.arrows([path, "--trace", traces[1], "--trace", traces[0]]) == [signedIn, wanted])
+        #expect(try self.arrows([path, "--only", "sign-in-wanted"]) == [wanted])
+        #expect(try self.arrows([path, "--only", "signed-in", "--only", "sign-in-wanted"]) == [signedIn, wanted])
+        #expect(try self.arrows([path, "--only", "password-sent"]).isEmpty)
     }
 
     @Test("a trace that is none, one without an event, and a file that is not there have exit codes of their own")
@@ -44,7 +47,7 @@ struct TraceCommandTests {
         let refusals: [([String], CommandFailure.Status)] = [
             ([path, "--trace", "0AF7651916cd43dd8448eb211c80319c"], .usage),
             ([path, "--trace", TraceID().text], .notFound), ([path + "-none"], .notFound), ([path, path], .failed),
-            ([path, "--label", "nobody=x"], .usage),
+            ([path, "--label", "nobody=x"], .usage), ([path, "--only", "nothing"], .usage),
         ]
         for (arguments, status) in refusals {
             let failure = #expect(throws: CommandFailure.self) { try self.arrows(arguments) }

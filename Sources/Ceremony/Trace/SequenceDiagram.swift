@@ -26,6 +26,13 @@ public struct SequenceDiagram: Sendable {
             .map(\.event)
     }
 
+    /// The same run with its arrows of these kinds alone, in the order that all of them have told.
+    public func only(_ wanted: Set<TraceEvent>) -> SequenceDiagram {
+        SequenceDiagram(events: self.events.filter(wanted.contains))
+    }
+
+    private init(events: [TraceEvent]) { self.events = events }
+
     /// The diagram's text. `labels`, the caller's own words, replaces names, e.g. `relyingParty` by `Demo Bank`.
     ///
     /// Throws ``TraceError/Code/unknownParticipant`` for a label of somebody else.

@@ -12,6 +12,13 @@ public struct TraceID: Hashable, Sendable {
         self.text = Hexadecimal.text(bytes)
     }
 
+    /// The id that several parts make of a hash that each of them knows: its first 16 bytes.
+    public init(hash: some Sequence<UInt8>) {
+        let bytes = Array(hash.prefix(16))
+        precondition(bytes.count == 16, "a hash of fewer than 128 bits")
+        self.init(random: RandomSource { _ in bytes })
+    }
+
     /// The id of that text; `nil` where it is not one.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == 32, text.utf8.allSatisfy(Hexadecimal.isDigit),

@@ -83,6 +83,7 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case renewalWanted = "renewal-wanted"
     case renewalGiven = "renewal-given"
     // The app's session carries over into a web view, and ends.
+    case deviceSecretSaved = "device-secret-saved"
     case webSessionWanted = "web-session-wanted"
     case webSessionGiven = "web-session-given"
     case cookiesPlaced = "cookies-placed"
@@ -176,6 +177,7 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         case .tokenReleased: Arrow(from: .storage, to: .app, label: "the refresh token", isAnswer: true)
         case .renewalWanted: Arrow(from: .app, to: .server, label: "the old refresh token, for a new one")
         case .renewalGiven: Arrow(from: .server, to: .app, label: "a new refresh token", isAnswer: true)
+        case .deviceSecretSaved: Arrow(from: .app, to: .storage, label: "keep the device's secret")
         case .webSessionWanted: Arrow(from: .app, to: .server, label: "access token and device secret, for cookies")
         case .webSessionGiven: Arrow(from: .server, to: .app, label: "cookies of a session of its own", isAnswer: true)
         case .cookiesPlaced: Arrow(from: .app, to: .webView, label: "the cookies")

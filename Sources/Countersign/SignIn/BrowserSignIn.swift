@@ -13,6 +13,15 @@ import _Primitives
 struct BrowserSignIn: Sendable {
     let core: SignInCore
     let recording: Recording
+    private let verifier: CodeVerifier
+
+    /// A sign-in with a secret of its own. Of the secret's hash, which goes with the browser, is the run's id: so the server
+    /// knows which run the browser's requests are of, though they have no header that says it.
+    init(core: SignInCore) {
+        self.core = core
+        self.verifier = CodeVerifier(random: core.platform.random)
+        self.recording = core.server.newRecording(of: TraceID(hash: self.verifier.challenge.digest))
+    }
 
     /// What the server gives for the code that the browser brings back.
     func tokens(provingBy key: SigningKey) async throws -> IssuedTokens {
@@ -25,7 +34,7 @@ struct BrowserSignIn: Sendable {
         // 256 random bits each, and never used again: an answer to an earlier sign-in is none to this one.
         let request = BrowserRequest(
             redirectURI: session.redirectURI, state: random.token(byteCount: 32), nonce: random.token(byteCount: 32),
-            verifier: CodeVerifier(random: random))
+            verifier: self.verifier)
         guard let page = configuration.spoken.page(for: request), SecureChannel.isSecure(page) else {
             throw SignInError(.misconfigured, "the page's address is not secure")
         }

@@ -54,11 +54,16 @@ struct PasswordSignIn: Sendable {
         let random = self.core.platform.random
         let request = BrowserRequest(
             redirectURI: "", state: "", nonce: random.token(byteCount: 32), verifier: CodeVerifier(random: random))
-        var form: Parameters = [
+        let asked: Parameters = [
             "client_id": configuration.clientID, "scope": configuration.scopes.joined(separator: " "),
             "code_challenge": request.verifier.challenge.text, "code_challenge_method": CodeChallenge.method,
-            "nonce": request.nonce, "username": credentials.username, "password": credentials.password,
+            "nonce": request.nonce,
         ]
+        try await self.core.server.introduce(
+            FormRequest(path: "/oauth2/challenge", parameters: asked), key: key, self.recording)
+        var form = asked
+        form.append("username", credentials.username)
+        form.append("password", credentials.password)
         var wrong = SignInError(.wrongCredentials, serverCode: "insufficient_authorization")
         while true {
             switch try await self.step(form, key) {

@@ -30,8 +30,7 @@ extension SignIn {
         guard credentials.areWhole else { throw SignInError(.wrongCredentials, "nothing was typed") }
         let recording = self.core.server.newRecording()
         recording.note(.credentialsEntered)
-        defer { recording.note(.resultShown) }
-        try await Self.running {
+        try await Self.showing(recording) {
             try self.core.store.removeCredentials()
             var saved: String?
             if try await self.biometricsWanted(offer, recording) {
@@ -56,8 +55,7 @@ extension SignIn {
         prompt: SystemPrompt = SystemPrompt(), secondFactor: (@Sendable () async -> String?)? = nil
     ) async throws {
         let recording = self.core.server.newRecording()
-        defer { recording.note(.resultShown) }
-        try await Self.running {
+        try await Self.showing(recording) {
             let store = self.core.store
             recording.note(.credentialsSought)
             guard let saved = try store.credentials(), saved.isGood, let box = store.credentialsBox else {

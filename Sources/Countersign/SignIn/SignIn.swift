@@ -116,12 +116,12 @@ public struct SignIn: Sendable {
     /// - Parameter offer: Asked after the server has said yes, where a finger or a face is enrolled and the person has not been
     ///   asked before; `nil` asks nobody.
     public func withBrowser(offeringBiometrics offer: BiometricOffer? = nil) async throws {
-        let recording = self.core.server.newRecording()
+        let browser = BrowserSignIn(core: self.core)
+        let recording = browser.recording
         recording.note(.signInTapped)
-        defer { recording.note(.resultShown) }
-        try await Self.running {
+        try await Self.showing(recording) {
             let key = try ProofKey.make(random: self.core.platform.random)
-            let tokens = try await BrowserSignIn(core: self.core, recording: recording).tokens(provingBy: key.signing)
+            let tokens = try await browser.tokens(provingBy: key.signing)
             try await self.begin(tokens, provenBy: key, offer, recording)
         }
     }
@@ -133,8 +133,7 @@ public struct SignIn: Sendable {
     /// everything is (`biometricsChanged`).
     public func restore(prompt: SystemPrompt = SystemPrompt()) async throws {
         let recording = self.core.server.newRecording()
-        defer { recording.note(.resultShown) }
-        try await Self.running { _ = try await self.core.restored(prompt, recording) }
+        try await Self.showing(recording) { _ = try await self.core.restored(prompt, recording) }
     }
 
     /// The header fields with which the app calls its own back end: an access token, renewed where its time is nearly over,
@@ -214,6 +213,12 @@ public struct SignIn: Sendable {
         if choice { recording.note(.biometricsAccepted) }
         try self.core.store.setChoice(choice)
         return choice
+    }
+
+    /// Runs what the person waits for: however it ends, the app shows it to them.
+    static func showing(_ recording: Recording, _ body: () async throws -> Void) async throws {
+        defer { recording.note(.resultShown) }
+        try await Self.running(body)
     }
 
     /// Runs a part; what goes wrong there is an error of this face.

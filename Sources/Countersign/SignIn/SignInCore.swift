@@ -96,6 +96,7 @@ actor SignInCore {
             for secret in orders.compactMap(\.deviceSecret) { try store.removeGroup(by: secret) }
             if !keepsCredentials { try store.removeCredentials() }
             try store.setDeviceSecret(tokens.deviceSecret)
+            if tokens.deviceSecret != nil { recording.note(.deviceSecretSaved) }
             if let idToken = tokens.idToken, let secret = tokens.deviceSecret {
                 try store.setGroup(idToken: idToken, deviceSecret: secret)
             }

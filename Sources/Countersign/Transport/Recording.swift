@@ -14,9 +14,10 @@ final class Recording: @unchecked Sendable {
     /// The last event that the server has told of, and that nothing here has followed yet.
     private var heard: TraceEventID?
 
-    /// A new id. Without a recorder nothing is written; the requests carry the id all the same.
-    init(recorder: TraceRecorder?, random: RandomSource) {
-        self.trace = TraceID(random: random)
+    /// An id, a new one unless the run has one that the server can know. Without a recorder nothing is written; the
+    /// requests carry the id all the same.
+    init(recorder: TraceRecorder?, random: RandomSource, trace: TraceID? = nil) {
+        self.trace = trace ?? TraceID(random: random)
         self.random = random
         self.recorder = recorder
     }

@@ -35,7 +35,8 @@ extension ServerAssembly {
             devices: devices, answers: answers, cookies: cookies, limits: limits, metrics: self.configuration.metrics
         ).mount(on: router)
         let starts = SignInServiceStarts(
-            service: self.signInService, upstream: self.upstream, answers: answers, limits: limits)
+            service: self.signInService, upstream: self.upstream, answers: answers, limits: limits,
+            trace: self.trace)
         SignInRoutes(
             signIns: self.ceremonies.signIns, provider: self.provider, upstream: self.upstream, devices: devices,
             starts: { try await starts.page(of: $0, $1) },
@@ -49,10 +50,12 @@ extension ServerAssembly {
             hasMail: self.configuration.mail != nil
         ).mount(on: router)
         UpstreamRoutes(
-            signIns: self.upstream, answers: answers, cookies: cookies, limits: limits,
+            signIns: self.upstream, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics
         ).mount(on: router)
-        ConsentRoutes(provider: self.provider, answers: answers, cookies: cookies, limits: limits).mount(on: router)
+        ConsentRoutes(
+            provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace
+        ).mount(on: router)
         OwnPasswordRoutes(
             passwords: OwnPassword(self.passwords), factors: SecondFactors(self.passwords), provider: self.provider,
             answers: answers, cookies: cookies, limits: limits, hashing: self.configuration.hashing,
@@ -70,7 +73,7 @@ extension ServerAssembly {
             metrics: self.configuration.metrics
         ).mount(on: router)
         SignInServiceRoutes(
-            service: self.signInService, answers: answers, browsers: cookies,
+            service: self.signInService, provider: self.provider, answers: answers, browsers: cookies,
             cookies: SignInServiceCookieFields(
                 names: self.signInService.names, isSecure: self.configuration.isSecure,
                 refreshPath: IssuerPath(of: self.configuration.issuer).text + SignInServiceRoutes.refreshPath),

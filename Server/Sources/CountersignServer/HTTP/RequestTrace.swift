@@ -2,6 +2,7 @@ import Ceremony
 import Crypto
 import HTTPTypes
 import Hummingbird
+import OAuthProvider
 import _Primitives
 
 extension Request {
@@ -18,8 +19,29 @@ extension TraceContext {
     /// The run of a sign-in at a browser, which no header of a browser's names: all nodes make it of the sign-in's
     /// reference, which nobody finds out from it.
     init(ofSignIn reference: String) {
-        let hash = Array(SHA256.hash(data: Array("run of sign-in \(reference)".utf8)))
-        self.init(trace: TraceID(random: RandomSource { Array(hash.prefix($0)) }))
+        self.init(trace: TraceID(hash: SHA256.hash(data: Array("run of sign-in \(reference)".utf8))))
+    }
+}
+
+extension PendingAuthorization {
+    /// The run that a browser's sign-in belongs to: an app makes its own of the challenge that binds its code, and so what
+    /// the browser does is of the app's run; of any other service's sign-in it is made of the reference.
+    func run(_ reference: String) -> TraceContext {
+        guard self.isApp, let challenge = self.codeChallenge else { return TraceContext(ofSignIn: reference) }
+        return TraceContext(trace: TraceID(hash: challenge))
+    }
+
+    /// What the answer with the code is: an app gets it on the person's device, a service by the browser.
+    var codeArrow: TraceEvent { self.isApp ? .codeHandedOver : .authorizationCodeSent }
+}
+
+extension OpenIDProvider {
+    /// The run of a sign-in at that browser, where runs are recorded.
+    func run(ofSignIn reference: String, _ browser: BrowserSecret?) async throws -> TraceContext {
+        guard let browser, let pending = try await self.pending(request: reference, browser: browser) else {
+            return TraceContext(ofSignIn: reference)
+        }
+        return pending.run(reference)
     }
 }
 

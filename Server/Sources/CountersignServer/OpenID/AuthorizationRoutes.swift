@@ -50,11 +50,11 @@ struct AuthorizationRoutes: Sendable {
         ) { context.notes.note(RequestRefusal($0)) }
         switch answer {
         case .signIn(let id, let client):
-            self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
+            try await self.recordRequest(id, browser, context)
             let address = SignInAddress(request: id, service: client)
             return .seeOther(address.path("/sign-in"), headers: HTTPFields([self.cookies.set(browser)]))
         case .consent(let id, let client):
-            self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
+            try await self.recordRequest(id, browser, context)
             let address = SignInAddress(request: id, service: client)
             return .seeOther(address.path("/sign-in/consent"), headers: HTTPFields([self.cookies.set(browser)]))
         case .client(let answer):
@@ -74,6 +74,11 @@ struct AuthorizationRoutes: Sendable {
             self.note(serviceOf: text, context)
             return await self.answers.error(error, context)
         }
+    }
+
+    private func recordRequest(_ id: String, _ browser: BrowserSecret, _ context: ServerContext) async throws {
+        guard let trace else { return }
+        trace.record(.authorizationRequested, in: try await self.provider.run(ofSignIn: id, browser), context)
     }
 
     @Sendable private func logout(_ request: Request, _ context: ServerContext) async throws -> Response {

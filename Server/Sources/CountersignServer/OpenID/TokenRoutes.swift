@@ -52,7 +52,9 @@ struct TokenRoutes: Sendable {
             let answer = try await self.provider.token(
                 header: Self.authorization(of: request), body: form, source: context.source,
                 proofs: Self.proofs(of: request), over: context.connection)
-            if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
+            if answer.status == 200 {
+                self.trace?.record(self.eventOfTokens(for: form, request), in: request.trace, context)
+            }
             return answer
         }
     }
@@ -69,12 +71,20 @@ struct TokenRoutes: Sendable {
     @Sendable private func challenge(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-            return try await self.challenges.answer(
+            let answer = try await self.challenges.answer(
                 header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request),
                 over: context.connection,
                 place: AppPlace(
                     source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),
                     address: context.clientAddress))
+            // Right or wrong: whatever else was refused, nobody has looked at the password.
+            let isJudged =
+                answer.status == 200
+                || answer.body?["error"] == .string(OAuthError.Code.insufficientAuthorization.rawValue)
+            if isJudged, self.parameters(form)?["password"] != nil {
+                self.trace?.record(.passwordJudged, in: request.trace, context)
+            }
+            return answer
         }
     }
 
@@ -97,8 +107,12 @@ struct TokenRoutes: Sendable {
     @Sendable private func revoke(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
-            return try await self.provider.revoke(
+            let answer = try await self.provider.revoke(
                 header: Self.authorization(of: request), body: form, over: context.connection)
+            if answer.status == 200, self.isApps(form, request) {
+                self.trace?.record(.revocationDone, in: request.trace, context)
+            }
+            return answer
         }
     }
 
@@ -122,11 +136,28 @@ struct TokenRoutes: Sendable {
     /// The form as it came. Which client it names is noted where a page's script has sent it.
     private func form(of request: Request, _ context: ServerContext) async throws -> String {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-        if request.headers[.origin] != nil {
-            let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
-            context.notes.note(script: (try? Parameters(parsing: form, limits: limits))?["client_id"])
-        }
+        if request.headers[.origin] != nil { context.notes.note(script: self.parameters(form)?["client_id"]) }
         return form
+    }
+
+    private func parameters(_ form: String) -> OAuth.Parameters? {
+        try? OAuth.Parameters(parsing: form, limits: OAuth.Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+    }
+
+    /// Whether a request that was answered is an app's, which has no secret to show.
+    private func isApps(_ form: String, _ request: Request) -> Bool {
+        guard request.headers[.authorization] == nil, let parameters = self.parameters(form) else { return false }
+        return parameters["client_secret"] == nil && parameters["client_assertion"] == nil
+    }
+
+    /// What tokens are in their run: an app's session that begins or is renewed, or what another client is given.
+    private func eventOfTokens(for form: String, _ request: Request) -> TraceEvent {
+        guard self.isApps(form, request) else { return .tokensIssued }
+        switch ExactText(self.parameters(form)?["grant_type"] ?? "") {
+        case "authorization_code", "urn:ietf:params:oauth:grant-type:token-exchange": return .sessionGiven
+        case "refresh_token": return .renewalGiven
+        default: return .tokensIssued
+        }
     }
 
     /// The header, where there is exactly one: of several the parts of a deployment could each take another.

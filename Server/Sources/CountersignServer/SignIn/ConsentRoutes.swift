@@ -1,3 +1,4 @@
+import Ceremony
 import Hummingbird
 import OAuth
 import OAuthProvider
@@ -13,6 +14,7 @@ struct ConsentRoutes: Sendable {
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
+    let trace: TraceRecorder?
 
     /// The field that shows that a form stood on our page, and the one that has the person's word.
     private static let (confirmation, decision) = ("confirmation", "decision")
@@ -80,6 +82,9 @@ struct ConsentRoutes: Sendable {
             ["allow", "deny"].containsBytes(of: word)
         else { return .seeOther(address.path("/sign-in/consent")) }
         let isGranted = word.hasSameBytes(as: "allow")
+        let pending =
+            try await self.trace == nil
+            ? nil : self.provider.pending(request: address.request, browser: browser)
         var unmade: (connection: WantedConnection, refusal: LinkRefusal)?
         let answer = try await self.provider.decide(
             request: address.request, browser: browser, session: session, isGranted: isGranted,
@@ -87,7 +92,11 @@ struct ConsentRoutes: Sendable {
             explain: { context.notes.note(RequestRefusal($0)) }, notConnected: { unmade = ($0, $1) })
         let next: ClientAnswer
         switch answer {
-        case .client(let answer): next = answer
+        case .client(let answer):
+            next = answer
+            if let pending, isGranted, context.notes.refusal == nil {
+                self.trace?.record(pending.codeArrow, in: pending.run(address.request))
+            }
         // There is something else to agree to.
         case .consent: next = .redirect(address.path("/sign-in/consent"))
         case .signIn, .tooMany, .page: throw SignInProblem.unknown

@@ -71,6 +71,7 @@ struct SignInRoutes: Sendable {
         let chosen = try? SignInAddress.parameter("by", of: request.uri.query ?? "")
         if chosen?.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) == true, ways.contains(.phone) { return nil }
         guard ways.count == 1 else {
+            if pending.isApp { self.trace?.record(.providersShown, in: pending.run(address.request)) }
             let frame = SignInFrame(
                 requestID: address.request, clientName: pending.clientName, client: pending.client,
                 returnOrigin: pending.clientOrigin)
@@ -110,7 +111,7 @@ struct SignInRoutes: Sendable {
                 qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
                 secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
         }
-        if codes != nil { self.trace?.record(.codeShown, in: TraceContext(ofSignIn: address.request)) }
+        if codes != nil { self.trace?.record(.codeShown, in: pending.run(address.request)) }
         var page = SignInPage(
             requestID: address.request, clientName: pending.clientName, client: pending.client,
             state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
@@ -125,15 +126,15 @@ struct SignInRoutes: Sendable {
         let address = try SignInAddress(query: request.uri.query, context)
         let id = address.request
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
-        if try await self.provider.pending(request: id, browser: browser) == nil {
-            _ = try await self.completed(address, request)
-        }
+        let pending = try await self.provider.pending(request: id, browser: browser)
+        if pending == nil { _ = try await self.completed(address, request) }
+        let run = pending?.run(id) ?? TraceContext(ofSignIn: id)
         let events = try await self.signIns.events(reference: id, browser: browser.cookieValue)
         return .serverSentEvents(
             name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
         ) { [trace] state in
             // Kept as long as the page waits: the routes with all that they hold would be ten kilobytes for each.
-            if state == .approved { trace?.record(.approvalAnnounced, in: TraceContext(ofSignIn: id)) }
+            if state == .approved { trace?.record(.approvalAnnounced, in: run) }
             return ["state": .string(state.rawValue)]
         }
     }
@@ -142,15 +143,18 @@ struct SignInRoutes: Sendable {
         let address = try SignInAddress(query: request.uri.query, context)
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let session = self.cookies.session(of: request)
+        let pending = try await self.trace == nil ? nil : self.pending(address.request, request)?.pending
         let answer = try await self.provider.complete(request: address.request, browser: browser, session: session) {
             context.notes.note(RequestRefusal($0))
         }
         switch answer {
         case .signedIn(let answer, let session, let method):
             if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
-            let run = TraceContext(ofSignIn: address.request)
-            self.trace?.record(.signInCompleted, in: run)
-            self.trace?.record(.authorizationCodeSent, in: run)
+            if let pending {
+                let run = pending.run(address.request)
+                self.trace?.record(.signInCompleted, in: run)
+                self.trace?.record(pending.codeArrow, in: run)
+            }
             return self.answers.response(answer, headers: HTTPFields([self.cookies.set(session)]))
         case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
         case .consent(let client, let session, let method):
@@ -168,13 +172,17 @@ struct SignInRoutes: Sendable {
     /// any other (threat model, Forwarding a link).
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try SignInAddress.parameter("code", of: request.uri.query ?? "")
-        let browser = self.cookies.browser(of: request)?.cookieValue
+        let browser = self.cookies.browser(of: request)
         let resumed: ResumedSignIn
-        do { resumed = try await self.signIns.resume(code: code, browser: browser) } catch let error as CeremonyError {
+        do { resumed = try await self.signIns.resume(code: code, browser: browser?.cookieValue) } catch let error
+            as CeremonyError
+        {
             context.notes.note(service: error.service)
             throw error
         }
-        self.trace?.record(.continuationOpened, in: TraceContext(ofSignIn: resumed.reference))
+        if let trace {
+            trace.record(.continuationOpened, in: try await self.provider.run(ofSignIn: resumed.reference, browser))
+        }
         return .seeOther(
             SignInAddress(request: resumed.reference, service: resumed.client).path("/sign-in/complete"))
     }

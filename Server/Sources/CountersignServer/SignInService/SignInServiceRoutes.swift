@@ -13,6 +13,7 @@ import _Primitives
 /// Their failures are `{"errors": TEXT}`, as its clients read them.
 struct SignInServiceRoutes: Sendable {
     let service: SignInService
+    let provider: OpenIDProvider
     let answers: PageAnswers
     let browsers: BrowserCookies
     let cookies: SignInServiceCookieFields
@@ -66,7 +67,12 @@ struct SignInServiceRoutes: Sendable {
         switch try await self.service.authorize(asked, browser: browser) {
         case .signIn(let id, let client, let provider):
             context.notes.note(client: client)
-            self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
+            if let trace {
+                let run = try await self.provider.run(ofSignIn: id, browser)
+                // The address names the way that the person has chosen.
+                trace.record(.providerChosen, in: run, context)
+                trace.record(.authorizationRequested, in: run, context)
+            }
             let path = provider.map { "/sign-in/provider/\($0)" } ?? "/sign-in"
             return .seeOther(SignInAddress(request: id, service: client).path(path), headers: HTTPFields(fields))
         case .tooMany(let shortage):
@@ -88,8 +94,28 @@ struct SignInServiceRoutes: Sendable {
             return self.response(problem, context)
         }
         let answer = try await answering(self.service, asked)
-        if case .set = answer.cookies { self.trace?.record(.tokensIssued, in: request.trace, context) }
+        if let event = Self.event(of: answer, to: asked) { self.trace?.record(event, in: request.trace, context) }
         return self.response(answer, context)
+    }
+
+    /// What an answer is in its run; `nil` for one that no run tells of.
+    private static func event(of answer: SignInServiceAnswer, to asked: SignInServiceRequest) -> TraceEvent? {
+        guard answer.status == 200 else { return nil }
+        var isBrowsers = false
+        if case .set = answer.cookies { isBrowsers = true }
+        switch ExactText(asked.path) {
+        case "/v0/sign_in/token":
+            switch ExactText(asked.parameters["grant_type"] ?? "") {
+            case "authorization_code": return isBrowsers ? .tokensIssued : .sessionGiven
+            case "urn:ietf:params:oauth:grant-type:token-exchange": return .webSessionGiven
+            default: return nil
+            }
+        case "/v0/sign_in/refresh": return isBrowsers ? .tokensIssued : .renewalGiven
+        case "/v0/sign_in/revoke": return .revocationDone
+        // The only page of a web view that is this server's own to see.
+        case "/v0/sign_in/introspect": return asked.cookies[.accessToken] == nil ? nil : .pageRequested
+        default: return nil
+        }
     }
 
     private func requireClients() async throws {

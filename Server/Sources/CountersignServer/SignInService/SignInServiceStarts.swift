@@ -1,3 +1,4 @@
+import Ceremony
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -13,6 +14,7 @@ struct SignInServiceStarts: Sendable {
     let upstream: UpstreamSignIns
     let answers: PageAnswers
     let limits: Limits
+    let trace: TraceRecorder?
 
     /// The page, where a request is an app's; `nil` for every other.
     func page(of request: Request, _ context: ServerContext) async throws -> Response? {
@@ -35,6 +37,7 @@ struct SignInServiceStarts: Sendable {
             return providers.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: way.method) }
                 .map { (.provider(name: $0.name, title: $0.title), address) }
         }
+        self.trace?.record(.providersShown, in: TraceContext(trace: TraceID(hash: choices.challenge.digest)), context)
         return .page(self.answers.pages.html(SignInStartPage(clientName: choices.clientName, ways: ways)))
     }
 }

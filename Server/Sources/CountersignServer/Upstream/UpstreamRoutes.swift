@@ -1,3 +1,4 @@
+import Ceremony
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -15,6 +16,7 @@ struct UpstreamRoutes: Sendable {
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
+    let trace: TraceRecorder?
     let metrics: ServerMetrics
 
     /// The field that shows that a form stood on our page.
@@ -33,6 +35,10 @@ struct UpstreamRoutes: Sendable {
         let answer = try await self.signIns.begin(
             name, request: address.request, browser: browser, source: context.source)
         guard let answer else { throw SignInProblem.unknown }
+        // Where there is one way alone nobody has chosen it here.
+        if answer.client.isApp, answer.client.methods.count > 1 {
+            self.trace?.record(.providerChosen, in: answer.client.run(answer.request), context)
+        }
         return self.response(answer, name, browser, context)
     }
 
@@ -81,11 +87,14 @@ struct UpstreamRoutes: Sendable {
                     UpstreamPage(frame: frame, title: answer.title, outcome: outcome, reference: context.reference)),
                 status: status)
         }
+        let run = answer.client.run(answer.request)
         switch answer.step {
         case .away(let location):
+            self.trace?.record(.providerAsked, in: run, context)
             self.metrics.went(to: "away")
             return .seeOther(location)
         case .finished:
+            self.trace?.record(.personConfirmed, in: run, context)
             self.metrics.went(to: "finished")
             return .seeOther(address.path("/sign-in/complete"))
         case .unmet(let client):

@@ -35,6 +35,10 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let methods: [String]
     /// What the person is asked to agree to, beside signing in: it is shown on the page, and the phone shows it and signs it.
     public let agreement: String?
+    /// Whether it is an app that keeps no secret: its code goes to the person's device, and not to a service.
+    public let isApp: Bool
+    /// The hash that binds the code, if the request has one (RFC 7636): 32 bytes.
+    public let codeChallenge: [UInt8]?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 }
@@ -54,7 +58,8 @@ extension OpenIDProvider {
             methods: wishes.service == nil
                 ? self.methods(of: client, for: wishes.details) : self.methods(of: client, for: wishes),
             agreement: try self.agreement(to: wishes.details),
-            expiresAt: request.expiresAt)
+            isApp: client.settings.signInService.map { $0.answers == .api } ?? client.settings.isPublic,
+            codeChallenge: request.codeChallenge, expiresAt: request.expiresAt)
     }
 
     /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new

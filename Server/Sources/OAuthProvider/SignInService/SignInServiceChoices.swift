@@ -20,6 +20,8 @@ public struct SignInServiceChoices: Sendable {
     public let clientName: String
     /// The ways, the best first.
     public let ways: [Way]
+    /// What binds the code that the app asks for.
+    public let challenge: CodeChallenge
 }
 
 extension SignInService {
@@ -51,9 +53,10 @@ extension SignInService {
         }
         do {
             for way in ways { _ = try self.checked(way.parameters, of: client, settings) }
+            return SignInServiceChoices(
+                client: client.id, clientName: client.name, ways: ways, challenge: try Self.challenge(asked))
         } catch let error as SignInServiceError {
             throw OAuthError(.invalidRequest, error.message, detail: error.detail)
         }
-        return SignInServiceChoices(client: client.id, clientName: client.name, ways: ways)
     }
 }

@@ -45,18 +45,16 @@ struct SignInServer: Sendable {
     func post(_ form: FormRequest, key: SigningKey?, _ recording: Recording, noting event: TraceEvent? = nil)
         async throws -> TransportResponse
     {
-        guard let url = self.configuration.address(form.path), let target = TargetURI(url.absoluteString) else {
-            throw SignInError(.misconfigured, "no address of the server")
-        }
-        var headers: [(name: String, value: String)] = [
-            ("Accept", "application/json"), ("Content-Type", "application/x-www-form-urlencoded"),
-        ]
-        let first = try await self.send(
-            "POST", url, headers + self.proof("POST", target, key), Array(form.parameters.encoded.utf8), recording,
-            noting: event)
+        let first = try await self.postOnce(form, key, recording, noting: event)
         guard key != nil, self.wantsAnotherProof(first.response, knowing: first.before) else { return first.response }
-        headers += try self.proof("POST", target, key)
-        return try await self.send("POST", url, headers, Array(form.parameters.encoded.utf8), recording).response
+        return try await self.postOnce(form, key, recording).response
+    }
+
+    /// Has a server that has said neither its nonce nor its time to this process say both, by a form with nothing of the
+    /// person's in it: so what they have typed is sent once.
+    func introduce(_ form: FormRequest, key: SigningKey, _ recording: Recording) async throws {
+        guard self.said.state.nonce == nil else { return }
+        _ = try await self.postOnce(form, key, recording)
     }
 
     /// What a request to a resource carries: the access token, and the proof where the token is bound.
@@ -69,8 +67,10 @@ struct SignInServer: Sendable {
             + (try self.proof(method, target, key, token: token, nonce: nonce))
     }
 
-    /// What is told of one operation, and what its requests carry.
-    func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.random) }
+    /// What is told of one operation, and what its requests carry; of a run of its own, or of that one.
+    func newRecording(of trace: TraceID? = nil) -> Recording {
+        Recording(recorder: self.traceRecorder, random: self.random, trace: trace)
+    }
 
     /// Takes from an answer of the server what later proofs need: its nonce, and its clock.
     func hear(_ response: TransportResponse) {
@@ -98,14 +98,20 @@ struct SignInServer: Sendable {
             }, as: UTF8.self)
     }
 
-    private func send(
-        _ method: String, _ url: URL, _ headers: [(name: String, value: String)], _ body: [UInt8],
-        _ recording: Recording, noting event: TraceEvent? = nil
+    private func postOnce(
+        _ form: FormRequest, _ key: SigningKey?, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> (response: TransportResponse, before: SaidByServer.State) {
+        guard let url = self.configuration.address(form.path), let target = TargetURI(url.absoluteString) else {
+            throw SignInError(.misconfigured, "no address of the server")
+        }
+        let headers: [(name: String, value: String)] = [
+            ("Accept", "application/json"), ("Content-Type", "application/x-www-form-urlencoded"),
+        ]
         let before = self.said.state
         let response = try await self.channel.send(
             TransportRequest(
-                method: method, url: url, headers: headers, body: body,
+                method: "POST", url: url, headers: headers + self.proof("POST", target, key),
+                body: Array(form.parameters.encoded.utf8),
                 timeout: .seconds(self.configuration.networkTimeoutInSeconds)),
             recording, noting: event)
         self.hear(response)
