@@ -1,0 +1,184 @@
+"""The example's deployment of the app sign-in service, on a fresh server: its names at work."""
+
+import base64
+import hashlib
+import http.cookiejar
+import http.client
+import json
+import re
+import secrets
+import subprocess
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import operators
+import programs
+
+EXAMPLE = programs.ROOT / "Examples/SignInService"
+SITE = "https://www.va.example"
+# bcrypt of U*U, a test vector of its authors.
+PASSWORD = "U*U"
+HASH = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *arguments):
+        return None
+
+
+class Browser:
+    """A browser, or with no cookies an app: it follows nothing by itself."""
+
+    def __init__(self, server):
+        self.server = server
+        self.opener = urllib.request.build_opener(
+            urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()), NoRedirects)
+
+    def open(self, address, form=None):
+        data = None if form is None else urllib.parse.urlencode(form).encode()
+        # `localhost`, as people have it: cookies are for that host.
+        url = urllib.parse.urljoin(self.server.issuer + "/", address)
+        try:
+            with self.opener.open(urllib.request.Request(url, data, {"Accept": "text/html, */*"}), timeout=30) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as answer:
+            return answer.code, answer.headers, answer.read().decode()
+
+    def follow(self, address, form=None):
+        """Goes on as long as the way leads somewhere at this server: the last address, and the page at it."""
+        status, headers, text = self.open(address, form)
+        while status in (302, 303):
+            address = headers["Location"]
+            if not address.startswith(("/", self.server.issuer)):
+                return address, text
+            status, headers, text = self.open(address)
+        return None, text
+
+
+def claims(token):
+    payload = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+
+
+class SignInService(operators.OperatorTest):
+    def example(self, name, *arguments, environment=None):
+        done = subprocess.run(
+            [EXAMPLE / name, *map(str, arguments)], capture_output=True, text=True, timeout=90,
+            env={**programs.ENVIRONMENT, "COUNTERSIGN": str(programs.BINARIES / "countersign"), **(environment or {})})
+        return done.returncode, done.stdout, done.stderr
+
+    def fresh_server(self):
+        server = programs.Server(self.folder, trace=True)
+        self.addCleanup(server.stop)
+        server.arguments += ["--config", EXAMPLE / "countersign.yaml"]
+        server.start()
+        code, out, err = self.example("set-up", "--data", self.folder / "data", environment={"SITE": SITE})
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("Any app can take the scheme of vamobile://login-success", out)
+        server.admin("account", "add", "alice", "--display-name", "Alice Example")
+        server.admin("account", "password", "import", "alice", stdin=HASH + "\n", words=3)
+        return server
+
+    def test_the_example_makes_a_fresh_server_the_deployment_that_is_drawn(self):
+        server = self.fresh_server()
+        verifier = secrets.token_urlsafe(48)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        state = secrets.token_urlsafe(24)
+        browser, app = Browser(server), Browser(server)
+
+        # As the app opens the browser.
+        status, _, page = browser.open("/sign-in?" + urllib.parse.urlencode({
+            "application": "vamobile", "oauth": "true", "code_challenge": challenge,
+            "code_challenge_method": "S256", "scope": "device_sso", "state": state}))
+        self.assertEqual(status, 200, page)
+        self.assertIn("VA: Health and Benefits", page)
+        choice = next(tag for tag in re.findall(r"<a [^>]*>", page) if 'data-testid="by-password"' in tag)
+        choice = re.search(r'href="([^"]*)"', choice)[1].replace("&amp;", "&")
+        self.assertTrue(choice.startswith("/v0/sign_in/authorize?"), choice)
+        _, page = browser.follow(choice)
+        request = re.search(r'name="request" value="([^"]*)"', page)[1]
+        back, page = browser.follow(
+            "/sign-in/password", {"request": request, "username": "alice", "password": PASSWORD})
+        self.assertIsNotNone(back, page)
+        self.assertTrue(back.startswith("vamobile://login-success?"), back)
+        answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query))
+        self.assertEqual((answer["state"], answer["type"]), (state, "password"))
+
+        # The app's tokens.
+        status, _, text = app.open("/v0/sign_in/token", {
+            "grant_type": "authorization_code", "code": answer["code"], "code_verifier": verifier})
+        self.assertEqual(status, 200, text)
+        tokens = json.loads(text)["data"]
+        self.assertEqual(set(tokens), {"access_token", "refresh_token", "device_secret"})
+        said = claims(tokens["access_token"])
+        self.assertEqual((said["iss"], said["client_id"]), ("va.gov sign in", "vamobile"))
+        self.assertEqual(sorted(said["aud"]), ["va.gov", "vamobile"])
+        self.assertEqual(said["exp"] - said["iat"], 30 * 60)
+
+        # A web view of the site.
+        status, headers, text = app.open("/v0/sign_in/token", {
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+            "subject_token": tokens["access_token"],
+            "subject_token_type": "urn:ietf:params:oauth:token-type:access_token",
+            "actor_token": tokens["device_secret"],
+            "actor_token_type": "urn:x-oath:params:oauth:token-type:device-secret", "client_id": "vaweb"})
+        self.assertEqual((status, text), (200, "{}"))
+        cookies = {field.split("=", 1)[0]: field for field in headers.get_all("Set-Cookie")}
+        names = {"vagov_access_token", "vagov_refresh_token", "vagov_anti_csrf_token", "vagov_info_token"}
+        self.assertEqual(set(cookies), names)
+        for field in cookies.values():
+            self.assertIn(int(re.search(r"Max-Age=(\d+)", field)[1]), range(30 * 60 - 5, 30 * 60 + 1), "30 minutes")
+        web = claims(cookies["vagov_access_token"].split("=", 1)[1].split(";")[0])
+        self.assertEqual((web["client_id"], web["exp"] - web["iat"]), ("vaweb", 5 * 60))
+
+        # The app comes back.
+        status, _, text = app.open("/v0/sign_in/refresh", {"refresh_token": tokens["refresh_token"]})
+        self.assertEqual(status, 200, text)
+        renewed = json.loads(text)["data"]["refresh_token"]
+        for client, seconds in {"vamobile": 45 * 24 * 60 * 60, "vaweb": 30 * 60}.items():
+            shown = server.admin("client", "show", client)
+            self.assertEqual(shown["signInService"]["refreshTokenSeconds"], seconds)
+
+        # And signs out: the web view is signed out with it.
+        status, _, text = app.open("/v0/sign_in/revoke", {
+            "refresh_token": renewed, "device_secret": tokens["device_secret"]})
+        self.assertEqual(status, 200, text)
+        address = urllib.parse.urlsplit(server.issuer)
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+        self.addCleanup(connection.close)
+        connection.request(
+            "GET", "/v0/sign_in/introspect", headers={"Cookie": cookies["vagov_access_token"].split(";")[0]})
+        self.assertEqual(connection.getresponse().status, 401)
+
+        # What the server has recorded, in either wording.
+        server.stop()
+        for name in ("SIS", "IAM"):
+            code, out, err = self.example("draw", name, server.trace)
+            self.assertEqual(code, 0, err)
+            self.assertIn(f"participant server as {name}\n", out)
+            self.assertIn("browser->>server: authorization request", out)
+
+    def test_the_web_site_signs_in_by_cookies_and_learns_of_a_failure_by_a_code(self):
+        server = self.fresh_server()
+        browser = Browser(server)
+        asked = {"client_id": "vaweb", "type": "password", "acr": "loa1", "code_challenge_method": "S256",
+                 "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}
+        _, page = browser.follow("/v0/sign_in/authorize?" + urllib.parse.urlencode(asked))
+        request = re.search(r'name="request" value="([^"]*)"', page)[1]
+        back, page = browser.follow(
+            "/sign-in/password", {"request": request, "username": "alice", "password": PASSWORD})
+        self.assertIsNotNone(back, page)
+        self.assertTrue(back.startswith(f"{SITE}/auth/login/callback?code="), back)
+        # One factor is not what loa3 needs.
+        _, page = browser.follow("/v0/sign_in/authorize?" + urllib.parse.urlencode({**asked, "acr": "loa3"}))
+        request = re.search(r'name="request" value="([^"]*)"', page)[1]
+        back, _ = browser.follow(
+            "/sign-in/password", {"request": request, "username": "alice", "password": PASSWORD})
+        told = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query))
+        self.assertEqual((told["auth"], told["code"]), ("fail", "007"))
+
+
+if __name__ == "__main__":
+    unittest.main()
