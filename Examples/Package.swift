@@ -7,6 +7,7 @@ import PackageDescription
 let package = Package(
     name: "countersign-examples",
     platforms: [.macOS(.v15), .iOS(.v17)],
+    products: [.executable(name: "health-app", targets: ["HealthApp"])],
     dependencies: [.package(name: "countersign", path: "..")],
     targets: [
         .target(
@@ -14,6 +15,21 @@ let package = Package(
             dependencies: [
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignLinux", package: "countersign"),
+            ]),
+        // A whole app in a terminal: signs a person in, keeps them signed in behind a finger, shows pages of its site.
+        .executableTarget(
+            name: "HealthApp",
+            dependencies: [
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignLinux", package: "countersign"),
+            ]),
+        .testTarget(
+            name: "HealthAppTests",
+            dependencies: [
+                "HealthApp",
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignTestKit", package: "countersign"),
+                .product(name: "CountersignProtocols", package: "countersign"),
             ]),
         // Runs what the listings are, against a server in memory.
         .testTarget(

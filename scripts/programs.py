@@ -16,6 +16,8 @@ import time
 import urllib.request
 import zlib
 
+from authority import Authority
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARIES = pathlib.Path(os.environ.get("COUNTERSIGN_BINARIES", ROOT / ".build" / "debug"))
 START_SECONDS = 60
@@ -52,14 +54,14 @@ def free_port(wanted=0):
 
 
 class Process:
-    """A program that stays up, its output in a log file."""
+    """A program that stays up, its output in a log file. `before` is what starts it, where it is not started by itself."""
 
-    def __init__(self, name, arguments, log, environment=None):
+    def __init__(self, name, arguments, log, environment=None, before=()):
         self.name = name
         self.log = log
         self._file = open(log, "ab")
         self._process = subprocess.Popen(
-            [str(BINARIES / name), *map(str, arguments)],
+            [*map(str, before), str(BINARIES / name), *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=self._file,
             stderr=subprocess.STDOUT,
@@ -165,10 +167,16 @@ class Server:
         """The link in the next message, which is for that address."""
         return next(line for line in self.mail_to(address)["text"].splitlines() if line.startswith(self.issuer))
 
-    def start(self):
-        self.process = Process("countersign", self.arguments, self.folder / "server.log")
+    def start(self, seconds_ahead=0):
+        """Starts it, with a clock that is so many seconds ahead of this machine's."""
+        before = ("faketime", "-m", "--exclude-monotonic", "-f", f"+{seconds_ahead}s") if seconds_ahead else ()
+        self.process = Process("countersign", self.arguments, self.folder / "server.log", before=before)
         self.process.wait_until(lambda: answers(f"http://127.0.0.1:{self.operations_port}/readyz"))
         return self
+
+    def log(self):
+        """What the server has said."""
+        return (self.folder / "server.log").read_text(errors="replace")
 
     def stop(self):
         if self.process:
@@ -242,6 +250,78 @@ class Bank:
             self.process.stop()
 
 
+class Health:
+    """The health app's surroundings: a sign-in service at one host of a domain, and at another the web site that the app
+    shows in its web views, all over TLS."""
+
+    DOMAIN = "health.localhost"
+    APP, SITE = "health-app", "health-web"
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.authority = Authority(self.folder)
+        self.identities = {
+            name: self.authority.issue(name, f"DNS:{name}.{self.DOMAIN}") for name in ("id", "www")
+        }
+        port, self.site_port = free_port(), free_port()
+        # The service's requests name no address: the port at which the app listens is registered with it.
+        self.app_address = f"http://127.0.0.1:{free_port()}/signed-in"
+        self.server = Server(
+            self.folder, port=port, issuer=f"https://id.{self.DOMAIN}:{port}", tls=self.identities["id"])
+        self.server.arguments += ["--sign-in-cookie-prefix", "health", "--sign-in-cookie-domain", self.DOMAIN]
+        self.host = f"www.{self.DOMAIN}:{self.site_port}"
+        self.origin = f"https://{self.host}"
+        self.site = None
+
+    def start(self):
+        self.server.start()
+        shared = ("--sign-in-method", "phone", "--auth-method", "none", "--sign-in-service", "sharedSessions=true",
+                  "--sign-in-service", "serviceLevels=min")
+        self.server.admin(
+            *("client", "add", "Health app", "--client-id", self.APP, "--redirect-uri", self.app_address),
+            *("--sign-in-service", "authentication=api", "--sign-in-service", f"accessTokenAudience={self.APP}"),
+            *("--sign-in-service", "refreshTokenSeconds=3888000", *shared),
+        )
+        self.server.admin(
+            *("client", "add", "Health site", "--client-id", self.SITE, "--redirect-uri", f"{self.origin}/signed-in"),
+            *("--post-logout-redirect-uri", f"{self.origin}/", "--sign-in-service", "authentication=cookie"),
+            *("--sign-in-service", f"accessTokenAudience={self.host}", "--sign-in-service", "antiCsrf=true", *shared),
+        )
+        return self.start_site()
+
+    def start_site(self):
+        arguments = [
+            *("--origin", self.origin, "--service", self.server.issuer, "--client-id", self.SITE),
+            *("--cookie-prefix", "health", "--ca-file", self.authority.certificate),
+            *("--certificate", self.identities["www"].certificate, "--key", self.identities["www"].key),
+        ]
+        self.site = Process(
+            ROOT / "Examples/HealthSite/health_site.py", arguments, self.folder / "site.log", before=[sys.executable])
+        self.site.wait_until(lambda: socket_is_open(self.site_port))
+        return self
+
+    def stop(self):
+        if self.site:
+            self.site.stop()
+        self.server.stop()
+
+    def phone(self, name):
+        """A phone with the app on it, which trusts the authority."""
+        return Phone(self.folder / name, ca_file=self.authority.certificate)
+
+    def sign_in(self, phone, browse):
+        """Signs a person in to the app on a phone, with a finger from then on: `browse` is given the address that the app
+        opens in the browser, and comes back when the person has authenticated there."""
+        app = phone.start(
+            *("sign-in", "--browser", "--biometric", "--server", self.server.issuer, "--application", self.APP),
+            *("--web-application", self.SITE, "--web-host", self.host, "--cookie-prefix", "health_"),
+            *("--redirect-uri", self.app_address),
+        )
+        browse(app.wait_for("browser")["address"])
+        return app.ended().expect(0)
+
+
 def socket_is_open(port):
     with socket.socket() as probe:
         probe.settimeout(1)
@@ -269,6 +349,38 @@ class PhoneRun:
         return self
 
 
+class StartedPhoneRun:
+    """A run of `countersign-phone --json` that goes on, and what it has said so far."""
+
+    def __init__(self, arguments, errors):
+        self.arguments = [str(argument) for argument in arguments]
+        self.errors = errors
+        self.lines = []
+        self._process = subprocess.Popen(
+            [str(BINARIES / "countersign-phone"), *self.arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(errors, "w"), text=True,
+            env={**ENVIRONMENT, "NO_COLOR": "1"},
+        )
+
+    def wait_for(self, name):
+        """The next event of that name."""
+        for line in self._process.stdout:
+            self.lines.append(line)
+            event = json.loads(line)
+            if event.get("event") == name:
+                return event
+        raise Failed(f"countersign-phone {self.arguments} ended without {name}: {self.lines} {self.errors.read_text()}")
+
+    def ended(self):
+        """Waits for its end."""
+        self.lines += self._process.stdout.readlines()
+        return PhoneRun(self.arguments, self._process.wait(START_SECONDS), "".join(self.lines), self.errors.read_text())
+
+    def stop(self):
+        self._process.terminate()
+        self._process.wait()
+
+
 class Phone:
     """A terminal phone with a home folder of its own."""
 
@@ -280,6 +392,10 @@ class Phone:
             self.common += ["--ca-file", ca_file]
         if trace:
             self.common += ["--trace", trace]
+
+    def start(self, *arguments):
+        """A run that goes on while others do something."""
+        return StartedPhoneRun([*arguments, *self.common], self.home / "run.log")
 
     def __call__(self, *arguments, stdin=""):
         code, out, err = run("countersign-phone", *arguments, *self.common, stdin=stdin)

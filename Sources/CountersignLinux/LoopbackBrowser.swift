@@ -13,7 +13,8 @@ import _Primitives
 
 /// Signing in by the system's browser, which comes back to a port of this machine (RFC 8252, section 7.3).
 ///
-/// The port is the one that the kernel gives for this one sign-in, and is open no longer than it lasts. What comes there is
+/// The port is the one that the kernel gives for this one sign-in, unless the address names one, and is open no longer than it
+/// lasts. What comes there is
 /// anybody's of this machine, and of any page that a browser shows: a request that is not for this very port, or that the
 /// caller does not accept, is sent away, and one that says nothing holds nobody else up.
 ///
@@ -41,12 +42,16 @@ public struct LoopbackBrowser: WebAuthentication {
         self.show = show
     }
 
-    /// Opens a port; see ``WebAuthentication``. The address is of `127.0.0.1`, and its own port counts for nothing.
+    /// Opens a port; see ``WebAuthentication``. The address is of `127.0.0.1`; the port that it names, or else any that is free.
     public func prepare(for redirectURI: String) async throws -> any WebAuthenticationSession {
         guard let parts = URLComponents(string: redirectURI), parts.scheme == "http", parts.host == "127.0.0.1",
             parts.query == nil, parts.fragment == nil
         else { throw WebAuthenticationError(.unavailable, "the redirect address is not one of 127.0.0.1") }
-        return try LoopbackSession(path: parts.percentEncodedPath, timeLimit: self.timeLimit, show: self.show)
+        guard let port = UInt16(exactly: parts.port ?? 0) else {
+            throw WebAuthenticationError(.unavailable, "the redirect address has a port that there is not")
+        }
+        return try LoopbackSession(
+            path: parts.percentEncodedPath, port: port, timeLimit: self.timeLimit, show: self.show)
     }
 
     private static func openWithSystem(_ address: URL) throws {
@@ -77,8 +82,8 @@ private final class LoopbackSession: WebAuthenticationSession {
     private let show: @Sendable (URL) throws -> Void
     private let socket: Listener
 
-    init(path: String, timeLimit: Duration, show: @escaping @Sendable (URL) throws -> Void) throws {
-        self.socket = try Listener()
+    init(path: String, port: UInt16, timeLimit: Duration, show: @escaping @Sendable (URL) throws -> Void) throws {
+        self.socket = try Listener(port: port)
         self.authority = "127.0.0.1:\(self.socket.port)"
         self.path = path.isEmpty ? "/" : path
         self.redirectURI = "http://\(self.authority)\(path)"
@@ -243,13 +248,14 @@ private final class LoopbackCaller {
     #endif
 }
 
-/// A socket of this machine's own address, at a port that the kernel has chosen.
+/// A socket of this machine's own address.
 private final class Listener: Sendable {
     let port: UInt16
     let file: Int32
     private let stopped = Mutex(false)
 
-    init() throws {
+    /// - Parameter port: Where; 0 lets the kernel choose.
+    init(port: UInt16) throws {
         #if canImport(Glibc)
             let kind = Int32(SOCK_STREAM.rawValue)
         #else
@@ -257,8 +263,12 @@ private final class Listener: Sendable {
         #endif
         let file = socket(AF_INET, kind, 0)
         guard file >= 0 else { throw WebAuthenticationError(.unavailable, "no socket") }
+        // A port that was used a moment ago, by a browser that came back there, is free.
+        var isReused: Int32 = port == 0 ? 0 : 1
+        setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
@@ -268,7 +278,7 @@ private final class Listener: Sendable {
         }
         guard isListening else {
             close(file)
-            throw WebAuthenticationError(.unavailable, "no port of 127.0.0.1")
+            throw WebAuthenticationError(.unavailable, "no port of 127.0.0.1, or somebody else listens at it")
         }
         // What was ready may be gone when it is taken.
         _ = fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK)

@@ -34,27 +34,28 @@ def axe_source():
     return (package / "axe.min.js").read_text()
 
 
-class Browser:
-    """One Chromium with cookies of its own."""
+def switches(trusted_keys=()):
+    """How Chromium is started here: without a screen, and with no certificates exempt from their check but of these keys."""
+    arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--window-size=1200,1000"]
+    if trusted_keys:
+        arguments.append(f"--ignore-certificate-errors-spki-list={','.join(trusted_keys)}")
+    return arguments
 
-    def __init__(self, folder, scripts=True, trusted_keys=()):
+
+class Browser:
+    """One Chromium with cookies of its own; with `port`, one that was started elsewhere and is listened to there."""
+
+    def __init__(self, folder, scripts=True, trusted_keys=(), port=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in (
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            "--force-device-scale-factor=1",
-            "--window-size=1200,1000",
-            f"--user-data-dir={self.folder / 'profile'}",
-        ):
-            options.add_argument(argument)
-        if trusted_keys:
-            # Nothing but these public keys is exempt from the check of certificates.
-            options.add_argument(f"--ignore-certificate-errors-spki-list={','.join(trusted_keys)}")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        if port:
+            options.debugger_address = f"127.0.0.1:{port}"
+        else:
+            options.binary_location = "/usr/bin/chromium"
+            for argument in (*switches(trusted_keys), f"--user-data-dir={self.folder / 'profile'}"):
+                options.add_argument(argument)
+            options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         self.scripts = scripts
         if not scripts:

@@ -46,6 +46,16 @@ struct LoopbackBrowserTests {
         #expect(opened.withLock { $0 } == page)
     }
 
+    @Test("an address with a port is listened to there, by one at a time, and again when that is over")
+    func fixedPort() async throws {
+        let browser = LoopbackBrowser { _ in }
+        var first: (any WebAuthenticationSession)? = try await browser.prepare(for: Self.redirectURI)
+        let address = try #require(first).redirectURI
+        await #expect(throws: WebAuthenticationError.self) { try await browser.prepare(for: address) }
+        first = nil
+        #expect(try await browser.prepare(for: address).redirectURI == address)
+    }
+
     @Test("two sessions have two ports")
     func ports() async throws {
         let browser = LoopbackBrowser { _ in }

@@ -30,6 +30,10 @@ struct BrowserSignIn: Sendable {
             throw SignInError(.misconfigured, "the platform has no browser")
         }
         let session = try await browser.prepare(for: configuration.redirectURI)
+        // Requests of the sign-in service name no address: the browser comes back to the registered one, to the letter.
+        guard configuration.face == .openID || session.redirectURI.hasSameBytes(as: configuration.redirectURI) else {
+            throw SignInError(.misconfigured, "at the sign-in service a loopback address has a port of its own")
+        }
         let random = self.core.platform.random
         // 256 random bits each, and never used again: an answer to an earlier sign-in is none to this one.
         let request = BrowserRequest(

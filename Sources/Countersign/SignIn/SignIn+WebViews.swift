@@ -26,8 +26,9 @@ extension SignIn {
     /// Opens a page in a view of the app's, with the person's session on the web where that is asked for.
     ///
     /// With `useSSO` the view gets a session of its own: its cookies are fetched anew, before the page is loaded, by the access
-    /// token and the device's secret. They are for the configured hosts alone, by `https`; what they are is looked at before
-    /// they are taken, and again in the view's store. Only then are pages of those hosts told that there is a session. Where
+    /// token and the device's secret. They are for the service's host or its domain, by `https`; what they are is looked at
+    /// before they are taken, and again in the view's store. Only then are pages of the configured hosts told that there is a
+    /// session, and only these are opened with one. Where
     /// any of that fails, the page is opened signed out, and ``OpenedWebView/failure`` says why. So it does where the page
     /// does not load (`networkError`); the view's cookies are deleted then.
     ///

@@ -21,10 +21,10 @@ public final class VirtualBrowser: WebAuthentication, @unchecked Sendable {
     /// The addresses that were opened.
     public var opened: [URL] { self.lock.withLock { self.shown } }
 
-    /// Takes every address; a loopback one is given a port.
+    /// Takes every address; a loopback one without a port is given one.
     public func prepare(for redirectURI: String) async throws -> any WebAuthenticationSession {
         let loopback = "http://127.0.0.1"
-        let rest = redirectURI.hasPrefix(loopback) ? redirectURI.dropFirst(loopback.count).drop { $0 != "/" } : nil
+        let rest = redirectURI.hasPrefix("\(loopback)/") ? redirectURI.dropFirst(loopback.count) : nil
         return Session(browser: self, redirectURI: rest.map { "\(loopback):49152\($0)" } ?? redirectURI)
     }
 

@@ -92,14 +92,5 @@ public final class VirtualWebView: WebView, @unchecked Sendable {
 
     func failLoads(with error: (any Error)?) { self.lock.withLock { self.loadError = error } }
 
-    private func names(for url: URL) -> [String] {
-        let host = url.host() ?? ""
-        let path = url.path().isEmpty ? "/" : url.path()
-        return self.cookies.filter { cookie in
-            let isOfHost = host == cookie.host
-            let isOfPath =
-                path == cookie.path || path.hasPrefix(cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/")
-            return isOfHost && isOfPath && (!cookie.isSecure || url.scheme == "https")
-        }.map(\.name)
-    }
+    private func names(for url: URL) -> [String] { self.cookies.filter { $0.isSent(to: url) }.map(\.name) }
 }

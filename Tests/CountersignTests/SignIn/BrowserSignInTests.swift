@@ -54,6 +54,19 @@ struct BrowserSignInTests {
         #expect(await world.server.sessions.map(\.isActive) == [true])
     }
 
+    @Test("at the sign-in service, which is told no port, the browser comes back to the one that is registered")
+    func loopbackPort() async throws {
+        var world = SignInWorld(.signInService)
+        world.configuration.redirectURI = "http://127.0.0.1/signed-in"
+        let app = try await world.start()
+        await #expect(throws: SignInError(.misconfigured)) { try await app.withBrowser() }
+        #expect(world.device.browser.opened.isEmpty)
+        world.configuration.redirectURI = "http://127.0.0.1:8445/signed-in"
+        let other = try await world.start()
+        try await other.withBrowser()
+        #expect(await other.isSignedIn)
+    }
+
     @Test("answers of the sign-in service are read with their wrapper and without", arguments: [false, true])
     func wrapper(wrapsData: Bool) async throws {
         let world = SignInWorld(.signInService)

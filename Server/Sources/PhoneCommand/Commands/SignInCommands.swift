@@ -1,5 +1,6 @@
 import ArgumentParser
 import Countersign
+import CountersignLinux
 import Foundation
 import UAFClient
 import _Primitives
@@ -20,7 +21,7 @@ struct SignInCommand: AsyncParsableCommand {
     @Option(help: "The app's name at the sign-in service, in the place of --client-id.")
     var application: String?
 
-    @Option(help: "The app's registered loopback address, without a port.")
+    @Option(help: "The app's registered loopback address; with --application with its port, else without one.")
     var redirectUri = "http://127.0.0.1/signed-in"
 
     @Option(help: "The web site's name at the sign-in service, for `webview`.")
@@ -168,13 +169,15 @@ struct SignInCommand: AsyncParsableCommand {
 private struct KnownApp {
     let phone: PhoneOptions
     let report: Report
+    /// What its pages open in; `nil` for the terminal.
+    var windows: ChromiumWebViews?
 
     func start() async throws -> SignIn {
         guard let setup = SignInDevice.Setup.read(home: self.phone.homePath) else {
             throw Refusal.notFound("no-such-app", "No app of this phone has been signed in to: `sign-in` first.")
         }
         let app = try await SignInDevice(
-            setup, self.phone, report: self.report, show: SignInCommand.show(self.report)
+            setup, self.phone, report: self.report, windows: self.windows, show: SignInCommand.show(self.report)
         ).start()
         // What is under way when a program ends is not sent: this one stays for it.
         try? await app.sendOrders()
@@ -224,7 +227,10 @@ struct SessionCommand: AsyncParsableCommand {
 struct WebViewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webview", abstract: "Open a page in a web view of the app, signed in.",
-        discussion: "The page is fetched as the view would, and its status is shown, not the page.")
+        discussion: """
+            The page is fetched as the view would, and its status is shown, not the page. With --chromium it opens in a window \
+            of that browser's, with a profile of its own, until the window is closed.
+            """)
 
     @Argument(help: "The page: https, of a host that `sign-in --web-host` has named.")
     var url: String
@@ -235,6 +241,9 @@ struct WebViewCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Whether the page is to be signed in.")
     var sso = true
 
+    @Option(help: ArgumentHelp("Open a window of that Chromium, and wait until it is closed.", valueName: "program"))
+    var chromium: String?
+
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
@@ -243,9 +252,16 @@ struct WebViewCommand: AsyncParsableCommand {
             guard let page = URL(string: self.url), page.host() != nil else {
                 throw Refusal.usage("That is not the address of a page.")
             }
-            let known = KnownApp(phone: self.phone, report: report)
+            let windows = self.chromium.map { ChromiumWebViews(program: $0) }
+            let known = KnownApp(phone: self.phone, report: report, windows: windows)
             let app = self.sso ? try await known.signedIn() : try await known.start()
             let opened = try await app.webView(page, displayTitle: self.title, useSSO: self.sso)
+            if let windows {
+                report.say([
+                    "event": .string("window"), "title": .string(self.title), "signedIn": .bool(opened.isSignedIn),
+                ]) { $0.print("\(self.title) is open in a window.") }
+                await windows.untilClosed()
+            }
             if let failure = opened.failure { throw failure }
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.opened), "signedIn": .bool(opened.isSignedIn),

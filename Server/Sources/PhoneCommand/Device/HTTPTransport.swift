@@ -28,6 +28,10 @@ struct HTTPTransport: Transport {
             timeout: .init(connect: PhoneLimits.connectTime))
         // A server that is not there, or not trusted, is told at once, and is not tried again until the time is over.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // Names below `localhost` are this machine's (RFC 6761, section 6.3), which not every system's resolver knows.
+        if let host = request.url.host(), host.asciiLowercased.hasBytes(atEnd: ".localhost") {
+            configuration.dnsOverride = [host: "127.0.0.1"]
+        }
         if request.url.scheme?.asciiLowercased == "https" {
             configuration.http1_1ConnectionDebugInitializer = { shown.note(on: $0) }
             configuration.http2ConnectionDebugInitializer = { shown.note(on: $0) }

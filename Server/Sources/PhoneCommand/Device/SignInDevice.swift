@@ -86,9 +86,12 @@ struct SignInDevice: Sendable {
     private let network: HTTPTransport
     private let setup: Setup
 
-    /// - Parameter show: Shows an address to the person.
+    /// - Parameters:
+    ///   - windows: What pages open in; `nil` for the terminal.
+    ///   - show: Shows an address to the person.
     init(
-        _ setup: Setup, _ options: PhoneOptions, report: Report, show: @escaping @Sendable (URL) throws -> Void
+        _ setup: Setup, _ options: PhoneOptions, report: Report, windows: ChromiumWebViews? = nil,
+        show: @escaping @Sendable (URL) throws -> Void
     ) async throws {
         let home = options.homePath
         let storage: any AppStorage
@@ -109,7 +112,8 @@ struct SignInDevice: Sendable {
             storage: storage, installation: FileInstallationMark(path: "\(home)/app-installed"),
             webAuthentication: LoopbackBrowser(opening: show),
             biometricKeys: SensorGuardedKeys(storage: storage, sensor: SimulatedSensor(.finger, home: home)),
-            webViews: TerminalWebViews(network: self.network, report: report), clock: try SimulatedClock(home: home))
+            webViews: windows ?? TerminalWebViews(network: self.network, report: report),
+            clock: try SimulatedClock(home: home))
     }
 
     /// A name for the app's key in the keyring, where this session has one; `nil` where it has none, and the key is to be in a

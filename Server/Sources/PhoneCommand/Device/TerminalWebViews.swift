@@ -60,12 +60,6 @@ private final class TerminalWebView: WebView {
     }
 
     private func cookies(for url: URL) -> [WebViewCookie] {
-        let host = url.host()?.asciiLowercased ?? ""
-        let path = url.path().isEmpty ? "/" : url.path()
-        return self.cookies.withLock { $0 }.filter { cookie in
-            let start = cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/"
-            return host.hasSameBytes(as: cookie.host)
-                && (path == cookie.path || path.hasPrefix(start)) && (!cookie.isSecure || url.scheme == "https")
-        }
+        self.cookies.withLock { $0 }.filter { $0.isSent(to: url) }
     }
 }

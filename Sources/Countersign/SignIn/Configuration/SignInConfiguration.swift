@@ -34,7 +34,8 @@ public struct SignInConfiguration: Hashable, Sendable {
     public var face: Face
     /// The name under which the app is registered: `client_id`, or `application` at the sign-in service.
     public var clientID: String
-    /// The registered address that the browser comes back to. A loopback address has no port of its own.
+    /// The registered address that the browser comes back to. A loopback address of the OpenID face has no port, and whichever
+    /// is free is taken; one of the sign-in service, which is not told of any, has the port that it is registered with.
     public var redirectURI: String
     /// What answers must name as who they are from (`iss`, RFC 9207): by default ``baseUrl`` without a slash at its end.
     /// `nil` takes an answer that names nobody, of a sign-in service that does not say; one that names somebody else is

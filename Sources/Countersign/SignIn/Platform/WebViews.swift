@@ -29,9 +29,9 @@ public protocol WebView: Sendable {
     /// Deletes the view's cookies and storage.
     func clear() async throws
 
-    /// Shows a page. At the beginning of each page that comes of it, redirects and links included, the view asks
-    /// ``WebViewSession/hint(at:)`` by the page's own address, and sets what that says in the page's local storage before any
-    /// of the page's scripts runs, or removes it.
+    /// Shows a page. At the beginning of each page that comes of it, redirects and links included, and before any of the
+    /// page's own scripts, the view runs ``WebViewSession/documentStartScript``. One that runs no scripts asks
+    /// ``WebViewSession/hint(at:)`` by the page's address, and sets what that says in the page's local storage.
     func load(_ url: URL, session: WebViewSession) async throws
 }
 
@@ -41,8 +41,11 @@ public struct WebViewCookie: Hashable, Sendable {
     public let name: String
     /// Its value: a secret, but for what the site's scripts may read.
     public let value: String
-    /// The one host that it is for: put it into the store without a domain of its own, so that no subdomain gets it.
+    /// The host that has set it.
     public let host: String
+    /// The domain whose hosts all get it, which ``host`` is in; `nil` for that host alone: put it into the store without a
+    /// domain then, so that no subdomain gets it.
+    public let domain: String?
     /// Where its addresses begin.
     public let path: String
     /// Whether it goes over TLS alone.
@@ -51,6 +54,20 @@ public struct WebViewCookie: Hashable, Sendable {
     public let isHTTPOnly: Bool
     /// Whether it is withheld where another site has the request made (`SameSite` other than `None`).
     public let isSameSite: Bool
+}
+
+extension WebViewCookie {
+    /// Whether a view sends it to an address, by host, path and scheme (RFC 6265, section 5.4): for a view that keeps its
+    /// cookies itself.
+    public func isSent(to url: URL) -> Bool {
+        guard let host = url.host()?.asciiLowercased else { return false }
+        let path = url.path().isEmpty ? "/" : url.path()
+        let start = self.path.utf8.last == UInt8(ascii: "/") ? self.path : self.path + "/"
+        let isOfDomain = self.domain.map { host.hasSameBytes(as: $0) || host.hasBytes(atEnd: "." + $0) } ?? false
+        return (isOfDomain || host.hasSameBytes(as: self.host))
+            && (path.hasSameBytes(as: self.path) || path.hasBytes(atStart: start))
+            && (!self.isSecure || url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false)
+    }
 }
 
 extension WebViewCookie: CustomStringConvertible, CustomReflectable {
@@ -69,6 +86,21 @@ public struct WebViewSession: Hashable, Sendable {
     public func hint(at url: URL) -> (name: String, value: String)? {
         guard let sites, sites.include(url) else { return nil }
         return (sites.sessionHint, "true")
+    }
+
+    /// The same as a script, in JavaScript, for a view that runs one at the beginning of each page: it sets the hint in the
+    /// local storage of a page that is told, takes it from any other, and does nothing else. Empty where nobody is signed in.
+    public var documentStartScript: String {
+        guard let sites else { return "" }
+        let name = JSON.string(sites.sessionHint).text
+        let hosts = JSON.array(sites.hosts.sorted().map(JSON.string)).text
+        // A page that is not of a site, as one of `data:`, has no storage, and says so by an error.
+        return """
+            try {
+                if (location.protocol === "https:" && \(hosts).includes(location.host)) localStorage.setItem(\(name), "true");
+                else localStorage.removeItem(\(name));
+            } catch {}
+            """
     }
 }
 

@@ -16,20 +16,20 @@ struct SessionCookies: Sendable {
         case info = "info_token"
     }
 
-    /// All of them, each checked, and each for one host.
+    /// All of them, each checked.
     let cookies: [WebViewCookie]
     private let prefix: String
 
     /// Takes them from the answer of a host. What has another name is left where it is.
     ///
-    /// A cookie of a domain would go to every host below it, and to those that the app has not named. So it becomes one for
-    /// each configured host within the domain, and one for the service's own.
+    /// A cookie of a domain stays one: when the service renews the session, the new one takes the place of the old one, and no
+    /// page sends both.
     ///
     /// Throws ``SignInError`` `protocolError` where access, anti-CSRF and info token are not there, or one of them could be
     /// read where it must not be.
     init(_ response: TransportResponse, from url: URL, sites: WebViewSites) throws {
         guard let host = url.host()?.asciiLowercased else { throw SignInError(.misconfigured, "no host") }
-        var found: [Kind: [WebViewCookie]] = [:]
+        var found: [Kind: WebViewCookie] = [:]
         for field in response.headers where field.name.asciiLowercased.hasSameBytes(as: "set-cookie") {
             let parts = field.value.splitBytes(at: ";")
             let pair = parts[0].splitBytes(at: "=", maxSplits: 1).map(Self.trimmed)
@@ -39,12 +39,11 @@ struct SessionCookies: Sendable {
             guard found[kind] == nil, !pair[1].isEmpty, pair[1].utf8.allSatisfy(Self.isCookieOctet) else {
                 throw Self.refusal(kind, "twice, empty, or not a value")
             }
-            found[kind] = try Self.cookies(
-                kind, pair[0], pair[1], parts.dropFirst().map(Self.trimmed), of: host, isTLS: Self.isTLS(url),
-                sites: sites)
+            found[kind] = try Self.cookie(
+                kind, pair[0], pair[1], parts.dropFirst().map(Self.trimmed), of: host, isTLS: Self.isTLS(url))
         }
         for kind in [Kind.access, .antiCSRF, .info] where found[kind] == nil { throw Self.refusal(kind, "missing") }
-        self.cookies = Kind.allCases.flatMap { found[$0] ?? [] }
+        self.cookies = Kind.allCases.compactMap { found[$0] }
         self.prefix = sites.cookiePrefix
     }
 
@@ -55,10 +54,9 @@ struct SessionCookies: Sendable {
 
     private static func isTLS(_ url: URL) -> Bool { url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false }
 
-    private static func cookies(
-        _ kind: Kind, _ name: String, _ value: String, _ attributes: [String], of host: String, isTLS: Bool,
-        sites: WebViewSites
-    ) throws -> [WebViewCookie] {
+    private static func cookie(
+        _ kind: Kind, _ name: String, _ value: String, _ attributes: [String], of host: String, isTLS: Bool
+    ) throws -> WebViewCookie {
         var (domain, path) = (String?.none, "/")
         var (isSecure, isHTTPOnly, isSameSite) = (false, false, true)
         for attribute in attributes {
@@ -76,17 +74,14 @@ struct SessionCookies: Sendable {
         guard isSecure || !isTLS else { throw self.refusal(kind, "without Secure") }
         // The site's scripts read when the session ends, and nothing else.
         guard isHTTPOnly || kind == .info else { throw self.refusal(kind, "scripts could read it") }
-        var hosts: Set = [host]
         if let named = domain {
             let parent = named.utf8.first == UInt8(ascii: ".") ? String(named.dropFirst()) : named
             guard self.isWithin(parent, host) else { throw self.refusal(kind, "for another domain") }
-            hosts.formUnion(sites.hostsWithoutPort.filter { self.isWithin(parent, $0) })
+            domain = parent
         }
-        return hosts.sorted().map {
-            WebViewCookie(
-                name: name, value: value, host: $0, path: path, isSecure: isSecure, isHTTPOnly: isHTTPOnly,
-                isSameSite: isSameSite)
-        }
+        return WebViewCookie(
+            name: name, value: value, host: host, domain: domain, path: path, isSecure: isSecure,
+            isHTTPOnly: isHTTPOnly, isSameSite: isSameSite)
     }
 
     /// Whether a host is the domain or one below it (RFC 6265, section 5.1.3). A domain of one word is a registry's.
@@ -104,13 +99,6 @@ struct SessionCookies: Sendable {
 
     private static func refusal(_ kind: Kind, _ reason: String) -> SignInError {
         SignInError(.protocolError, "the cookie of the \(kind.rawValue): \(reason)")
-    }
-}
-
-extension WebViewSites {
-    /// The configured hosts as cookies know them.
-    fileprivate var hostsWithoutPort: [String] {
-        self.hosts.map { String($0.splitBytes(at: ":")[0]).asciiLowercased }
     }
 }
 

@@ -1,0 +1,94 @@
+import Countersign
+import Foundation
+
+/// What the app shows, and asks its person.
+protocol HealthScreen: Sendable {
+    func show(_ place: HealthApp.Place) async
+    func say(_ sentence: String) async
+    func wantsFingerNextTime() async -> Bool
+}
+
+/// The health app: what happens when it opens, and behind each of its buttons.
+struct HealthApp: Sendable {
+    /// Which of its screens is to be seen.
+    enum Place: Equatable, Sendable {
+        /// The button to sign in; with `fields`, a name and a password beside it.
+        case signIn(fields: Bool)
+        /// What is the person's.
+        case home
+    }
+
+    let signIn: SignIn
+    let screen: any HealthScreen
+    /// The site whose pages the app shows; `nil` for none.
+    let site: URL?
+
+    func appOpens() async {
+        await self.trying {
+            switch try self.signIn.kept {
+            case .session, .guardedSession:
+                try await self.signIn.restore(prompt: SystemPrompt(reason: "Open your records"))
+            case .guardedPassword:
+                try await self.signIn.withSavedPassword(prompt: SystemPrompt(reason: "Sign in"))
+            case .nothing: break
+            }
+        }
+    }
+
+    func signInTapped() async {
+        await self.trying { try await self.signIn.withBrowser { await self.screen.wantsFingerNextTime() } }
+    }
+
+    func signInTapped(name: String, password: String) async {
+        guard SignIn.canSubmit(username: name, password: password) else { return }
+        await self.trying {
+            try await self.signIn.withPassword(username: name, password: password) {
+                await self.screen.wantsFingerNextTime()
+            }
+        }
+    }
+
+    func pageTapped(_ path: String, title: String, isPersonal: Bool) async {
+        guard let site else { return }
+        await self.trying {
+            let page = site.appending(path: path)
+            var opened = try await self.signIn.webView(page, displayTitle: title, useSSO: isPersonal)
+            if opened.failure?.code == .networkError {
+                await self.screen.say("The page has not loaded. It is tried once more.")
+                opened = try await self.signIn.reload(opened)
+            }
+            if isPersonal, let failure = opened.failure {
+                await self.screen.say("You are not signed in on this page. \(failure.recoverySuggestion ?? "")")
+            }
+        }
+    }
+
+    func fingerSwitched(_ isOn: Bool) async {
+        await self.trying { try await self.signIn.setBiometrics(isOn) }
+    }
+
+    func signOutTapped() async {
+        await self.trying {
+            guard try await !self.signIn.signOut() else { return }
+            await self.screen.say("You are signed out here. The server hears of it when the network is back.")
+        }
+    }
+
+    /// Does what a button is for, and shows what has come of it.
+    private func trying(_ action: () async throws -> Void) async {
+        var fields = false
+        do {
+            try await action()
+        } catch let error as SignInError where error.code == .cancelled {
+            // What is kept stays: nothing is said to somebody who gave up.
+        } catch let error as SignInError {
+            fields = error.code == .wrongCredentials
+            await self.screen.say(
+                [error.errorDescription, error.recoverySuggestion].compactMap(\.self).joined(separator: " "))
+        } catch {
+            await self.screen.say("That did not work. Try again.")
+        }
+        let isSignedIn = await self.signIn.isSignedIn
+        await self.screen.show(isSignedIn ? .home : .signIn(fields: fields || self.site == nil))
+    }
+}
