@@ -4,7 +4,7 @@
     health_site.py --origin https://www.health.localhost:8444 --service https://id.health.localhost:8443 \\
         --client-id health-web --certificate FILE --key FILE
 
-What a site of your own needs is in `sign_in_session.py`, `visitor` and `is_own_page` below, and `renewal.js`. `HealthSite`
+What a site of your own needs is in `sign_in_session.py`, `visitor` and `is_own_page` below, and `session.js`. `HealthSite`
 is a WSGI application; the server at the end is for one machine.
 """
 
@@ -22,7 +22,7 @@ import wsgiref.simple_server
 
 from sign_in_session import SignInService, State, Unreachable
 
-SCRIPT = pathlib.Path(__file__).with_name("renewal.js").read_text()
+SCRIPT = pathlib.Path(__file__).with_name("session.js").read_text()
 STYLE = "body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}"
 FORM_BYTES = 4096
 MESSAGE_LETTERS = 500
@@ -30,10 +30,14 @@ PEOPLE = 1000
 MESSAGES = 20
 
 SIGNED_OUT = """<h1>You are not signed in</h1>
-<p data-testid="signed-out">Open this page in the health app: it signs you in here.</p>"""
+<p data-testid="signed-out">The health app opens this page signed in. Elsewhere, sign in here:</p>
+<p><button data-sign-in data-testid="sign-in">Sign in</button></p>"""
+COMING_BACK = """<h1>One moment</h1>
+<p data-testid="signed-in" data-signed-in data-next="/records">You are being signed in.</p>
+<noscript><p>This needs JavaScript.</p></noscript>"""
 EXPIRED = """<h1>One moment</h1>
-<p data-testid="expired" data-renew="/records">Your session is renewed.</p>
-<noscript><p>Open this page in the health app again.</p></noscript>"""
+<p data-testid="expired" data-renew data-next="/records">Your session is renewed.</p>
+<noscript><p>This needs JavaScript. Open this page in the health app again.</p></noscript>"""
 AWAY = """<h1>Try again</h1>
 <p data-testid="away">Who you are cannot be asked at the moment. Nothing is lost: load this page again.</p>"""
 FOREIGN = "<h1>That was not asked for here</h1><p data-testid='refused'>Nothing was done. Begin again on this site.</p>"
@@ -69,8 +73,8 @@ class HealthSite:
 
     def answer(self, environ):
         """The status, the page or its type and text, and further header fields."""
-        pages = {"/": self.home, "/records": self.records}
-        files = {"/renewal.js": ("text/javascript", SCRIPT), "/style.css": ("text/css", STYLE)}
+        pages = {"/": self.home, "/records": self.records, "/signed-in": self.signed_in}
+        files = {"/session.js": ("text/javascript", SCRIPT), "/style.css": ("text/css", STYLE)}
         path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
         if path == "/messages":
             return self.write(environ) if method == "POST" else ("405 Method Not Allowed", "", [("Allow", "POST")])
@@ -104,6 +108,10 @@ class HealthSite:
         """Nobody is asked for here: a page that everybody sees may go by the hint that the app gives."""
         return "200 OK", """<h1>Health</h1>
 <p data-testid="hint" data-hint></p><p><a href="/records" data-testid="to-records">Your records</a></p>""", []
+
+    def signed_in(self, environ):
+        """Where the browser comes back to with a code. It is its script's, which knows what it was asked for with."""
+        return "200 OK", COMING_BACK, []
 
     def records(self, environ):
         visitor, refusal = self.visitor(environ)
@@ -148,7 +156,7 @@ class HealthSite:
         return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Health</title>
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/style.css">
-<script src="/renewal.js" defer data-service="{html.escape(self.service.origin)}" data-cookies="{html.escape(self.service.cookie)}"></script>
+<script src="/session.js" defer data-service="{html.escape(self.service.origin)}" data-site="{html.escape(self.service.site)}" data-cookies="{html.escape(self.service.cookie)}"></script>
 </head><body>{body}</body></html>"""
 
 

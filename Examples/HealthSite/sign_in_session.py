@@ -28,7 +28,7 @@ class Unreachable(Exception):
 class State(enum.Enum):
     SIGNED_IN = "signed-in"
     SIGNED_OUT = "signed-out"
-    # The session goes on, its access token's minutes are over: the browser renews it, as `renewal.js` does.
+    # The session goes on, its access token's minutes are over: the browser renews it, as `session.js` does.
     EXPIRED = "expired"
 
 

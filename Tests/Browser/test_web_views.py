@@ -10,6 +10,7 @@ import contextlib
 import json
 import re
 import subprocess
+import urllib.parse
 
 import pytest
 import requests
@@ -198,7 +199,7 @@ def test_without_sso_nothing_is_fetched_and_no_page_is_told(health, sign_in, ope
     assert view.browser.has("signed-out") and view.cookies() == {} and view.hint() is None
     assert exchanges(health) == before
     view.browser.get(health.origin + "/")
-    assert "Open this page in the app" in view.browser.all("hint")[0].text
+    assert "Sign in" in view.browser.all("hint")[0].text
     assert view.close().expect(0)["finished"]["signedIn"] is False
 
 
@@ -233,6 +234,43 @@ def test_a_page_renews_its_session_when_its_minutes_are_over(health, sign_in, op
     finally:
         health.server.stop()
         health.server.start()
+
+
+def sign_in_on_the_site(health, browser):
+    browser.get(health.origin + "/records")
+    browser.one("sign-in").click()
+    browser.press(browser.one("by-phone"))
+    browser.wait_for("qr-code")
+    health.alices.approve(browser.picture()).expect(0)
+    browser.wait(lambda: browser.address.startswith(health.origin), message="nobody comes back")
+
+
+def test_the_site_signs_people_in_itself(health, new_browser):
+    browser = new_browser(trusted_keys=health.keys)
+    sign_in_on_the_site(health, browser)
+    assert browser.wait_for("person").text == "Alice Archer"
+    assert browser.address == health.origin + "/records"
+    browser.press(browser.one("sign-out"))
+    browser.get(health.origin + "/records")
+    assert browser.has("signed-out")
+
+
+@pytest.mark.parametrize("change", ["state", "iss", "begun"])
+def test_an_answer_to_another_sign_in_signs_nobody_in(health, new_browser, change):
+    browser = new_browser(trusted_keys=health.keys)
+    # Somebody else's code, or their whole answer, in this browser.
+    browser.get(health.origin + "/signed-in?code=theirs&state=theirs&iss=" + health.server.issuer)
+    browser.wait(lambda: browser.one("signed-in").get_attribute("data-failed") is not None)
+    begun = {"verifier": "v" * 43, "state": "s" * 43}
+    if change != "begun":
+        browser.evaluate(f"sessionStorage.setItem('sign-in', '{json.dumps(begun)}')")
+    answer = {"code": "theirs", "state": begun["state"], "iss": health.server.issuer, change: "https://evil.example"}
+    before = exchanges(health)
+    browser.get(health.origin + "/signed-in?" + urllib.parse.urlencode(answer))
+    browser.wait(lambda: browser.one("signed-in").get_attribute("data-failed") is not None)
+    assert "code" not in browser.address and exchanges(health) == before
+    browser.get(health.origin + "/records")
+    assert browser.has("signed-out")
 
 
 class HealthApp:
