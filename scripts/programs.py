@@ -167,10 +167,8 @@ class Server:
         """The link in the next message, which is for that address."""
         return next(line for line in self.mail_to(address)["text"].splitlines() if line.startswith(self.issuer))
 
-    def start(self, seconds_ahead=0):
-        """Starts it, with a clock that is so many seconds ahead of this machine's."""
-        before = ("faketime", "-m", "--exclude-monotonic", "-f", f"+{seconds_ahead}s") if seconds_ahead else ()
-        self.process = Process("countersign", self.arguments, self.folder / "server.log", before=before)
+    def start(self):
+        self.process = Process("countersign", self.arguments, self.folder / "server.log")
         self.process.wait_until(lambda: answers(f"http://127.0.0.1:{self.operations_port}/readyz"))
         return self
 

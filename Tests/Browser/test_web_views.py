@@ -7,7 +7,9 @@ that only a wrapper of theirs opens.
 
 import base64
 import contextlib
+import itertools
 import json
+import os
 import re
 import subprocess
 import urllib.parse
@@ -218,24 +220,6 @@ def test_where_the_exchange_fails_no_page_is_told_of_a_session(health, sign_in, 
     assert view.close().code == 1
 
 
-def test_a_page_renews_its_session_when_its_minutes_are_over(health, sign_in, open_view):
-    phone = sign_in("renewed")
-    view = open_view(phone)
-    session, token = view.session(), view.cookies()[NAMES["access"]]["value"]
-    health.server.stop()
-    health.server.start(seconds_ahead=400)
-    try:
-        view.browser.get(health.origin + "/records")
-        assert view.browser.wait_for("person").text == "Alice Archer"
-        assert view.session() == session and view.cookies()[NAMES["access"]]["value"] != token
-        # And what was renewed can be ended, at the service and by the site.
-        view.browser.press(view.browser.one("sign-out"))
-        assert view.cookies() == {}
-    finally:
-        health.server.stop()
-        health.server.start()
-
-
 def sign_in_on_the_site(health, browser):
     browser.get(health.origin + "/records")
     browser.one("sign-in").click()
@@ -273,17 +257,21 @@ def test_an_answer_to_another_sign_in_signs_nobody_in(health, new_browser, chang
     assert browser.has("signed-out")
 
 
+# Foundation's network trusts the machine's authorities alone. For one program, in a namespace of its own, that is another.
+TRUSTING = ("unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+            'mount --bind "$0" /etc/ssl/certs/ca-certificates.crt && exec "$@"')
+
+
 class HealthApp:
     """The example app in its terminal."""
 
     def __init__(self, health, folder, program):
         self.process = subprocess.Popen(
-            [BINARIES / "health-app", health.server.issuer, health.APP, health.origin],
+            [*TRUSTING, health.authority.certificate, BINARIES / "health-app", health.server.issuer, health.APP, health.origin],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
             env={
                 **ENVIRONMENT, "HEALTH_APP_FOLDER": str(folder), "HEALTH_APP_CHROMIUM": str(program),
                 "HEALTH_APP_REDIRECT_URI": health.app_address,
-                "URLSessionCertificateAuthorityInfoFile": str(health.authority.certificate),
             },
         )
 
@@ -292,19 +280,21 @@ class HealthApp:
         return self
 
     def expect(self, words):
-        """Waits for a line with these words; the line."""
+        """Waits for a line with these words, among the next few; the line."""
         lines = []
-        for line in self.process.stdout:
+        for line in itertools.islice(self.process.stdout, 2):
             lines.append(line)
             if words in line:
                 return line
-        raise AssertionError(f"the app ended before {words!r}: {lines}")
+        raise AssertionError(f"the app did not say {words!r}: {lines}")
 
     def quit(self):
         self.process.stdin.close()
         assert self.process.wait(30) == 0
 
 
+@pytest.mark.skipif(
+    subprocess.run([*TRUSTING[:2], "true"], capture_output=True).returncode != 0, reason="no namespace of one's own here")
 def test_the_health_app(health, browse, tmp_path):
     program, port = chromium(health, tmp_path)
     app = HealthApp(health, tmp_path / "app", program)

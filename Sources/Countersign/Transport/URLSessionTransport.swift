@@ -164,9 +164,10 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         if let error {
             exchange.answer.give(.failure(Self.translate(error)))
         } else if let response = task.response as? HTTPURLResponse {
-            let headers = response.allHeaderFields.compactMap { field -> (name: String, value: String)? in
-                guard let name = field.key as? String, let value = field.value as? String else { return nil }
-                return (name, value)
+            let headers = response.allHeaderFields.flatMap { field -> [(name: String, value: String)] in
+                guard let name = field.key as? String, let value = field.value as? String else { return [] }
+                let isCookie = name.asciiLowercased.hasSameBytes(as: "set-cookie")
+                return (isCookie ? JoinedCookieFields.parted(value) : [value]).map { (name, $0) }
             }
             exchange.answer.give(
                 .success(

@@ -134,6 +134,21 @@ struct URLSessionTransportTests {
         #expect(!server.received.joined().lowercased().contains("cookie"))
     }
 
+    @Test("Cookies of one answer are told apart as the server has sent them, dates and commas included")
+    func severalCookies() async throws {
+        let sent = [
+            "a=1; Path=/; Expires=Fri, 15 Jan 2027 08:00:00 GMT; Secure; HttpOnly",
+            "b=; Path=/v0/sign_in/refresh; Max-Age=0",
+            "c=x,y z; Path=/", "d=%7B%22e%22%3A1%7D; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        ]
+        let fields = sent.map { "Set-Cookie: \($0)" } + ["Vary: Cookie, Origin"]
+        let server = try LoopbackServer { _ in Self.response("200 OK", fields) }
+        defer { server.stop() }
+        let answer = try await URLSessionTransport().send(try self.request(server, "/"))
+        #expect(answer.headers.filter { $0.name.lowercased() == "set-cookie" }.map(\.value) == sent)
+        #expect(answer.headers.first { $0.name.lowercased() == "vary" }?.value == "Cookie, Origin")
+    }
+
     @Test("An answer that may be cached is fetched again")
     func cache() async throws {
         let server = try LoopbackServer { _ in Self.response("200 OK", ["Cache-Control: max-age=1000"], "x") }
