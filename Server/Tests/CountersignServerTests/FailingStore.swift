@@ -12,6 +12,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     private let failedMove = Mutex<StoreError?>(nil)
     private let reads = Mutex(0)
 
+    private let lockedAccounts = Mutex<Set<String>>([])
     private let calls = Mutex<[String]>([])
 
     init(_ store: any ServerAssembly.ServerStore) { self.store = store }
@@ -21,6 +22,9 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     /// Has the next sign-in without a browser fail before its step is judged.
     func failNextMove(_ error: StoreError) { self.failedMove.withLock { $0 = error } }
+
+    /// Shows an account as locked of which nothing has ended, as if it had been locked this moment.
+    func showLocked(account: String) { self.lockedAccounts.withLock { _ = $0.insert(account) } }
 
     /// How often a ceremony was looked at.
     var ceremonyReads: Int { self.reads.withLock { $0 } }
@@ -62,7 +66,9 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func account(id: String) async throws -> AccountRecord? {
-        try await self.store.account(id: id)
+        var account = try await self.store.account(id: id)
+        if self.lockedAccounts.withLock({ $0.contains(id) }) { account?.isLocked = true }
+        return account
     }
 
     func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {
