@@ -123,6 +123,7 @@ struct SignInServiceWishes: Sendable, Equatable {
     private enum Name {
         static let type = "sign_in_type"
         static let answers = "sign_in_answers"
+        static let level = "sign_in_acr"
         static let levels = "acr_values"
     }
 
@@ -130,12 +131,15 @@ struct SignInServiceWishes: Sendable, Equatable {
     let type: String
     /// How the client is told of a failure.
     let answers: SignInServiceSettings.Answers
+    /// How surely the person is to be authenticated, in the client's word (`acr`).
+    let level: String
     /// The level that is needed, in this server's own word; `nil` for any.
     let needed: String?
 
-    init(type: String, answers: SignInServiceSettings.Answers, needed: String?) {
+    init(type: String, answers: SignInServiceSettings.Answers, level: String, needed: String?) {
         self.type = type
         self.answers = answers
+        self.level = level
         self.needed = needed
     }
 
@@ -143,12 +147,14 @@ struct SignInServiceWishes: Sendable, Equatable {
         guard let type = kept[Name.type],
             let answers = kept[Name.answers].flatMap(SignInServiceSettings.Answers.init(rawValue:))
         else { return nil }
-        self.init(type: type, answers: answers, needed: kept[Name.levels])
+        self.init(type: type, answers: answers, level: kept[Name.level] ?? "", needed: kept[Name.levels])
     }
 
     /// How it is kept with the request.
     var text: String {
-        var kept: Parameters = [Name.type: self.type, Name.answers: self.answers.rawValue]
+        var kept: Parameters = [
+            Name.type: self.type, Name.answers: self.answers.rawValue, Name.level: self.level,
+        ]
         if let needed { kept.append(Name.levels, needed) }
         return kept.encoded
     }
@@ -156,15 +162,6 @@ struct SignInServiceWishes: Sendable, Equatable {
     /// The sign-in method of a type: the word of the method, or the name of another provider.
     static func method(ofType type: String, among methods: [String]) -> String? {
         methods.first { $0.hasSameBytes(as: type) || $0.hasSameBytes(as: UpstreamProvider.method(of: type)) }
-    }
-
-    /// The code by which a web site's page tells its person what went wrong.
-    func code(of error: OAuthError) -> String {
-        switch error.code {
-        case .accessDenied: self.type.hasSameBytes(as: "logingov") ? "009" : "001"
-        case .unmetAuthenticationRequirements: self.type.hasSameBytes(as: "mhv") ? "108" : "007"
-        default: "400"
-        }
     }
 }
 

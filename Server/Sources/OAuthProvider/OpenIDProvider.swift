@@ -45,6 +45,8 @@ public struct OpenIDProvider: Sendable {
         public var mutualTLS: MutualTLS?
         /// What people have to agree to before anything is issued for them; `nil` for nothing.
         public var terms: Terms?
+        /// A simulated register of people, which clients of the app sign-in service are told of; `nil` for none.
+        public var simulatedPeople: SimulatedPeople?
         /// How the addresses of clients' keys are called; `nil` where none is.
         public var calls: (any OutgoingCalls)?
         /// What people can be asked in detail (RFC 9396). Which of it a client may ask is its own setting.

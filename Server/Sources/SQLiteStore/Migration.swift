@@ -19,6 +19,7 @@ struct Migration: Sendable {
         .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
         .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
         .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients, .directSignIn, .resetAsks, .signInService,
+        .upstreamLevels,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

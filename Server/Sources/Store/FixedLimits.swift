@@ -147,6 +147,16 @@ extension Limits {
         public static let serviceAccountAttributes = 16
         /// Bytes of what they say under one such word.
         public static let serviceAccountAttributeBytes = 256
+        /// Bytes of a file of simulated people.
+        public static let simulatedPeopleBytes = 1024 * 1024
+        /// Lines of such a file.
+        public static let simulatedPeopleLines = 10_000
+        /// Bytes of such a line.
+        public static let simulatedPersonBytes = 4096
+        /// Identifiers of one kind that a simulated person can have.
+        public static let simulatedIdentifiers = 16
+        /// Bytes of one of those, and of who the person is.
+        public static let simulatedTextBytes = 255
         /// Words for levels that one client can ask for.
         public static let signInServiceLevels = 16
         /// Bytes of such a word, and of whom its access tokens are for.

@@ -91,6 +91,23 @@ struct StartTests {
         #expect(operations?.remedy?.contains("--operations-bind") == true)
     }
 
+    @Test("a simulated register that is not right is named with its line, and one that is right is taken")
+    func simulatedPeople() async throws {
+        let place = try Place()
+        try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)
+        let file = place.folder + "/people.ndjson"
+        let flags = ["simulatedPeople": file]
+        let missing = try await place.start(flags)
+        #expect(missing?.status == .notFound && missing?.problem.contains(file) == true)
+        try #"{"username":"alice"}\n{"username":"bob","ssn":"1"}\n"#.replacing("\\n", with: "\n")
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let wrong = try await place.start(flags)
+        #expect(wrong?.problem == "the simulated register \(file), line 2: ssn is nine digits")
+        #expect(wrong?.status == .failed && wrong?.remedy?.contains("--simulated-people") == true)
+        try #"{"username":"alice"}"#.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await place.start(flags)?.problem.contains("is taken") == true)
+    }
+
     @Test("an address that is another machine's is named")
     func foreignAddress() async throws {
         let place = try Place()

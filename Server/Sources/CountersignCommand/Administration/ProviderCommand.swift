@@ -28,10 +28,22 @@ struct ProviderCommand: AsyncParsableCommand {
             ["authenticates by", try provider.string("tokenEndpointAuthMethod") ?? ""],
             ["register there", try provider.requiredString("redirectUri")], ["scopes", try list("scopes")],
             ["levels", levels.joined(separator: " ")], ["usual level", try provider.string("usualLevel") ?? ""],
+            ["asked for", try Self.levelRequests(provider)], ["level claim", try provider.string("levelClaim") ?? ""],
+            ["level hint", try provider.string("levelHint") ?? ""],
             ["newcomers", try provider.string("newcomers") ?? ""], ["e-mail domains", try list("emailDomains")],
         ]
         if let address = try provider.string("authorizationEndpoint") { rows.append(["authorization", address]) }
         return Terminal.table(rows.filter { !$0[1].isEmpty })
+    }
+
+    private static func levelRequests(_ provider: JSONObject) throws -> String {
+        try (provider.array("levelRequests") ?? []).compactMap { value -> String? in
+            guard case .object(let request) = value else { return nil }
+            let raised = try request.strings("raised") ?? []
+            return
+                "\(try request.requiredString("asked"))=\((try request.strings("sent") ?? []).joined(separator: ","))"
+                + (raised.isEmpty ? "" : " (then \(raised.joined(separator: ",")))")
+        }.joined(separator: " ")
     }
 
     /// What an operator can say of a provider.
@@ -68,6 +80,30 @@ struct ProviderCommand: AsyncParsableCommand {
                 valueName: "theirs=ours"))
         var level: [String] = []
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "What it is sent (acr_values, with commas between) where a client of the app sign-in service asks for a word, as loa1=http://idp.example/loa/1; all of them, and then no others may be asked for. Repeatable.",
+                valueName: "asked=sent"))
+        var levelRequest: [String] = []
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "What it is sent for a word of --level-request by a second trip of whoever can be authenticated more surely there than they were. Repeatable.",
+                valueName: "asked=sent"))
+        var raisedLevel: [String] = []
+
+        @Option(name: .long, help: "The claim of its ID tokens that has its word for a level, where that is not acr.")
+        var levelClaim: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "By which claim of its ID tokens it is known that somebody can be authenticated more surely there, as verified_at or level_of_assurance=3; an empty text for none.",
+                valueName: "name[=value]"))
+        var levelHint: String?
+
         @Option(name: .long, help: "What a sign-in by it is worth of which it says no such word.")
         var usualLevel: String?
 
@@ -94,16 +130,49 @@ struct ProviderCommand: AsyncParsableCommand {
                 ("tokenEndpoint", self.tokenEndpoint), ("userinfoEndpoint", self.userinfoEndpoint),
                 ("tokenEndpointAuthMethod", self.authMethod), ("usualLevel", self.usualLevel),
                 ("newcomers", self.newcomers), ("subjectClaim", self.subjectClaim),
+                ("levelClaim", self.levelClaim), ("levelHint", self.levelHint),
             ] {
                 if let value { body[name] = .string(value) }
             }
             if !self.scope.isEmpty { body["scopes"] = .array(self.scope.map(JSON.string)) }
             if !self.emailDomain.isEmpty { body["emailDomains"] = .array(self.emailDomain.map(JSON.string)) }
             if !self.level.isEmpty { body["levels"] = .array(try self.level.map(Self.level)) }
+            if !self.levelRequest.isEmpty { body["levelRequests"] = try self.levelRequests }
             if self.secretStdin { body["clientSecret"] = .string(try Terminal.secretFromStandardInput()) }
         }
 
-        func validate() throws { _ = try self.level.map(Self.level) }
+        func validate() throws {
+            _ = try self.level.map(Self.level)
+            _ = try self.levelRequests
+        }
+
+        /// The words that clients ask by, each with those that are sent for it.
+        private var levelRequests: JSON {
+            get throws {
+                let raised = try self.raisedLevel.map(Self.levelRequest)
+                let requests = try self.levelRequest.map(Self.levelRequest)
+                if let lone = raised.first(where: { raised in !requests.contains { $0.asked == raised.asked } }) {
+                    throw ValidationError("--raised-level \(lone.asked) has no --level-request beside it.")
+                }
+                return .array(
+                    requests.map { request in
+                        let second = raised.filter { $0.asked == request.asked }.flatMap(\.sent)
+                        return .object([
+                            "asked": .string(request.asked), "sent": .array(request.sent.map(JSON.string)),
+                            "raised": .array(second.map(JSON.string)),
+                        ])
+                    })
+            }
+        }
+
+        /// The client's word has no equals sign in it, theirs may have.
+        private static func levelRequest(_ text: String) throws -> (asked: String, sent: [String]) {
+            let parts = text.splitBytes(at: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+                throw ValidationError("A level that is asked for is its word, an equals sign, and what is sent.")
+            }
+            return (parts[0], parts[1].splitBytes(at: ",").map(String.init))
+        }
 
         /// Its word may have an equals sign in it, ours has none.
         private static func level(_ text: String) throws -> JSON {

@@ -170,6 +170,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help:
+            "A simulated register of people, one JSON object a line, for trying out what clients of the app sign-in service are told where somebody is in it twice, locked, or known by another number."
+    )
+    var simulatedPeople: String?
+
+    @Option(
+        name: .long,
         help: """
             A command that takes mail as sendmail does, such as "/usr/sbin/sendmail -t -i": a path and words, which no \
             shell sees. Without it no mail is sent, and nobody resets a password by it.
@@ -234,6 +241,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["versions"] = self.versions
         flags["extensions"] = self.extensions
         flags["breachedPasswords"] = self.breachedPasswords
+        flags["simulatedPeople"] = self.simulatedPeople
         flags["mailCommand"] = self.mailCommand
         flags["mailFrom"] = self.mailFrom
         flags["limits"] = self.limits

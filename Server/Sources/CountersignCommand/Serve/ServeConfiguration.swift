@@ -78,6 +78,8 @@ struct ServeConfiguration: Sendable {
     var extensions: [String]
     /// A list of passwords that nobody may choose.
     var breachedPasswords: String?
+    /// A simulated register of people, for clients of the app sign-in service.
+    var simulatedPeople: String?
     /// A command that takes mail as `sendmail -t` does, and whom mail comes from.
     var mailCommand: String?
     var mailFrom: String?
@@ -154,6 +156,7 @@ extension ServeConfiguration {
             versions: reader.string(forKey: "versions", default: "1.1"),
             extensions: Self.list(reader.string(forKey: "extensions")),
             breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
+            simulatedPeople: reader.string(forKey: "simulatedPeople").map(Self.absolute),
             mailCommand: reader.string(forKey: "mailCommand"), mailFrom: reader.string(forKey: "mailFrom"),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
@@ -415,6 +418,7 @@ extension ServeConfiguration {
         if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
         if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
         if let list = self.breachedPasswords { lines.append("breachedPasswords: \(list)") }
+        if let file = self.simulatedPeople { lines.append("simulatedPeople: \(file)") }
         if let command = self.mailCommand { lines.append("mailCommand: \(command)") }
         if let from = self.mailFrom { lines.append("mailFrom: \(from)") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }

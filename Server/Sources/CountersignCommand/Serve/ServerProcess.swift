@@ -176,6 +176,7 @@ struct ServerProcess {
         configuration.metrics = metrics
         configuration.hashing = hashing
         configuration.breachedPasswords = try self.breachedPasswords()
+        configuration.simulatedPeople = try self.simulatedPeople()
         configuration.mail = try self.mail(opened.limits)
         configuration.logger = logger
         configuration.hasRegistration = self.configuration.clientRegistration
@@ -200,6 +201,23 @@ struct ServerProcess {
             throw CommandFailure(.failed, "\(error)", remedy: "--policies names the folder.")
         } catch let error as ChannelCertificateError {
             throw CommandFailure(.failed, "\(error)", remedy: "--channel-binding names the files, PEM each.")
+        }
+    }
+
+    /// The simulated register, where there is one. Throws ``CommandFailure`` that names the file and the line.
+    private func simulatedPeople() throws -> SimulatedPeople? {
+        guard let path = self.configuration.simulatedPeople else { return nil }
+        let remedy = "--simulated-people names it: one JSON object a line."
+        // One byte more than it may have is enough to see that it has too many.
+        guard let file = FileHandle(forReadingAtPath: path),
+            let bytes = try? file.read(upToCount: Limits.Fixed.simulatedPeopleBytes + 1) ?? Data()
+        else {
+            throw CommandFailure(.notFound, "the simulated register \(path) cannot be read", remedy: remedy)
+        }
+        do { return try SimulatedPeople(parsing: Array(bytes)) } catch {
+            let place = error.line.map { ", line \($0)" } ?? ""
+            throw CommandFailure(
+                .failed, "the simulated register \(path)\(place): \(error.reason)", remedy: remedy)
         }
     }
 

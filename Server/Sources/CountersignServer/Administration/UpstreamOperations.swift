@@ -14,6 +14,14 @@ struct UpstreamOperations: Sendable {
         .required("theirs", "Its word (acr)."), .required("ours", "The level of this server that it is worth."),
     ]
 
+    private static let levelRequest: [AdminOperation.Field] = [
+        .required("asked", "The word of the client (acr)."),
+        .required("sent", .strings, "The words that are sent to the provider (acr_values)."),
+        .optional(
+            "raised", .strings,
+            "Its words for a second trip, of whoever can be authenticated more surely there than they were."),
+    ]
+
     private static let settings: [AdminOperation.Field] = [
         .optional("title", "By what people know it. Default: its name."),
         .optional("authorizationEndpoint", "With oauth2: where browsers are sent."),
@@ -27,6 +35,15 @@ struct UpstreamOperations: Sendable {
         .optional("levels", .objects(Self.level), "What its words for levels are worth here."),
         .optional(
             "usualLevel", "What a sign-in by it is worth of which it says no such word. Default: the lowest level."),
+        .optional(
+            "levelRequests", .objects(Self.levelRequest),
+            "Of clients of the app sign-in service: the words that they may ask it for, and what is sent for each. Without any they may ask for all of theirs, and nothing is sent the first time."
+        ),
+        .optional("levelClaim", "The claim of its ID tokens that has its word for a level. Default: acr."),
+        .optional(
+            "levelHint",
+            "By what it is known that somebody can be authenticated more surely there: a claim of its ID tokens, as NAME or NAME=VALUE. An empty text for nothing."
+        ),
         .optional(
             "newcomers", .choice(UpstreamProvider.Newcomers.allCases.map(\.rawValue)),
             "Whether somebody who comes for the first time gets an account. Default: refused."),
@@ -111,6 +128,15 @@ struct UpstreamOperations: Sendable {
             "usualLevel": .string(provider.usualLevel), "newcomers": .string(provider.newcomers.rawValue),
             "emailDomains": .array(provider.emailDomains.map(JSON.string)),
         ]
+        object["levelClaim"] = .string(provider.levelClaim)
+        object["levelHint"] = provider.levelHint.map { .string($0.text) }
+        object["levelRequests"] = .array(
+            provider.levelRequests.map { request in
+                .object([
+                    "asked": .string(request.asked), "sent": .array(request.sent.map(JSON.string)),
+                    "raised": .array(request.raised.map(JSON.string)),
+                ])
+            })
         if let endpoints = provider.endpoints {
             object["authorizationEndpoint"] = .string(endpoints.authorization)
             object["tokenEndpoint"] = .string(endpoints.token)
@@ -141,6 +167,14 @@ struct UpstreamOperations: Sendable {
             return UpstreamProvider.Level(
                 theirs: try level.requiredString("theirs"), ours: try level.requiredString("ours"))
         }
+        change.levelRequests = try body.array("levelRequests")?.map { value in
+            guard case .object(let request) = value else { throw Self.refusal("levelRequests are objects.") }
+            return UpstreamProvider.LevelRequest(
+                asked: try request.requiredString("asked"), sent: try request.strings("sent") ?? [],
+                raised: try request.strings("raised") ?? [])
+        }
+        change.levelClaim = try body.string("levelClaim")
+        change.levelHint = try body.string("levelHint").map(UpstreamProvider.LevelHint.init(text:))
         change.usualLevel = try body.string("usualLevel")
         change.newcomers = try word("newcomers")
         change.emailDomains = try body.strings("emailDomains")

@@ -56,6 +56,8 @@ public struct ServerAssembly: Sendable {
         public var softwareStatements = SoftwareStatementIssuers()
         /// What people have to agree to before anything is issued for them; `nil` for nothing.
         public var terms: Terms?
+        /// A simulated register of people, which clients of the app sign-in service are told of; `nil` for none.
+        public var simulatedPeople: SimulatedPeople?
         /// What the app sign-in service calls things.
         public var signInService = SignInService.Names()
         /// How addresses are called that services have named; `nil` where none is.
@@ -150,6 +152,7 @@ public struct ServerAssembly: Sendable {
             }, note: { Self.log($0, configuration.logger) })
         settings.calls = configuration.calls
         settings.terms = configuration.terms
+        settings.simulatedPeople = configuration.simulatedPeople
         settings.detailTypes = DetailType.all(textCharacters: limits.transactionCharacters)
         settings.hasRegistration = configuration.hasRegistration
         settings.mutualTLS = configuration.mutualTLS
@@ -189,7 +192,8 @@ public struct ServerAssembly: Sendable {
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
             devices: DeviceAuthorizations(provider),
-            signInService: SignInService(provider, grants: grants, names: configuration.signInService), grants: grants,
+            signInService: SignInService(
+                provider, grants: grants, upstream: store, names: configuration.signInService), grants: grants,
             directory: directory,
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,

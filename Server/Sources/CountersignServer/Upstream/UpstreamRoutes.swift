@@ -105,6 +105,10 @@ struct UpstreamRoutes: Sendable {
                     reason: "The provider \(name) has not authenticated the person surely enough: countersign admin "
                         + "provider change \(name) --level says what its words are worth.", setting: "--level"))
             return self.answers.response(client)
+        case .told(let client, let code, let reason):
+            self.metrics.went(to: code)
+            context.notes.note(RequestRefusal(code: code, reason: "The provider \(name): \(reason)"))
+            return self.answers.response(client)
         case .unknownPerson:
             self.metrics.went(to: "unknown-person")
             context.notes.note(

@@ -105,7 +105,7 @@ struct AuthorizationReply {
 
     /// Failure (RFC 6749, section 4.1.2.1).
     func answer(error: OAuthError) -> ClientAnswer {
-        if let service { return self.answer(error, of: service.wishes, request: service.request) }
+        if let service { return self.answer(service.wishes.failure(of: error), saying: error.message) }
         var parameters: Parameters = ["error": error.code.rawValue]
         if let message = error.message { parameters.append("error_description", message) }
         return self.answer(parameters)
@@ -113,13 +113,10 @@ struct AuthorizationReply {
 
     /// Failure, as the app sign-in service has it: a web site is told a code to show a page for, and of an app the browser
     /// shows what is wrong.
-    private func answer(_ error: OAuthError, of wishes: SignInServiceWishes, request: String) -> ClientAnswer {
-        switch wishes.answers {
-        case .api, .serviceAccount: .told(error.message ?? error.code.rawValue)
-        case .cookie:
-            .redirect(
-                self.redirectURI.adding(["auth": "fail", "code": wishes.code(of: error), "request_id": request]))
-        }
+    func answer(_ failure: SignInServiceFailure, saying sentence: String? = nil) -> ClientAnswer {
+        guard let service, service.wishes.answers == .cookie else { return .told(sentence ?? failure.sentence) }
+        return .redirect(
+            self.redirectURI.adding(["auth": "fail", "code": failure.rawValue, "request_id": service.request]))
     }
 
     private func answer(_ parameters: Parameters) -> ClientAnswer {

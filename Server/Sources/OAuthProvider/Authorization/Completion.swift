@@ -96,6 +96,10 @@ extension OpenIDProvider {
         if try await self.store.deviceCode(request: id) != nil { return .confirmDevice }
         let reply = try self.reply(to: request)
         let wishes = try AuthorizationWishes(of: request)
+        if wishes.service != nil, let failure = try await self.failure(of: outcome, by: method) {
+            explain(ProviderRefusal(OAuthError(.accessDenied, failure.sentence), client: request.client))
+            return try await self.store.removeRequest(id) ? .refused(reply.answer(failure)) : .page(ended)
+        }
         if let refusal = try await self.refusal(of: outcome, for: request, wishes) {
             explain(ProviderRefusal(refusal, client: request.client))
             return try await self.store.removeRequest(id) ? .refused(reply.answer(error: refusal)) : .page(ended)
@@ -157,7 +161,8 @@ extension OpenIDProvider {
         } catch let error as StoreError where error.code == .notFound {
             // Where the request is still there, the device is gone, or the account was locked this moment.
             explain(ProviderRefusal(Self.denied, client: request.client))
-            return try await self.store.removeRequest(id) ? .refused(reply.answer(error: Self.denied)) : .page(ended)
+            let answer = wishes.service == nil ? reply.answer(error: Self.denied) : reply.answer(.locked)
+            return try await self.store.removeRequest(id) ? .refused(answer) : .page(ended)
         }
         return .signedIn(reply.answer(code: code), session: secret, method: method)
     }
@@ -181,6 +186,14 @@ extension OpenIDProvider {
     }
 
     static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
+
+    /// What keeps a person out of clients of the app sign-in service who has authenticated; `nil` for nothing. Of whoever came
+    /// by another provider the register was asked when they came.
+    private func failure(of outcome: AuthenticationOutcome, by method: String) async throws -> SignInServiceFailure? {
+        guard let person = try await self.people.person(account: outcome.account) else { return .locked }
+        guard !method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return nil }
+        return self.configuration.simulatedPeople?.failure(ofAccount: person.username)
+    }
 
     /// Why an outcome signs nobody in; `nil` where it does.
     func refusal(

@@ -28,11 +28,16 @@ public struct SignInService: Sendable {
 
     let provider: OpenIDProvider
     let grants: AccountGrants
+    /// The other providers by which people sign in.
+    let upstream: any UpstreamStore
     /// What the deployment calls things.
     public let names: Names
 
     /// The service beside a provider.
-    public init(_ provider: OpenIDProvider, grants: AccountGrants, names: Names = Names()) {
+    public init(
+        _ provider: OpenIDProvider, grants: AccountGrants, upstream: any UpstreamStore, names: Names = Names()
+    ) {
+        self.upstream = upstream
         self.provider = provider
         self.grants = grants
         self.names = names

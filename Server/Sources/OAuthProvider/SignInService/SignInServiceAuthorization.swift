@@ -25,7 +25,7 @@ extension SignInService {
     ///
     /// A person always authenticates: no session of the browser stands for it.
     ///
-    /// Cost: one query, one store step.
+    /// Cost: two queries, one store step.
     public func authorize(_ request: SignInServiceRequest, browser: BrowserSecret) async throws -> SignInServiceStart {
         let parameters = request.parameters
         guard let id = parameters["client_id"], let (client, settings) = try await self.client(id) else {
@@ -34,7 +34,8 @@ extension SignInService {
                 })
         }
         do {
-            let checked = try self.checked(parameters, of: client, settings)
+            let checked = try self.checked(
+                parameters, of: client, settings, upstream: try await self.upstream.upstreamProviders())
             let now = self.provider.time.now()
             if let shortage = self.provider.signIns.spend(request.source, at: now) { return .tooMany(shortage) }
             let scope = checked.isForDevice ? [Scope.offlineAccess, Scope.deviceSSO] : [Scope.offlineAccess]
@@ -68,16 +69,20 @@ extension SignInService {
         }
         (answer.status, answer.body) = (302, nil)
         answer.location = address.adding(
-            ["auth": "fail", "code": "400", "request_id": self.provider.random.identifier()])
+            [
+                "auth": "fail", "code": SignInServiceFailure.invalid.rawValue,
+                "request_id": self.provider.random.identifier(),
+            ])
         return answer
     }
 
     /// The request, in the order in which a client is told: type, operation, level; then what binds the code, scope, state.
     func checked(
-        _ parameters: Parameters, of client: ClientRecord, _ settings: SignInServiceSettings
+        _ parameters: Parameters, of client: ClientRecord, _ settings: SignInServiceSettings,
+        upstream: [UpstreamProvider]
     ) throws -> (wishes: SignInServiceWishes, challenge: CodeChallenge?, isForDevice: Bool) {
         guard let type = parameters["type"],
-            SignInServiceWishes.method(ofType: type, among: client.settings.signInMethods) != nil
+            let method = SignInServiceWishes.method(ofType: type, among: client.settings.signInMethods)
         else { throw SignInServiceError.malformed("The type is not valid.", setting: "--sign-in-method") }
         guard Self.operations.containsBytes(of: parameters["operation"] ?? "authorize") else {
             throw SignInServiceError.malformed("The operation is not valid.")
@@ -86,6 +91,10 @@ extension SignInService {
             let level = settings.levels.first(where: { $0.word.hasSameBytes(as: word) })
         else {
             throw SignInServiceError.malformed("The acr is not valid.", setting: "--sign-in-service serviceLevels")
+        }
+        guard Self.takes(level.word, method, among: upstream) else {
+            throw SignInServiceError.malformed(
+                "The acr is not valid.", "the provider is asked for no such level", setting: "--level-request")
         }
         let challenge = try Self.challenge(parameters, settings)
         if let scope = parameters["scope"] {
@@ -96,9 +105,15 @@ extension SignInService {
         }
         try self.checkState(parameters["state"])
         return (
-            SignInServiceWishes(type: type, answers: settings.answers, needed: level.needed), challenge,
+            SignInServiceWishes(
+                type: type, answers: settings.answers, level: level.word, needed: level.needed), challenge,
             parameters["scope"] != nil
         )
+    }
+
+    /// Whether a person can be asked for that surely by that sign-in method.
+    static func takes(_ level: String, _ method: String, among upstream: [UpstreamProvider]) -> Bool {
+        upstream.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: method) }?.takes(level) ?? true
     }
 
     /// The challenge of a client that needs one, or has sent one. One that may do without tells its own sign-ins apart by

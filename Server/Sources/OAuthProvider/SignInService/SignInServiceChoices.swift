@@ -39,20 +39,26 @@ extension SignInService {
                 detail: "application names no client of the app sign-in service, or oauth is not true")
         }
         var asked: Parameters = ["client_id": client.id]
-        // An app that names no level gets the least that it may ask for.
-        let level = parameters["acr"] ?? (settings.levels.first { $0.needed == nil } ?? settings.levels.first)?.word
-        if let level { asked.append("acr", level) }
         for name in ["code_challenge", "code_challenge_method", "state", "scope", "operation"] {
             if let value = parameters[name] { asked.append(name, value) }
         }
-        let ways = client.settings.signInMethods.map { method in
+        let upstream = try await self.upstream.upstreamProviders()
+        let ways = client.settings.signInMethods.compactMap { method -> SignInServiceChoices.Way? in
+            // An app that names no level gets the least that it may ask for there.
+            let levels = settings.levels.filter { Self.takes($0.word, method, among: upstream) }
+            let least = levels.first { $0.needed == nil } ?? levels.first
+            guard let level = parameters["acr"] ?? least?.word, Self.takes(level, method, among: upstream) else {
+                return nil
+            }
             var parameters = asked
+            parameters.append("acr", level)
             let type = Self.type(ofMethod: method)
             parameters.append("type", type)
             return SignInServiceChoices.Way(type: type, method: method, parameters: parameters)
         }
+        guard !ways.isEmpty else { throw OAuthError(.invalidRequest, "The acr is not valid.") }
         do {
-            for way in ways { _ = try self.checked(way.parameters, of: client, settings) }
+            for way in ways { _ = try self.checked(way.parameters, of: client, settings, upstream: upstream) }
             return SignInServiceChoices(
                 client: client.id, clientName: client.name, ways: ways, challenge: try Self.challenge(asked))
         } catch let error as SignInServiceError {

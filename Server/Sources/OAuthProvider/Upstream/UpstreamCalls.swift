@@ -70,12 +70,12 @@ struct UpstreamCalls: Sendable {
     }
 
     /// What a provider says of the person beside who it is, where its ID token does not. Throws ``UpstreamRefusal``.
+    ///
+    /// - Parameter isComplete: Whether its ID token says what is looked for.
     func completed(
-        _ person: UpstreamPerson, _ metadata: UpstreamMetadata, accessToken: String?
+        _ person: UpstreamPerson, _ metadata: UpstreamMetadata, accessToken: String?, isComplete: Bool
     ) async throws -> UpstreamPerson {
-        guard metadata.keys != nil, metadata.userinfo != nil, person.email == nil, let accessToken else {
-            return person
-        }
+        guard metadata.keys != nil, metadata.userinfo != nil, !isComplete, let accessToken else { return person }
         let claims = try await self.userinfo(metadata, accessToken: accessToken)
         // OpenID Connect Core 1.0, section 5.3.2: else it would be another person's.
         guard case .string(let subject)? = claims["sub"], subject.hasSameBytes(as: person.subject) else {

@@ -13,6 +13,10 @@ struct UpstreamPerson: Sendable, Equatable {
     let acr: String?
     /// How it did it, in words of RFC 8176; what else it says is left out.
     let amr: [String]
+    /// Whether its provider says that the person can be authenticated more surely there.
+    var canBeRaised = false
+    /// The social security number that it knows.
+    private(set) var ssn: String?
     /// The name that it shows.
     var name: String?
     /// The e-mail address that it knows, and whether it says that it is the person's.
@@ -21,6 +25,9 @@ struct UpstreamPerson: Sendable, Equatable {
     /// Takes what a person's claims say beside who it is.
     mutating func takeProfile(_ claims: JSONObject) {
         if case .string(let name)? = claims["name"] { self.name = name }
+        for name in ["social_security_number", "social", "ssn"] {
+            if case .string(let number)? = claims[name] { self.ssn = number }
+        }
         if case .string(let address)? = claims["email"] {
             self.email = (address, claims["email_verified"] == .bool(true))
         }
@@ -41,6 +48,21 @@ struct UpstreamPerson: Sendable, Equatable {
             throw .failed("its subject is empty, or longer than one may be")
         }
         return subject
+    }
+}
+
+extension UpstreamProvider.LevelHint {
+    /// Whether claims have it.
+    func isMet(by claims: JSONObject) -> Bool {
+        let value: String
+        switch claims[self.claim] {
+        case .string(let text)?: value = text
+        case .integer(let number)?: value = String(number)
+        case .bool(let isSo)?: value = isSo ? "true" : "false"
+        default: return false
+        }
+        guard let expected = self.value else { return !value.hasSameBytes(as: "false") && !value.isEmpty }
+        return value.hasSameBytes(as: expected)
     }
 }
 
@@ -95,7 +117,8 @@ extension UpstreamPerson {
         guard let subject = claims.subject else { throw .failed("its ID token names nobody") }
         self.subject = try Self.checked(subject: subject)
         self.authenticatedAt = try Self.authenticationTime(members["auth_time"], now: time.now(), skew: skew)
-        if case .string(let acr)? = members["acr"] { self.acr = acr } else { self.acr = nil }
+        if case .string(let acr)? = members[provider.levelClaim] { self.acr = acr } else { self.acr = nil }
+        self.canBeRaised = provider.levelHint?.isMet(by: members) ?? false
         var words: [String] = []
         if case .array(let values)? = members["amr"] {
             for case .string(let word) in values where Self.methods.containsBytes(of: word) {

@@ -13,6 +13,10 @@ public struct UpstreamChange: Sendable, Equatable {
     public var scopes: [String]?
     public var levels: [UpstreamProvider.Level]?
     public var usualLevel: String?
+    public var levelRequests: [UpstreamProvider.LevelRequest]?
+    public var levelClaim: String?
+    /// An empty claim for none.
+    public var levelHint: UpstreamProvider.LevelHint?
     public var newcomers: UpstreamProvider.Newcomers?
     public var emailDomains: [String]?
     public var subjectClaim: String?
@@ -150,12 +154,39 @@ public struct UpstreamProviders: Sendable {
                 "A secret of \(most) bytes at most goes with client_secret_basic and client_secret_post alone.")
         }
         try self.checkKind(upstream)
+        try self.checkLevelRequests(upstream)
         try self.checkLists(upstream)
         guard self.levels.containsBytes(of: upstream.usualLevel),
             upstream.levels.allSatisfy({ isText($0.theirs) && self.levels.containsBytes(of: $0.ours) })
         else {
             throw Self.refusal(
                 "A level of theirs is a word, and is worth one of ours: \(self.levels.joined(separator: ", ")).")
+        }
+    }
+
+    private func checkLevelRequests(_ upstream: UpstreamProvider) throws {
+        let (most, bytes) = (Limits.Fixed.upstreamListEntries, Limits.Fixed.upstreamTextBytes)
+        func isWord(_ text: String) -> Bool {
+            (1...bytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        let requests = upstream.levelRequests
+        guard requests.count <= most, Set(requests.map { ExactText($0.asked) }).count == requests.count,
+            requests.allSatisfy({ request in
+                (1...most).contains(request.sent.count) && request.raised.count <= most
+                    && ([request.asked] + request.sent + request.raised).allSatisfy(isWord)
+            })
+        else {
+            throw Self.refusal(
+                "A level that is asked for is a word, each once, with one or more words of theirs: \(most) at most.")
+        }
+        let claims = [upstream.levelClaim] + (upstream.levelHint.map { [$0.claim, $0.value ?? $0.claim] } ?? [])
+        guard claims.allSatisfy(isWord) else { throw Self.refusal("The name of a claim is one word.") }
+        guard
+            upstream.kind == .openID
+                || requests.isEmpty && upstream.levelHint == nil
+                    && upstream.levelClaim.hasSameBytes(as: UpstreamProvider.usualLevelClaim)
+        else {
+            throw Self.refusal("A provider of OAuth 2.0 alone is asked for no levels, and says none.")
         }
     }
 
@@ -213,6 +244,9 @@ extension UpstreamChange {
         if let scopes { upstream.scopes = scopes }
         if let levels { upstream.levels = levels }
         if let usualLevel { upstream.usualLevel = usualLevel }
+        if let levelRequests { upstream.levelRequests = levelRequests }
+        if let levelClaim { upstream.levelClaim = levelClaim }
+        if let levelHint { upstream.levelHint = levelHint.claim.isEmpty ? nil : levelHint }
         if let newcomers { upstream.newcomers = newcomers }
         if let emailDomains { upstream.emailDomains = emailDomains }
         if let subjectClaim { upstream.subjectClaim = subjectClaim }
@@ -228,6 +262,8 @@ extension UpstreamProvider {
             ("authentication", self.authentication != before.authentication || !self.hasSameSecret(as: before)),
             ("scopes", self.scopes != before.scopes), ("levels", self.levels != before.levels),
             ("usual-level", self.usualLevel != before.usualLevel), ("newcomers", self.newcomers != before.newcomers),
+            ("level-requests", self.levelRequests != before.levelRequests),
+            ("level-claim", self.levelClaim != before.levelClaim), ("level-hint", self.levelHint != before.levelHint),
             ("email-domains", self.emailDomains != before.emailDomains),
             ("subject-claim", self.subjectClaim != before.subjectClaim),
         ].filter(\.1).map(\.0)

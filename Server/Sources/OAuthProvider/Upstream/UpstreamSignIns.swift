@@ -15,6 +15,9 @@ public struct UpstreamSignIns: Sendable {
         case finished
         /// The person was not authenticated surely enough: the client is told, and nobody was signed in or added.
         case unmet(ClientAnswer)
+        /// It has come to nothing, and a client of the app sign-in service is told; with why, for the operator's log: a code,
+        /// and a sentence.
+        case told(ClientAnswer, code: String, reason: String)
         /// The person is not known here: they can connect an account that they have.
         case unknownPerson
         /// It has come to nothing, and can begin anew.
@@ -101,7 +104,7 @@ public struct UpstreamSignIns: Sendable {
             let metadata = try await self.calls.metadata(of: upstream)
             return answer(.away(try await self.away(to: upstream, metadata, for: request, wishes)))
         } catch let refusal as UpstreamRefusal {
-            return answer(.refused(refusal))
+            return try await self.step(of: refusal, request).map(answer)
         }
     }
 
@@ -125,9 +128,9 @@ public struct UpstreamSignIns: Sendable {
         do {
             step = try await self.arrive(parameters, trip, request, upstream, client, place)
         } catch let refusal as UpstreamRefusal {
-            step = .refused(refusal)
+            step = try await self.step(of: refusal, request)
         } catch let error as StoreError where error.code == .forbidden {
-            step = .refused(UpstreamRefusal(.keptOut, Self.lockedAdvice))
+            step = try await self.step(of: UpstreamRefusal(.keptOut, Self.lockedAdvice), request)
         }
         guard let step else { return nil }
         let isOfDevice = try await self.provider.store.deviceCode(request: trip.request) != nil
@@ -189,7 +192,8 @@ public struct UpstreamSignIns: Sendable {
             }
             if !prompts.isEmpty { parameters.append("prompt", prompts.map(\.rawValue).joined(separator: " ")) }
             if let age = wishes.upstreamAge { parameters.append("max_age", String(age.components.seconds)) }
-            if !levels.isEmpty { parameters.append("acr_values", levels.joined(separator: " ")) }
+            let words = levels.isEmpty ? upstream.levelRequest(of: wishes)?.sent ?? [] : levels
+            if !words.isEmpty { parameters.append("acr_values", words.joined(separator: " ")) }
         }
         return metadata.authorization.adding(parameters)
     }
@@ -224,8 +228,8 @@ public struct UpstreamSignIns: Sendable {
         try self.checkAge(of: person, trip, wishes)
         let level = person.acr.flatMap { word in upstream.levels.first { $0.theirs.hasSameBytes(as: word) }?.ours }
         let acr = level ?? upstream.usualLevel
-        if !self.isEnough(acr, wishes), !trip.isSecond, upstream.kind == .openID {
-            let words = upstream.levels.filter { self.isEnough($0.ours, wishes) }.map(\.theirs)
+        if !trip.isSecond, upstream.kind == .openID {
+            let words = self.secondWords(for: person, of: upstream, isEnough: self.isEnough(acr, wishes), wishes)
             if !words.isEmpty {
                 return .away(try await self.away(to: upstream, metadata, for: request, wishes, levels: words))
             }
@@ -246,8 +250,14 @@ public struct UpstreamSignIns: Sendable {
         if !self.isEnough(acr, wishes), linked != nil || upstream.newcomers == .created {
             return try await self.unmet(request)
         }
+        if wishes.service != nil,
+            let failure = try await self.conflict(of: person, upstream, metadata, accessToken: accessToken)
+        {
+            return try await self.told(failure, request, code: "person-register", reason: failure.sentence)
+        }
         if linked == nil, upstream.newcomers == .created {
-            let completed = try await self.calls.completed(person, metadata, accessToken: accessToken)
+            let completed = try await self.calls.completed(
+                person, metadata, accessToken: accessToken, isComplete: person.email != nil)
             newcomer = self.newcomer(completed, identity, upstream, at: now)
         }
         let (random, detail) = (
@@ -262,6 +272,58 @@ public struct UpstreamSignIns: Sendable {
             )
         }
         return account == nil ? .unknownPerson : .finished
+    }
+
+    /// What comes of a failure: a client of the app sign-in service is told, and every other one's person is shown a page on
+    /// which they can begin anew. `nil` where the request has ended already.
+    private func step(of refusal: UpstreamRefusal, _ request: AuthorizationRequestRecord) async throws -> Step? {
+        guard let wishes = try AuthorizationWishes(of: request).service else { return .refused(refusal) }
+        let failure: SignInServiceFailure =
+            switch refusal.code {
+            case .declined: wishes.failure(of: OAuthError(.accessDenied))
+            case .failed, .stale: .ofProvider
+            case .keptOut: .locked
+            }
+        return try await self.told(failure, request, code: refusal.code.rawValue, reason: refusal.reason)
+    }
+
+    private func told(
+        _ failure: SignInServiceFailure, _ request: AuthorizationRequestRecord, code: String, reason: String
+    ) async throws -> Step? {
+        guard try await self.provider.store.removeRequest(request.id) else { return nil }
+        return .told(try self.provider.reply(to: request).answer(failure), code: code, reason: reason)
+    }
+
+    /// What the register of people has against somebody who comes from a provider; `nil` for nothing.
+    private func conflict(
+        of person: UpstreamPerson, _ upstream: UpstreamProvider, _ metadata: UpstreamMetadata, accessToken: String?
+    ) async throws -> SignInServiceFailure? {
+        guard let register = self.provider.configuration.simulatedPeople else { return nil }
+        var person = person
+        if register.hasNumber(of: person.subject, at: upstream.name) {
+            person = try await self.calls.completed(
+                person, metadata, accessToken: accessToken, isComplete: person.ssn != nil)
+        }
+        return register.failure(of: person.subject, at: upstream.name, ssn: person.ssn)
+    }
+
+    /// What the provider is asked for by a second trip; nothing where there is to be none.
+    ///
+    /// Whoever is authenticated surely enough makes one where the provider says that they can be more surely, and a client of
+    /// the app sign-in service has asked for as much as there is.
+    private func secondWords(
+        for person: UpstreamPerson, of upstream: UpstreamProvider, isEnough: Bool, _ wishes: AuthorizationWishes
+    ) -> [String] {
+        let request = upstream.levelRequest(of: wishes)
+        if let raised = request?.raised, !raised.isEmpty {
+            let isThere = person.acr.map(raised.containsBytes) ?? false
+            return !isThere && (!isEnough || person.canBeRaised) ? raised : []
+        }
+        // A level that another claim says is no word that can be asked for.
+        guard !isEnough, upstream.levelClaim.hasSameBytes(as: UpstreamProvider.usualLevelClaim) else { return [] }
+        let words = upstream.levels.filter { self.isEnough($0.ours, wishes) }.map(\.theirs)
+        // What was sent already and was not met is not met the next time.
+        return words.allSatisfy { (request?.sent ?? []).containsBytes(of: $0) } ? [] : words
     }
 
     /// Ends a request that nobody is signed in for; `nil` where it has ended already.
@@ -311,6 +373,21 @@ public struct UpstreamSignIns: Sendable {
 extension AuthorizationWishes {
     /// How long ago another provider may have authenticated the person; `nil` for however long.
     fileprivate var upstreamAge: Duration? { self.prompts.contains(.login) ? .zero : self.maximumAge }
+}
+
+extension UpstreamProvider {
+    /// What is sent for the level that a request of the app sign-in service asks for.
+    func levelRequest(of wishes: AuthorizationWishes) -> LevelRequest? {
+        wishes.service.flatMap { self.levelRequest(for: $0.level) }
+    }
+
+    /// What is sent for a word; `nil` where the operator says nothing of it.
+    func levelRequest(for word: String) -> LevelRequest? {
+        self.levelRequests.first { $0.asked.hasSameBytes(as: word) }
+    }
+
+    /// Whether a client of the app sign-in service may ask it for a word.
+    func takes(_ word: String) -> Bool { self.levelRequests.isEmpty || self.levelRequest(for: word) != nil }
 }
 
 extension UpstreamLink {

@@ -43,6 +43,18 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// What is asked of other providers for the words of clients of the app sign-in service: of those that are there nothing.
+    static let upstreamLevels = Migration(name: "levels of other providers") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE upstream_provider ADD COLUMN level_requests TEXT NOT NULL DEFAULT '[]';
+                ALTER TABLE upstream_provider ADD COLUMN level_claim TEXT NOT NULL DEFAULT 'acr';
+                ALTER TABLE upstream_provider ADD COLUMN level_hint TEXT;
+                """)
+    }
+}
+
 extension SealingPurpose {
     /// The secret that is shared with another provider, bound to the provider.
     static let providerSecret = SealingPurpose("upstream provider secret")
@@ -55,6 +67,7 @@ private enum ProviderColumn: Int, TableColumn {
 
     case id, title, kind, issuer, authorizationEndpoint, tokenEndpoint, userinfoEndpoint, clientID, authentication
     case secret, scopes, levels, usualLevel, newcomers, emailDomains, subjectClaim, createdAt
+    case levelRequests, levelClaim, levelHint
 }
 
 extension SQLiteDatabase {
@@ -127,6 +140,12 @@ extension UpstreamProvider {
         let levels = self.levels.map { level in
             JSON.object(["theirs": .string(level.theirs), "ours": .string(level.ours)])
         }
+        let requests = self.levelRequests.map { request in
+            JSON.object([
+                "asked": .string(request.asked), "sent": .array(request.sent.map(JSON.string)),
+                "raised": .array(request.raised.map(JSON.string)),
+            ])
+        }
         let secret = try self.secret.map { secret in
             try secret.withBytes { try sealing.seal($0, purpose: .providerSecret, row: self.name).blob }
         }
@@ -138,7 +157,8 @@ extension UpstreamProvider {
             .scopes: JSON.array(self.scopes.map(JSON.string)).text, .levels: JSON.array(levels).text,
             .usualLevel: self.usualLevel, .newcomers: self.newcomers.rawValue,
             .emailDomains: JSON.array(self.emailDomains.map(JSON.string)).text, .subjectClaim: self.subjectClaim,
-            .createdAt: self.createdAt.milliseconds,
+            .createdAt: self.createdAt.milliseconds, .levelRequests: JSON.array(requests).text,
+            .levelClaim: self.levelClaim, .levelHint: self.levelHint?.text,
         ]
     }
 
@@ -182,5 +202,13 @@ extension UpstreamProvider {
             usualLevel: try row.text(ProviderColumn.usualLevel), newcomers: newcomers,
             emailDomains: try texts(.emailDomains), subjectClaim: try row.text(ProviderColumn.subjectClaim),
             createdAt: try row.moment(ProviderColumn.createdAt))
+        self.levelRequests = try list(.levelRequests).compactMap { value in
+            guard case .object(let request) = value else { return nil }
+            return LevelRequest(
+                asked: try request.requiredString("asked"), sent: try request.strings("sent") ?? [],
+                raised: try request.strings("raised") ?? [])
+        }
+        self.levelClaim = try row.text(ProviderColumn.levelClaim)
+        self.levelHint = try row.optionalText(ProviderColumn.levelHint).map(LevelHint.init(text:))
     }
 }

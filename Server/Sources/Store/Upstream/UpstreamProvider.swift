@@ -61,6 +61,42 @@ public struct UpstreamProvider: Sendable, Equatable {
         }
     }
 
+    /// What is sent to it (`acr_values`) for a word that a client of the app sign-in service asks by (`acr`).
+    public struct LevelRequest: Sendable, Equatable {
+        /// The client's word.
+        public var asked: String
+        /// The other provider's words.
+        public var sent: [String]
+        /// Its words for the second trip of whoever can be authenticated more surely there than they were.
+        public var raised: [String]
+
+        /// A translation.
+        public init(asked: String, sent: [String], raised: [String] = []) {
+            self.asked = asked
+            self.sent = sent
+            self.raised = raised
+        }
+    }
+
+    /// By what it is known that a person can be authenticated more surely there than they were: a claim, by its name or
+    /// with the value that it has then.
+    public struct LevelHint: Sendable, Equatable {
+        /// The name of the claim.
+        public var claim: String
+        /// Its value as text; `nil` for any but `false`.
+        public var value: String?
+
+        /// Reads `NAME` or `NAME=VALUE`.
+        public init(text: String) {
+            let parts = text.splitBytes(at: "=", maxSplits: 1).map(String.init)
+            self.claim = parts[0]
+            self.value = parts.count > 1 ? parts[1] : nil
+        }
+
+        /// As ``init(text:)`` reads it.
+        public var text: String { self.value.map { "\(self.claim)=\($0)" } ?? self.claim }
+    }
+
     /// By what operators, clients and addresses call it; it never changes.
     public let name: String
     /// By what people know it.
@@ -83,6 +119,13 @@ public struct UpstreamProvider: Sendable, Equatable {
     public var levels: [Level]
     /// What an authentication there is worth of which it says no word that is translated.
     public var usualLevel: String
+    /// The words that clients of the app sign-in service may ask it for, and what is sent for each; where there is none, any
+    /// that such a client has, and nothing is sent the first time.
+    public var levelRequests: [LevelRequest] = []
+    /// The claim of its ID tokens that says how surely a person was authenticated.
+    public var levelClaim = UpstreamProvider.usualLevelClaim
+    /// By what it is known that somebody can be authenticated more surely.
+    public var levelHint: LevelHint?
     /// What becomes of people who come for the first time.
     public var newcomers: Newcomers
     /// The domains of e-mail addresses that it decides about: of those alone its word counts that an address is a person's.
@@ -121,6 +164,9 @@ public struct UpstreamProvider: Sendable, Equatable {
         func bytes(_ provider: UpstreamProvider) -> [UInt8] { provider.secret?.withBytes { Array($0) } ?? [] }
         return constantTimeEqual(bytes(self), bytes(other))
     }
+
+    /// The claim of OpenID Connect that says how surely a person was authenticated.
+    public static let usualLevelClaim = "acr"
 
     /// The word by which sign-in methods and authentications name a provider.
     public static func method(of name: String) -> String { Self.methodPrefix + name }

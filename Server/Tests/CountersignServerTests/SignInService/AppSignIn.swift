@@ -55,9 +55,12 @@ struct AppSignIn: Sendable {
         web: SignInServiceSettings = Self.webSettings, appAddress: String = Self.appAddress,
         webHome: [String] = [Self.webHome], terms: Terms? = nil, limits: Limits = Limits(),
         names: SignInService.Names = .init(issuer: "va.gov sign in", cookiePrefix: "vagov"),
+        calls: (any OutgoingCalls)? = nil, people: SimulatedPeople? = nil,
         _ body: @escaping @Sendable (AppSignIn) async throws -> Void
     ) async throws {
-        let server = try await ServerFixture(issuer: issuer + path, limits: limits, terms: terms, signInService: names)
+        let server = try await ServerFixture(
+            issuer: issuer + path, limits: limits, calls: calls, terms: terms, signInService: names,
+            simulatedPeople: people)
         for name in ["alice", "bob"] {
             _ = try await server.assembly.directory.create(
                 username: name, displayName: "\(name.capitalized) van Example",

@@ -1,0 +1,50 @@
+import OAuth
+import _Primitives
+
+/// Why a sign-in to a client of the app sign-in service has come to nothing, by the code that a web site is told (`code`),
+/// which shows a page of its own for it.
+enum SignInServiceFailure: String, CaseIterable {
+    /// The person did not want to, there or here.
+    case declined = "001"
+    /// The other provider has failed, or has authenticated the person less surely than was needed.
+    case ofProvider = "007"
+    /// The person did not want to, at `logingov`.
+    case declinedAtLogingov = "009"
+    /// The register of people has several of one kind of identifier for the person.
+    case manyMHVs = "101"
+    case manyEDIPIs = "102"
+    case manyCORPs = "106"
+    /// The person is locked, in that register or here.
+    case locked = "107"
+    /// The person of `mhv` was authenticated less surely than was needed.
+    case unverifiedMHV = "108"
+    /// The provider knows the person by another social security number than the register.
+    case otherSSN = "113"
+    /// The request is not valid.
+    case invalid = "400"
+
+    /// What an app's browser shows.
+    var sentence: String {
+        switch self {
+        case .declined, .declinedAtLogingov: "The person did not sign in."
+        case .ofProvider: "The provider could not sign the person in: begin again, or choose another way."
+        case .unverifiedMHV: RequestedLevels.unmet.message ?? ""
+        case .manyMHVs, .manyEDIPIs, .manyCORPs:
+            "The person's records do not agree: whoever runs this service can mend them."
+        case .locked: "The person's record is locked: whoever runs this service can say why."
+        case .otherSSN: "The provider and the person's record do not agree about who it is."
+        case .invalid: "The request is not valid."
+        }
+    }
+}
+
+extension SignInServiceWishes {
+    /// What a client is told of an error.
+    func failure(of error: OAuthError) -> SignInServiceFailure {
+        switch error.code {
+        case .accessDenied: self.type.hasSameBytes(as: "logingov") ? .declinedAtLogingov : .declined
+        case .unmetAuthenticationRequirements: self.type.hasSameBytes(as: "mhv") ? .unverifiedMHV : .ofProvider
+        default: .invalid
+        }
+    }
+}
