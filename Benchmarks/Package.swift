@@ -8,6 +8,7 @@ import PackageDescription
 let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let sdk: Target.Dependency = .product(name: "Countersign", package: "countersign")
 let testKit: Target.Dependency = .product(name: "CountersignTestKit", package: "countersign")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
 let passwords: Target.Dependency = .product(name: "Passwords", package: "countersign-server")
@@ -26,7 +27,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "ServerClients", dependencies: [protocols, crypto]),
-        .executableTarget(name: "LoadGenerator", dependencies: ["ServerClients", passwords, protocols, crypto]),
+        .executableTarget(
+            name: "LoadGenerator", dependencies: ["ServerClients", passwords, sdk, testKit, protocols, crypto]),
         .executableTarget(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),

@@ -69,6 +69,7 @@ struct LoadGenerator {
         report.note("A redemption: " + redeemed.whereTimeGoes)
         try Self.measureTokens(run, session: latency.session, peer: peerScript, folder: folder, &report)
         try await Self.measurePasswords(arguments[1], folder: folder, &report)
+        try await Self.measureApps(arguments[1], folder: folder, connections: connections, &report)
         var confirming = latency.device
         let worst = try run.worst(relyingParty, &confirming, subject: latency.subject)
         report.add(
@@ -132,6 +133,36 @@ struct LoadGenerator {
         report.add(
             "the same: memory beside the \(Int(arena)) MiB of the hashes",
             String(format: "%.0f MiB", crowd.mebibytes - arena), "≤ 100 MB")
+    }
+
+    /// The app sign-in service, with tokens of both algorithms.
+    private static func measureApps(
+        _ program: String, folder: String, connections: Int, _ report: inout Report
+    ) async throws {
+        func rates(_ algorithm: String, count: Int, unlocks: Int) async throws -> AppSignInRates {
+            let own = folder + "/apps-" + algorithm
+            try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+            let load = try await AppSignInLoad(
+                program: program, folder: own, connections: connections, algorithm: algorithm)
+            defer { load.stop() }
+            return try await load.rates(count: count, unlocks: unlocks)
+        }
+        let elliptic = try await rates("ES256", count: 20_000, unlocks: 300)
+        let rsa = try await rates("RS256", count: 4000, unlocks: 0)
+        func add(_ what: String, _ measured: KeyPath<AppSignInRates, Measurement>, _ goal: String) {
+            report.add(
+                "\(what), \(connections) connections",
+                Report.rate(elliptic[keyPath: measured])
+                    + String(format: "; %.0f/s with RS256", rsa[keyPath: measured].perSecond), goal)
+            report.note("\(what): " + elliptic[keyPath: measured].whereTimeGoes)
+        }
+        add("app's session, renewed", \.renewed, "≥ 6,000/s")
+        add("web session for an app's", \.opened, "≥ 3,000/s")
+        report.add(
+            "app opened again: a finger's match to an access token, 300 times",
+            String(
+                format: "p50 %.1f ms, p95 %.1f ms", elliptic.unlock(percentile: 50), elliptic.unlock(percentile: 95)),
+            "p95 ≤ 20 ms")
     }
 
     /// The endpoints of programs, and the same of a provider of another maker where there is one.

@@ -6,7 +6,6 @@ import _Primitives
 /// Sign-ins by a password on a server of their own: what one costs beside its hash, and what a crowd of them does to
 /// everybody else.
 struct PasswordLoad {
-    private static let password = "not-a-secret-2"
     /// Refreshes a second beside the crowd, and the connections that they come on.
     private static let refreshes = (perSecond: 500, connections: 20)
 
@@ -16,20 +15,10 @@ struct PasswordLoad {
 
     /// Starts a server whose people have passwords that were hashed at this cost.
     init(program: String, folder: String, people: Int, hashing: Argon2Parameters) async throws {
-        self.process = try ServerProcess(
-            program: program, folder: folder,
-            limits: ["hashingMemoryKiB=\(hashing.memoryKiB)", "hashingPasses=\(hashing.passes)"])
-        try self.process.start()
+        self.process = try await People.serve(program: program, folder: folder, count: people, hashing: hashing)
         self.server = Server(self.process)
         self.client = try RelyingParty(
             server: self.server, grantTypes: ["authorization_code", "refresh_token"], signInMethods: ["password"])
-        var limits = PasswordLimits()
-        limits.hashing = hashing
-        let hash = try await HashingPool(limits: limits, random: .system).hash(Password(typed: Self.password)).text
-        var connection = try self.server.connectOperator()
-        for number in 0..<people {
-            try self.server.addAccount("person-\(number)", passwordHash: hash, operator: &connection)
-        }
     }
 
     func stop() { self.process.stop() }
@@ -154,7 +143,7 @@ struct PasswordLoad {
         Request(
             "POST", "/sign-in/password", headers: signIn.cookies + [forwardedHeader()],
             type: "application/x-www-form-urlencoded",
-            body: Array("request=\(signIn.request)&username=person-\(person)&password=\(Self.password)".utf8))
+            body: Array("request=\(signIn.request)&username=\(People.name(person))&password=\(People.password)".utf8))
     }
 
     private static func check(_ answer: HTTPConnection.Response) throws {

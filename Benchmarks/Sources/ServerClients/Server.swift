@@ -1,5 +1,5 @@
 package import UAF
-import _Primitives
+package import _Primitives
 
 /// The server under load, called as its own clients call it.
 package struct Server: Sendable {
@@ -93,6 +93,21 @@ package struct Server: Sendable {
         let id = try client.requiredString("clientId")
         guard !isPublic else { return (id, nil) }
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
+    }
+
+    /// Makes a client of the app sign-in service, whose people sign in by a password. Returns its id.
+    package func addSignInServiceClient(
+        redirectURI: String, algorithm: String, _ settings: JSONObject
+    ) throws -> String {
+        var connection = try self.connectOperator()
+        return try self.admin(
+            "/clients",
+            [
+                "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
+                "idTokenSignedResponseAlg": .string(algorithm), "tokenEndpointAuthMethod": .string("none"),
+                "signInMethods": .array([.string("password")]), "signInService": .object(settings),
+            ], on: &connection
+        ).requiredString("clientId")
     }
 
     /// The one-time token in a link for phones.
