@@ -70,9 +70,11 @@ final class ServerFixture: Sendable {
 
     /// Sends requests to the public routes.
     func withPublicClient<Result: Sendable>(
-        _ body: @Sendable (any TestClientProtocol) async throws -> Result
+        logger: Logger? = nil, _ body: @Sendable (any TestClientProtocol) async throws -> Result
     ) async throws -> Result {
-        try await Application(router: self.assembly.publicRouter()).test(.router) { try await body($0) }
+        try await Application(router: self.assembly.publicRouter(), logger: logger).test(.router) {
+            try await body($0)
+        }
     }
 
     /// Sends requests to the public routes, and gives the metadata of the requests' lines in the log.

@@ -1,4 +1,5 @@
 import Accounts
+import Ceremony
 import CountersignServer
 import CountersignTestKit
 import Crypto
@@ -7,6 +8,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import JOSE
+import Logging
 import NIOCore
 import OAuth
 import OAuthProvider
@@ -55,12 +57,12 @@ struct AppSignIn: Sendable {
         web: SignInServiceSettings = Self.webSettings, appAddress: String = Self.appAddress,
         webHome: [String] = [Self.webHome], terms: Terms? = nil, limits: Limits = Limits(),
         names: SignInService.Names = .init(issuer: "va.gov sign in", cookiePrefix: "vagov"),
-        calls: (any OutgoingCalls)? = nil, people: SimulatedPeople? = nil,
-        _ body: @escaping @Sendable (AppSignIn) async throws -> Void
+        calls: (any OutgoingCalls)? = nil, people: SimulatedPeople? = nil, trace: TraceRecorder? = nil,
+        logger: Logger? = nil, _ body: @escaping @Sendable (AppSignIn) async throws -> Void
     ) async throws {
         let server = try await ServerFixture(
-            issuer: issuer + path, limits: limits, calls: calls, terms: terms, signInService: names,
-            simulatedPeople: people)
+            issuer: issuer + path, limits: limits, trace: trace, logger: logger, calls: calls, terms: terms,
+            signInService: names, simulatedPeople: people)
         for name in ["alice", "bob"] {
             _ = try await server.assembly.directory.create(
                 username: name, displayName: "\(name.capitalized) van Example",
@@ -68,7 +70,7 @@ struct AppSignIn: Sendable {
             try await PasswordDirectory(server.assembly.passwords).importHash(
                 try await PasswordPlace.hash(PasswordPlace.password), username: name, by: "test")
         }
-        try await server.withPublicClient { client async throws in
+        try await server.withPublicClient(logger: logger) { client async throws in
             let place = AppSignIn(server: server, client: client, path: path)
             try await place.register(Self.app, app, at: appAddress)
             try await place.register(Self.web, web, at: Self.webAddress, home: webHome)
