@@ -162,7 +162,8 @@ final class ChromiumProcess: Sendable {
                 message.removeSubrange(...end)
             }
         }
-        self.process.terminate()
+        // A child has the blocked signals of the thread that made it, so that it may never hear of another signal.
+        if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) }
         self.process.waitUntilExit()
         try? FileManager.default.removeItem(at: self.profile)
         let (waiting, untilEnd) = self.state.withLock { state in
