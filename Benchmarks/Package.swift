@@ -9,6 +9,7 @@ let protocols: Target.Dependency = .product(name: "CountersignProtocols", packag
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let sdk: Target.Dependency = .product(name: "Countersign", package: "countersign")
+let linux: Target.Dependency = .product(name: "CountersignLinux", package: "countersign")
 let testKit: Target.Dependency = .product(name: "CountersignTestKit", package: "countersign")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
 let passwords: Target.Dependency = .product(name: "Passwords", package: "countersign-server")
@@ -28,7 +29,7 @@ let package = Package(
     targets: [
         .target(name: "ServerClients", dependencies: [protocols, crypto]),
         .executableTarget(
-            name: "LoadGenerator", dependencies: ["ServerClients", passwords, sdk, testKit, protocols, crypto]),
+            name: "LoadGenerator", dependencies: ["ServerClients", passwords, sdk, linux, testKit, protocols, crypto]),
         .executableTarget(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),

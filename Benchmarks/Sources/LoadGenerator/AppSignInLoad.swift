@@ -1,9 +1,11 @@
 import Countersign
+import CountersignLinux
 import CountersignTestKit
 import Crypto
 import Foundation
 import Passwords
 import ServerClients
+import UAFClient
 import _Primitives
 
 /// What the app sign-in service gives in a second, and what a person waits for.
@@ -20,49 +22,55 @@ struct AppSignInRates {
     }
 }
 
-/// The app sign-in service on a server of its own: apps that renew their sessions, open sessions of the web, and come back
-/// by a finger.
-struct AppSignInLoad {
-    private static let appAddress = "https://app.example/signed-in"
-    private static let webAddress = "https://www.example/signed-in"
-    private static let state = "a-state-of-22-letters-"
-
+/// The app sign-in service on a server of its own.
+struct AppSignInServer {
+    let load: AppSignInLoad
     private let process: ServerProcess
-    private let server: Server
-    private let connections: Int
-    private let app: String
-    private let web: String
 
     /// - Parameter algorithm: What the access tokens are signed with.
     init(program: String, folder: String, connections: Int, algorithm: String) async throws {
         self.process = try await People.serve(
             program: program, folder: folder, count: connections,
             hashing: Argon2Parameters(memoryKiB: 8, passes: 1, lanes: 1))
-        self.server = Server(self.process)
-        self.connections = connections
-        self.app = try self.server.addSignInServiceClient(
-            redirectURI: Self.appAddress, algorithm: algorithm,
+        let server = Server(self.process)
+        let app = try server.addSignInServiceClient(
+            redirectURI: AppSignInLoad.appAddress, algorithm: algorithm,
             [
                 "authentication": .string("api"), "accessTokenSeconds": .integer(1800),
                 "refreshTokenSeconds": .integer(3_888_000), "accessTokenAudience": .string("app"),
                 "sharedSessions": .bool(true), "serviceLevels": .array([.string("loa1")]),
             ])
-        self.web = try self.server.addSignInServiceClient(
-            redirectURI: Self.webAddress, algorithm: algorithm,
+        let web = try server.addSignInServiceClient(
+            redirectURI: AppSignInLoad.webAddress, algorithm: algorithm,
             [
                 "authentication": .string("cookie"), "antiCsrf": .bool(true), "accessTokenAudience": .string("web"),
                 "sharedSessions": .bool(true), "serviceLevels": .array([.string("loa1")]),
             ])
+        self.load = AppSignInLoad(
+            server: server, process: self.process.identifier, connections: connections, app: app, web: web)
     }
 
     func stop() { self.process.stop() }
+}
+
+/// Apps that renew their sessions, open sessions of the web, and come back by a finger.
+struct AppSignInLoad: Sendable {
+    static let appAddress = "https://app.example/signed-in"
+    static let webAddress = "https://www.example/signed-in"
+    private static let state = "a-state-of-22-letters-"
+
+    let server: Server
+    let process: Int32
+    let connections: Int
+    let app: String
+    let web: String
 
     /// - Parameters:
     ///   - count: How often a session is renewed, and one of the web is opened.
     ///   - unlocks: How often a person comes back; none for 0.
     func rates(count: Int, unlocks: Int) async throws -> AppSignInRates {
         let sessions = try (0..<self.connections).map(self.session)
-        let renewed = try measured(self.process.identifier) {
+        let renewed = try measured(self.process) {
             try onThreads(self.connections) { index in
                 var connection = try self.server.connect()
                 var refresh = sessions[index].refresh
@@ -74,7 +82,7 @@ struct AppSignInLoad {
             }
             return count
         }
-        let opened = try measured(self.process.identifier) {
+        let opened = try measured(self.process) {
             try onThreads(self.connections) { index in
                 var connection = try self.server.connect()
                 let exchange = try self.exchange(sessions[index])
@@ -98,7 +106,7 @@ struct AppSignInLoad {
         let platform = SignInPlatform(
             storage: device.storage, installation: device.installation, webAuthentication: device.browser,
             biometricKeys: SensorGuardedKeys(storage: device.storage, sensor: device.sensor),
-            webViews: device.webViews)
+            webViews: device.webViews, clock: try LinuxDeviceClock())
         let configuration = SignInConfiguration(
             baseUrl: address, application: self.app, redirectURI: Self.appAddress)
         device.browser.onVisit { page, _ in

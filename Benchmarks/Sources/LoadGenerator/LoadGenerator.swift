@@ -142,10 +142,10 @@ struct LoadGenerator {
         func rates(_ algorithm: String, count: Int, unlocks: Int) async throws -> AppSignInRates {
             let own = folder + "/apps-" + algorithm
             try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
-            let load = try await AppSignInLoad(
+            let server = try await AppSignInServer(
                 program: program, folder: own, connections: connections, algorithm: algorithm)
-            defer { load.stop() }
-            return try await load.rates(count: count, unlocks: unlocks)
+            defer { server.stop() }
+            return try await server.load.rates(count: count, unlocks: unlocks)
         }
         let elliptic = try await rates("ES256", count: 20_000, unlocks: 300)
         let rsa = try await rates("RS256", count: 4000, unlocks: 0)
