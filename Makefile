@@ -23,6 +23,7 @@ check: packages ## formatting, warnings as errors, imports, architecture, names,
 	@scripts/check
 
 bench: packages ## release build, then a table of measured numbers
+	@scripts/install-packages release
 	@scripts/bench
 
 build: packages ## leave optimised programs in bin/
