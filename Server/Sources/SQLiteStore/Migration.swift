@@ -22,18 +22,6 @@ struct Migration: Sendable {
         .upstreamLevels,
     ]
 
-    /// What every store has: the value that recognises the key-encryption key.
-    private static let foundation = Migration(name: "foundation") { db, sealing in
-        try db.execute(
-            sql: """
-                CREATE TABLE store_check (
-                    id INTEGER PRIMARY KEY, sealed BLOB NOT NULL, probes INTEGER NOT NULL
-                ) STRICT
-                """)
-        let sealed = try sealing.seal(StoreKeys.checkText, purpose: .storeCheck, row: "1")
-        try db.execute(sql: "INSERT INTO store_check (id, sealed, probes) VALUES (1, ?, 0)", arguments: [sealed.blob])
-    }
-
     /// Which stretch of the store's life this is; a restored backup begins another one.
     private static let epoch = Migration(name: "epoch") { db, _ in
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN epoch TEXT NOT NULL DEFAULT ''")

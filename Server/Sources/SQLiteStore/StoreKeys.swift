@@ -4,6 +4,18 @@ import Store
 import _Primitives
 
 extension Migration {
+    /// What every store has: the value that recognises the key-encryption key.
+    static let foundation = Migration(name: "foundation") { db, sealing in
+        try db.execute(
+            sql: """
+                CREATE TABLE store_check (
+                    id INTEGER PRIMARY KEY, sealed BLOB NOT NULL, probes INTEGER NOT NULL
+                ) STRICT
+                """)
+        let sealed = try sealing.seal(StoreKeys.checkText, purpose: .storeCheck, row: "1")
+        try db.execute(sql: "INSERT INTO store_check (id, sealed, probes) VALUES (1, ?, 0)", arguments: [sealed.blob])
+    }
+
     /// Which key-encryption keys values lie under, in the order in which they came, and the root secret of codes. Before,
     /// there was one key, and the root secret followed from it: it is kept as it was, so that every name is found and
     /// every recovery code counts whatever becomes of the key.

@@ -99,7 +99,7 @@ struct PasswordSignIn: Sendable {
         case 408, 429, 500...: throw SignInError(.networkError, "status \(response.status)")
         default: break
         }
-        let error = SignInServer.word((try? body.string("error")) ?? "")
+        let error = SignInError.word((try? body.string("error")) ?? "")
         switch ExactText(error) {
         case "insufficient_authorization":
             return .more(session: try body.requiredString("auth_session"), next: try body.strings("next") ?? [])

@@ -169,30 +169,6 @@ struct ReplacedDatabase {
         }
     }
 
-    /// One kind of difference: how it is found, and how it is kept in force.
-    struct Step: Sendable {
-        let kind: RestoreReport.Change.Kind
-        /// `nil` where one of the databases is too old to have such a difference.
-        let query: @Sendable (Database) throws -> String?
-        let statements: @Sendable (Database) throws -> [String]
-
-        init(
-            _ kind: RestoreReport.Change.Kind, _ query: String,
-            _ statements: @escaping @Sendable (Database) throws -> [String] = { _ in [] }
-        ) {
-            self.init(kind, query: { _ in query }, statements)
-        }
-
-        init(
-            _ kind: RestoreReport.Change.Kind, query: @escaping @Sendable (Database) throws -> String?,
-            _ statements: @escaping @Sendable (Database) throws -> [String] = { _ in [] }
-        ) {
-            self.kind = kind
-            self.query = query
-            self.statements = statements
-        }
-    }
-
     /// What of a device or a key is shown: the identifier, the device with its name, the owner with theirs.
     private static func shown(_ device: String) -> String {
         """
@@ -218,9 +194,9 @@ struct ReplacedDatabase {
             """
     }
 
-    private static let steps: [Step] =
+    private static let steps: [ReplacedStep] =
         [
-            Step(
+            ReplacedStep(
                 .accountDeleted,
                 "SELECT id, username AS name FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)",
                 { _ in
@@ -229,7 +205,7 @@ struct ReplacedDatabase {
                             "DELETE FROM main.\(table) WHERE \(column) NOT IN (SELECT id FROM main.account)"
                         }
                 }),
-            Step(
+            ReplacedStep(
                 .accountLocked,
                 """
                 SELECT id, username AS name FROM main.account WHERE is_locked = 0
@@ -243,14 +219,14 @@ struct ReplacedDatabase {
                         """
                     ]
                 }),
-            Step(
+            ReplacedStep(
                 .deviceRevoked, Self.owned("device", of: "main"),
                 { _ in ["DELETE FROM main.device WHERE id NOT IN (SELECT id FROM replaced.device)"] }),
-            Step(
+            ReplacedStep(
                 .keyDeregistered, Self.owned("credential", of: "main"),
                 { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),
             // Whatever becomes of revocations: a counter that went back would let a copied device pass.
-            Step(
+            ReplacedStep(
                 .counterAdvanced,
                 """
                 SELECT \(Self.shown("device")) FROM main.credential AS item
@@ -269,7 +245,7 @@ struct ReplacedDatabase {
                         """
                     ]
                 }),
-            Step(
+            ReplacedStep(
                 .clientDeleted,
                 "SELECT id, name FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
                 { _ in
@@ -278,16 +254,16 @@ struct ReplacedDatabase {
                         "DELETE FROM main.oauth_subject WHERE client NOT IN (SELECT id FROM main.oauth_client)",
                     ]
                 }),
-            Step(
+            ReplacedStep(
                 .clientChanged, query: { try EditableTable.clients.changed(by: .server, $0) },
                 { try EditableTable.clients.carryOver($0) }),
-            Step(
+            ReplacedStep(
                 .accountChanged, query: { try EditableTable.accounts.changed(by: .server, $0) },
                 { try EditableTable.accounts.carryOver($0) }),
-            Step(
+            ReplacedStep(
                 .passwordChanged, query: { try ReplacedPasswords.changed(byServer: true, $0) },
                 { try ReplacedPasswords.carryOver($0) }),
-            Step(
+            ReplacedStep(
                 .inventedAccountsSet, query: { try Self.inventedAccounts(wereSet: true, $0) },
                 { _ in
                     [
@@ -299,7 +275,7 @@ struct ReplacedDatabase {
                     ]
                 }),
             // Of an algorithm that nothing was signed with when the backup was made: a client may have it now.
-            Step(
+            ReplacedStep(
                 .signingKeyAdded,
                 query: { db in
                     guard try ReplacedRows.columns(of: "oauth_key", db).contains("algorithm") else { return nil }
@@ -317,7 +293,7 @@ struct ReplacedDatabase {
                         """
                     ]
                 }),
-            Step(
+            ReplacedStep(
                 .signingKeyRotated,
                 """
                 SELECT id, id AS name FROM main.oauth_key WHERE retired_at IS NULL
@@ -330,27 +306,27 @@ struct ReplacedDatabase {
                         "INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key",
                     ]
                 }),
-            Step(
+            ReplacedStep(
                 .accountAdded,
                 "SELECT id, username AS name FROM replaced.account WHERE id NOT IN (SELECT id FROM main.account)"),
-            Step(
+            ReplacedStep(
                 .accountUnlocked,
                 """
                 SELECT id, username AS name FROM main.account WHERE is_locked = 1
                 AND id IN (SELECT id FROM replaced.account WHERE is_locked = 0)
                 """),
-            Step(.deviceAdded, Self.owned("device", of: "replaced")),
-            Step(.keyAdded, Self.owned("credential", of: "replaced")),
-            Step(
+            ReplacedStep(.deviceAdded, Self.owned("device", of: "replaced")),
+            ReplacedStep(.keyAdded, Self.owned("credential", of: "replaced")),
+            ReplacedStep(
                 .clientAdded,
                 "SELECT id, name FROM replaced.oauth_client WHERE id NOT IN (SELECT id FROM main.oauth_client)"),
         ]
         + [
             (.clientChangedOutside, EditableTable.clients), (.accountChangedOutside, .accounts),
             (.providerChangedOutside, .providers),
-        ].map { kind, table in Step(kind, query: { try table.changed(by: .somebodyElse, $0) }) }
-        + [Step(.accountChangedOutside, query: { try ReplacedPasswords.changed(byServer: false, $0) })]
-        + [Step(.inventedAccountsChangedOutside, query: { try Self.inventedAccounts(wereSet: false, $0) })]
+        ].map { kind, table in ReplacedStep(kind, query: { try table.changed(by: .somebodyElse, $0) }) }
+        + [ReplacedStep(.accountChangedOutside, query: { try ReplacedPasswords.changed(byServer: false, $0) })]
+        + [ReplacedStep(.inventedAccountsChangedOutside, query: { try Self.inventedAccounts(wereSet: false, $0) })]
 
     private static func inventedAccounts(wereSet: Bool, _ db: Database) throws -> String? {
         guard try !ReplacedRows.columns(of: "invented_accounts", db).isEmpty else { return nil }

@@ -5,11 +5,11 @@ import Store
 ///
 /// A connection that was ended since the backup would let somebody in again, and so would a provider that was taken away.
 enum ReplacedProviders {
-    static let steps: [ReplacedDatabase.Step] = [
+    static let steps: [ReplacedStep] = [
         Self.step(
             .providerRemoved, "upstream_provider", "title", missingIn: "replaced", of: "main",
             ["DELETE FROM main.upstream_provider WHERE id NOT IN (SELECT id FROM replaced.upstream_provider)"]),
-        ReplacedDatabase.Step(
+        ReplacedStep(
             .providerChanged, query: { try EditableTable.providers.changed(by: .server, $0) },
             { try EditableTable.providers.carryOver($0) }),
         Self.step(
@@ -24,14 +24,14 @@ enum ReplacedProviders {
     private static func step(
         _ kind: RestoreReport.Change.Kind, _ table: String, _ title: String, missingIn other: String,
         of schema: String, _ statements: [String] = []
-    ) -> ReplacedDatabase.Step {
+    ) -> ReplacedStep {
         let owners =
             table == "upstream_link"
             ? """
              AND item.account_id IN (SELECT id FROM \(other).account)
             AND item.provider IN (SELECT id FROM \(other).upstream_provider)
             """ : ""
-        return ReplacedDatabase.Step(
+        return ReplacedStep(
             kind,
             query: { db in
                 guard try !ReplacedRows.columns(of: table, db).isEmpty else { return nil }

@@ -28,3 +28,27 @@ enum ReplacedRows {
                 """, arguments: [table])
     }
 }
+
+/// One kind of difference: how it is found, and how it is kept in force.
+struct ReplacedStep: Sendable {
+    let kind: RestoreReport.Change.Kind
+    /// `nil` where one of the databases is too old to have such a difference.
+    let query: @Sendable (Database) throws -> String?
+    let statements: @Sendable (Database) throws -> [String]
+
+    init(
+        _ kind: RestoreReport.Change.Kind, _ query: String,
+        _ statements: @escaping @Sendable (Database) throws -> [String] = { _ in [] }
+    ) {
+        self.init(kind, query: { _ in query }, statements)
+    }
+
+    init(
+        _ kind: RestoreReport.Change.Kind, query: @escaping @Sendable (Database) throws -> String?,
+        _ statements: @escaping @Sendable (Database) throws -> [String] = { _ in [] }
+    ) {
+        self.kind = kind
+        self.query = query
+        self.statements = statements
+    }
+}

@@ -61,12 +61,7 @@ struct OpenIDFace: SignInFace {
 
     func refusal(in body: JSONObject) -> String? { try? body.string("error") }
 
-    func failure(in parameters: Parameters) -> SignInError? {
-        guard let error = parameters["error"] else { return nil }
-        return SignInError(
-            error.hasSameBytes(as: OAuthError.Code.accessDenied.rawValue) ? .denied : .refused,
-            serverCode: SignInServer.word(error), "the browser came back with an error")
-    }
+    func failure(in parameters: Parameters) -> SignInError? { self.namedFailure(in: parameters) }
 
     private func token(_ parameters: Parameters) -> FormRequest {
         FormRequest(path: "/oauth2/token", parameters: parameters)

@@ -25,6 +25,32 @@ protocol SignInFace: Sendable {
     func failure(in parameters: Parameters) -> SignInError?
 }
 
+extension SignInFace {
+    /// Why the browser came back without a code, in the words of RFC 6749, section 4.1.2.1; `nil` where it does not say so.
+    func namedFailure(in parameters: Parameters) -> SignInError? {
+        parameters["error"].map { error in
+            SignInError(
+                error.hasSameBytes(as: OAuthError.Code.accessDenied.rawValue) ? .denied : .refused,
+                serverCode: SignInError.word(error), "the browser came back with an error")
+        }
+    }
+}
+
+extension SignInError {
+    /// A word of the server's, fit for a log and for a switch: letters, digits and a few signs, at most 64 of them.
+    static func word(_ text: String) -> String {
+        String(
+            decoding: text.utf8.prefix(64).map { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    byte
+                default: UInt8(ascii: "?")
+                }
+            }, as: UTF8.self)
+    }
+}
+
 /// What is to end at the server.
 struct RevocationOrder: Sendable {
     /// Drawn, so that one that was heard is told from the others.

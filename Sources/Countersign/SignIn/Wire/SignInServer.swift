@@ -85,19 +85,6 @@ struct SignInServer: Sendable {
         return object
     }
 
-    /// A word of the server's, fit for a log and for a switch: letters, digits and a few signs, at most 64 of them.
-    static func word(_ text: String) -> String {
-        String(
-            decoding: text.utf8.prefix(64).map { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    byte
-                default: UInt8(ascii: "?")
-                }
-            }, as: UTF8.self)
-    }
-
     private func postOnce(
         _ form: FormRequest, _ key: SigningKey?, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> (response: TransportResponse, before: SaidByServer.State) {

@@ -65,13 +65,9 @@ struct SignInServiceFace: SignInFace {
     }
 
     func failure(in parameters: Parameters) -> SignInError? {
-        if let error = parameters["error"] {
-            return SignInError(
-                error.hasSameBytes(as: OAuthError.Code.accessDenied.rawValue) ? .denied : .refused,
-                serverCode: SignInServer.word(error), "the browser came back with an error")
-        }
+        if let named = self.namedFailure(in: parameters) { return named }
         guard parameters["auth"]?.hasSameBytes(as: "fail") ?? false else { return nil }
-        let code = SignInServer.word(parameters["code"] ?? "")
+        let code = SignInError.word(parameters["code"] ?? "")
         // The two with which people are told to have said no at who vouches for them.
         let isDenial = ["001", "009"].containsBytes(of: code)
         return SignInError(isDenial ? .denied : .refused, serverCode: code, "the sign-in failed at the service")
