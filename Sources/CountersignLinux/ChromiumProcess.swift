@@ -58,14 +58,17 @@ final class ChromiumProcess: Sendable {
         for file in files { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
         self.file = files[0]
         let other = FileHandle(fileDescriptor: files[1], closeOnDealloc: true)
-        var folder = Array(FileManager.default.temporaryDirectory.appending(path: "web-view-XXXXXX").path().utf8CString)
+        var folder = Array(
+            FileManager.default.temporaryDirectory.appending(path: "web-view-XXXXXX").path(percentEncoded: false)
+                .utf8CString)
         let isMade = mkdtemp(&folder) != nil
         self.profile = URL(
             fileURLWithPath: String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
         // A browser of its own beside those that the person has, whose profile is in memory; what it must have as a folder
         // goes with it.
         let arguments = [
-            "--user-data-dir=\(self.profile.path())", "--incognito", "--no-first-run", "--no-default-browser-check",
+            "--user-data-dir=\(self.profile.path(percentEncoded: false))", "--incognito", "--no-first-run",
+            "--no-default-browser-check",
             "--remote-debugging-pipe", "about:blank",
         ]
         self.process.executableURL = URL(fileURLWithPath: "/bin/sh")

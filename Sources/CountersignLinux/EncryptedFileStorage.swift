@@ -27,6 +27,8 @@ public final class EncryptedFileStorage: SecureStorage {
 
     private static let label = Array("countersign file storage/1".utf8)
     private static let suffix = ".sealed"
+    /// What a file is called beside that until it is whole.
+    private static let unfinished = ".new"
     private static let maximumLength = 1 << 20
 
     private let directory: String
@@ -124,19 +126,24 @@ public final class EncryptedFileStorage: SecureStorage {
     public func remove(_ name: String) throws {
         let path = try self.path(name)
         try self.whileWriting {
-            guard unlink(path) == 0 else {
-                if errno == ENOENT { return }
-                throw Self.failure("remove \(name)")
+            var isChanged = false
+            // First what a write has left that was cut off: it is of the same name, and could be read as long.
+            for file in [path + Self.unfinished, path] {
+                guard unlink(file) == 0 else {
+                    guard errno == ENOENT else { throw Self.failure("remove \(name)") }
+                    continue
+                }
+                isChanged = true
             }
-            try Self.syncDirectory(self.directory)
+            if isChanged { try Self.syncDirectory(self.directory) }
         }
     }
 
     /// Removes every value, durably; the key stays. For a phone that is wiped.
     public func removeAll() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: self.directory)
-        for name in names where name.hasSuffix(Self.suffix) {
-            try self.remove(String(name.dropLast(Self.suffix.count)))
+        for ending in [Self.suffix + Self.unfinished, Self.suffix] {
+            for name in names where name.hasSuffix(ending) { try self.remove(String(name.dropLast(ending.count))) }
         }
     }
 
@@ -229,7 +236,7 @@ extension EncryptedFileStorage {
     static func replace(
         _ path: String, with bytes: [UInt8], in directory: String, interruption: (Step) throws -> Void
     ) throws {
-        let temporary = path + ".new"
+        let temporary = path + Self.unfinished
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw self.failure("open a new file") }
         do {
@@ -304,5 +311,19 @@ extension EncryptedFileStorage {
 
     private static func failure(_ what: String) -> StorageError {
         StorageError(.unavailable, "cannot \(what): \(String(cString: strerror(errno)))")
+    }
+}
+
+extension KeptKey {
+    /// In a file that its owner alone can read.
+    static func inFile(_ path: String) -> KeptKey {
+        KeptKey(
+            read: { try EncryptedFileStorage.contents(of: path, limit: 64, isKey: true).map { SecretBytes($0) } },
+            keep: { key in
+                let folder = EncryptedFileStorage.folder(of: path)
+                try EncryptedFileStorage.makeDirectory(folder)
+                try EncryptedFileStorage.replace(
+                    path, with: key.withBytes { Array($0) }, in: folder, interruption: { _ in })
+            })
     }
 }

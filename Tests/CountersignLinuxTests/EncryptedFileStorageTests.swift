@@ -200,6 +200,21 @@ struct EncryptedFileStorageTests {
         #expect(!self.folder.files.contains { $0.hasSuffix(".new") })
     }
 
+    @Test(
+        "What a write has left that was cut off goes with its name, and with all of them",
+        arguments: [EncryptedFileStorage.Step.temporaryFileWritten, .temporaryFileSynced], [false, true])
+    func remains(step: EncryptedFileStorage.Step, areAll: Bool) throws {
+        struct PowerCut: Error {}
+        try { () throws in
+            let storage = try self.open { if $0 == step { throw PowerCut() } }
+            #expect(throws: PowerCut.self) { try storage.write([1], to: "one") }
+        }()
+        #expect(self.folder.files.contains { $0.hasSuffix(".new") })
+        let storage = try self.open()
+        if areAll { try storage.removeAll() } else { try storage.remove("one") }
+        #expect(!self.folder.files.contains { $0.hasPrefix("one") })
+    }
+
     @Test("A write is synced before it is renamed, and the folder after that")
     func order() throws {
         let steps = Steps()

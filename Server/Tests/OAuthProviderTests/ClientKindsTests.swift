@@ -38,6 +38,9 @@ struct ClientKindsTests {
             let (own, other) = ("\(ProviderFixture.issuer)/shop/callback", "https://shop.example/callback")
             settings.party = .third
             #expect(try await refusal(own)?.contains(ProviderFixture.issuer) == true)
+            for written in ["https://id.example:443/x", "https://ID.example/x", "https://Id.Example:443/"] {
+                #expect(try await refusal(written)?.contains(ProviderFixture.issuer) == true, "\(written)")
+            }
             #expect(try await refusal(other, logout: [own])?.contains(ProviderFixture.issuer) == true)
             #expect(try await refusal(other, home: own)?.contains(ProviderFixture.issuer) == true)
             #expect(try await refusal(other, logout: [other], home: other) == nil)

@@ -58,10 +58,11 @@ extension SignIn {
 
     private func open(_ url: URL, in view: any WebView, useSSO: Bool) async throws -> OpenedWebView {
         var failure: SignInError?
+        let epoch = await self.core.epoch
         do {
             var sites: WebViewSites?
             do {
-                if useSSO { sites = try await self.signedIn(view, for: url) }
+                if useSSO { sites = try await self.signedIn(view, for: url, in: epoch) }
             } catch let error as SignInError {
                 // Half a session is none.
                 try await Self.empty(view)
@@ -69,6 +70,7 @@ extension SignIn {
                 failure = error
             }
             try await view.load(url, session: WebViewSession(sites: sites))
+            if sites != nil { try await self.checkSignedIn(since: epoch) }
         } catch {
             // Nobody looks at this view: a session in it would last for nothing.
             try await Self.empty(view)
@@ -78,11 +80,18 @@ extension SignIn {
         return OpenedWebView(view: view, failure: failure, url: url, useSSO: useSSO)
     }
 
-    private func signedIn(_ view: any WebView, for url: URL) async throws -> WebViewSites {
+    private func signedIn(_ view: any WebView, for url: URL, in epoch: Int) async throws -> WebViewSites {
         let recording = self.core.server.newRecording()
         let sites = try await Self.running { try await self.fillCookies(of: view, for: url, recording) }
+        try await self.checkSignedIn(since: epoch)
         recording.note(.sessionHinted)
         return sites
+    }
+
+    /// Sees to it that nobody has signed out meanwhile, or in as somebody else: the views were emptied then, and what was put
+    /// into one afterwards is a session that nobody has any more. To be asked after that.
+    private func checkSignedIn(since epoch: Int) async throws {
+        guard await self.core.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
     }
 
     /// In a task of its own: what a cancelled one has put into a view must go, too.

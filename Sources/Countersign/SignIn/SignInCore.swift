@@ -47,7 +47,7 @@ actor SignInCore {
     private var renewing: Task<LiveSession, any Error>?
     private var serial = 0
     /// How often somebody has signed in or out in this process: what was begun before that counts no more.
-    private var epoch = 0
+    private(set) var epoch = 0
 
     init(
         configuration: SignInConfiguration, platform: SignInPlatform, transport: any Transport,
@@ -382,7 +382,7 @@ actor SignInCore {
         case 200: return try face.tokens(in: body)
         // The sign-in service answers 401 to every refresh token that it does not take.
         case 400, 401, 403:
-            let refusal = face.refusal(in: body).map(SignInServer.word) ?? "status \(response.status)"
+            let refusal = face.refusal(in: body).map(SignInError.word) ?? "status \(response.status)"
             let isOver =
                 self.configuration.face == .openID
                 ? refusal.hasSameBytes(as: OAuthError.Code.invalidGrant.rawValue)

@@ -156,6 +156,13 @@ struct WebViewTests {
             Answer(
                 testDescription: "for another path than the page's",
                 cookies: Self.with(0, "health_access_token=a; Path=/elsewhere; Secure; HttpOnly")),
+            Answer(
+                testDescription: "for the folder of the request",
+                cookies: Self.with(0, "health_access_token=a; Secure; HttpOnly")),
+            Answer(
+                testDescription: "for no path",
+                cookies: Self.with(2, "health_info_token=i; Path=@evil.example/; Secure")),
+            Answer(testDescription: "for an empty path", cookies: Self.with(2, "health_info_token=i; Path=; Secure")),
             Answer(testDescription: "twice", cookies: Self.good + [Self.good[0]]),
             Answer(testDescription: "refused", cookies: Self.good, status: 400),
             Answer(testDescription: "a fault", cookies: Self.good, status: 500),
@@ -303,6 +310,38 @@ struct WebViewTests {
         self.world.device.clock.advance(by: .seconds(400))
         #expect(try await app.webView(self.page, displayTitle: "Records", useSSO: true).isSignedIn)
         #expect(await self.world.renewals() == 1)
+    }
+
+    /// A network that keeps one answer back: that with a session of the web.
+    private struct LateSession: Transport {
+        let server: VirtualSignInServer
+        let came = Latch()
+        let leaves = Latch()
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            let answer = try await self.server.send(request)
+            guard String(decoding: request.body, as: UTF8.self).contains("token-exchange") else { return answer }
+            await self.came.open()
+            await self.leaves.pass()
+            return answer
+        }
+    }
+
+    @Test("a session that comes after its person has signed out is put into no view, and no page is told of it")
+    func late() async throws {
+        let network = LateSession(server: self.world.server)
+        let app = try await SignIn(
+            self.world.configuration, platform: self.world.device.platform, transport: network)
+        try await app.withBrowser()
+        await self.world.server.setCookiePrefix("health_")
+        async let opening = app.webView(self.page, displayTitle: "Records", useSSO: true)
+        await network.came.pass()
+        try await app.signOut()
+        await network.leaves.open()
+        let opened = try await opening
+        #expect(!opened.isSignedIn && opened.failure?.code == .notSignedIn)
+        #expect(self.views.allSatisfy { $0.cookies.isEmpty })
+        #expect(self.views.allSatisfy { $0.loads.allSatisfy { $0.session.hint(at: self.page) == nil } })
     }
 
     @Test("who signs out leaves no view with a cookie, and the server ends what they stand for")

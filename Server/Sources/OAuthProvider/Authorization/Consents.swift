@@ -291,7 +291,8 @@ extension OpenIDProvider {
         guard isGranted || wanted != nil, isKnown else {
             let refusal = isKnown ? OAuthError(.accessDenied, "The person did not agree.") : Self.denied
             explain(ProviderRefusal(refusal, client: client.id))
-            return try await self.store.removeRequest(id) ? .client(reply.answer(error: refusal)) : .page(ended)
+            let answer = isKnown || wishes.service == nil ? reply.answer(error: refusal) : reply.answer(.locked)
+            return try await self.store.removeRequest(id) ? .client(answer) : .page(ended)
         }
         // What was asked of the sign-in is asked of the session that gives the code: it can have changed meanwhile.
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method),

@@ -110,12 +110,11 @@ extension OpenIDProvider {
     /// Sees to it that nobody else's service is where this server is: browsers count pages of one origin as one, whatever
     /// their paths are, and people are shown the origin.
     private func checkHost(of client: ClientRecord) throws {
-        guard client.settings.party == .third else { return }
-        let own = self.issuerOrigin
+        guard client.settings.party == .third, let own = TargetURI(self.issuer)?.origin else { return }
         let addresses =
             client.redirectURIs + client.postLogoutRedirectURIs + (client.clientURI.map { [$0] } ?? [])
-        for address in addresses
-        where (try? client.settings.redirectURI(address))?.origin.hasSameBytes(as: own) ?? false {
+        // However it is written: browsers know the host in any letters, and the port unsaid.
+        for address in addresses where TargetURI(address)?.origin.hasSameBytes(as: own) ?? false {
             throw OAuthError(
                 .invalidRequest,
                 "An address of a third party's client cannot be at \(own), where this server is itself. Give the service a host name of its own, or make it a first party's."

@@ -43,6 +43,15 @@ extension OpenIDProvider {
         guard client.redirectURIs.count == 1 else {
             throw refuse("A client of the app sign-in service has one redirect address: its requests name none.")
         }
+        if hasKey {
+            // Its key proves the back end, and not the browser that a code comes by: nobody else may be able to take that.
+            guard try settings.redirectURI(client.redirectURIs[0]).kind == .https else {
+                throw refuse("The redirect address of a client that signs with a key of its own is https.")
+            }
+            guard !service.sharesSessions else {
+                throw refuse("A client that signs with a key of its own gets no session without: no sharedSessions.")
+            }
+        }
         if service.answers == .cookie {
             guard client.postLogoutRedirectURIs.count <= 1 else {
                 throw refuse("A client of the app sign-in service has one address after signing out.")

@@ -259,9 +259,9 @@ extension SignInService {
 
     /// Where pages of a client are: its registered addresses, and this server, where it is alone at its origin.
     private func origins(of client: ClientRecord) -> [String] {
-        let own = self.sharesHost ? [] : [self.provider.issuerOrigin]
-        let addresses = client.redirectURIs + client.postLogoutRedirectURIs
-        return own + client.settings.profile.origins + addresses.compactMap { try? RedirectURI($0).origin }
+        let own = self.sharesHost ? [] : [self.provider.issuer]
+        let addresses = client.redirectURIs + client.postLogoutRedirectURIs + client.settings.profile.origins
+        return (own + addresses).compactMap { TargetURI($0)?.origin }
     }
 
     // MARK: Telling

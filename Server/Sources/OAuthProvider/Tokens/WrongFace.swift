@@ -33,7 +33,9 @@ extension OpenIDProvider {
         let now = self.time.now()
         guard let standing = try await self.store.grant(token.grant, token: nil, at: now),
             standing.grant.keyThumbprint == nil,
-            let owner = try await self.servedClient(standing.grant.client), owner.settings.isPublic
+            let owner = try await self.servedClient(standing.grant.client),
+            // A key of a client's own is shown with its codes there, and not with its refresh tokens.
+            owner.settings.isPublic || owner.settings.signInService != nil
         else { return }
         _ = try await self.store.deleteGrant(
             token.grant, client: standing.grant.client,

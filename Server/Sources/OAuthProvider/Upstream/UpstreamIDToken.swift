@@ -25,8 +25,14 @@ struct UpstreamPerson: Sendable, Equatable {
     /// Takes what a person's claims say beside who it is.
     mutating func takeProfile(_ claims: JSONObject) {
         if case .string(let name)? = claims["name"] { self.name = name }
+        // Numbers that differ, and what is no text, are a number that agrees with none.
         for name in ["social_security_number", "social", "ssn"] {
-            if case .string(let number)? = claims[name] { self.ssn = number }
+            guard let said = claims[name] else { continue }
+            if case .string(let number) = said, self.ssn?.hasSameBytes(as: number) ?? true {
+                self.ssn = number
+            } else {
+                self.ssn = ""
+            }
         }
         if case .string(let address)? = claims["email"] {
             self.email = (address, claims["email_verified"] == .bool(true))

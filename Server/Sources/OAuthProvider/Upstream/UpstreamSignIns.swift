@@ -271,7 +271,14 @@ public struct UpstreamSignIns: Sendable {
                     id: random.identifier(), accountID: account, kind: .signedIn, at: now, subject: client.clientName)
             )
         }
-        return account == nil ? .unknownPerson : .finished
+        guard account == nil else { return .finished }
+        // At the app sign-in service there is no other way beside, by which they could connect an account.
+        guard wishes.service == nil else {
+            return try await self.told(
+                .ofProvider, request, code: "unknown-person",
+                reason: "nobody here is connected with them: countersign admin provider change --newcomers")
+        }
+        return .unknownPerson
     }
 
     /// What comes of a failure: a client of the app sign-in service is told, and every other one's person is shown a page on

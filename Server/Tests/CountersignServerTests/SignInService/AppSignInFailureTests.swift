@@ -112,6 +112,9 @@ struct AppSignInFailureTests {
         try await Self.expect("113", people, says: number("123-45-6780"))
         let social: JSONObject = ["social": .string("none")]
         try await Self.expect("113", people, says: social)
+        try await Self.expect("113", people, says: ["social_security_number": .integer(123_456_789)])
+        try await Self.expect(
+            "113", people, says: ["social_security_number": .string("123456780"), "ssn": .string("123456789")])
         var userinfo = number("123456780")
         userinfo["sub"] = .string("somebody")
         try await Self.expect("113", people, userinfo: userinfo)

@@ -85,6 +85,39 @@ struct AppSignInPrivateKeyTests {
         }
     }
 
+    @Test(
+        "a back end is at an https address, and gets no session that an app opens: its key would not be asked for",
+        arguments: ["com.example.app:/in", "http://127.0.0.1:8099/in", "https://sample.va.example/callback"])
+    func places(address: String) async throws {
+        try await Self.run { end async throws in
+            let provider = end.place.server.assembly.provider
+            var settings = try #require(try await provider.client(Self.id)).settings
+            settings.signInService?.takesAnyScheme = true
+            settings.signInService?.sharesSessions = address.hasPrefix("https")
+            let changed = settings
+            let refused = await #expect(throws: OAuthError.self) {
+                try await provider.registerClient(
+                    name: "Other", redirectURIs: [address], settings: changed, id: "other")
+            }
+            #expect(refused?.message?.contains(address.hasPrefix("https") ? "sharedSessions" : "https") == true)
+        }
+    }
+
+    @Test("its refresh token is spent where it is shown at the other face: no key guards it")
+    func otherFace() async throws {
+        try await Self.run { end async throws in
+            let tokens = try AppTokens(try await end.redeem(end.code(), end.assertion()))
+            let there = try await end.place.client.execute(
+                uri: "/oauth2/token", method: .post, headers: [.contentType: "application/x-www-form-urlencoded"],
+                body: ByteBuffer(
+                    string: AppSignIn.encoded([
+                        "grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": AppSignIn.app,
+                    ])))
+            #expect(there.status == .badRequest)
+            #expect(try await end.place.refresh(tokens.refresh).status == .unauthorized)
+        }
+    }
+
     @Test("each thing that is wrong with its statement is refused by itself, and spends the code")
     func refusals() async throws {
         try await Self.run { end async throws in

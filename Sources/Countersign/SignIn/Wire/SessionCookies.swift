@@ -40,7 +40,7 @@ struct SessionCookies: Sendable {
                 throw Self.refusal(kind, "twice, empty, or not a value")
             }
             found[kind] = try Self.cookie(
-                kind, pair[0], pair[1], parts.dropFirst().map(Self.trimmed), of: host, isTLS: Self.isTLS(url))
+                kind, pair[0], pair[1], parts.dropFirst().map(Self.trimmed), of: host, at: url)
         }
         for kind in [Kind.access, .antiCSRF, .info] where found[kind] == nil { throw Self.refusal(kind, "missing") }
         self.cookies = Kind.allCases.compactMap { found[$0] }
@@ -55,9 +55,9 @@ struct SessionCookies: Sendable {
     private static func isTLS(_ url: URL) -> Bool { url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false }
 
     private static func cookie(
-        _ kind: Kind, _ name: String, _ value: String, _ attributes: [String], of host: String, isTLS: Bool
+        _ kind: Kind, _ name: String, _ value: String, _ attributes: [String], of host: String, at url: URL
     ) throws -> WebViewCookie {
-        var (domain, path) = (String?.none, "/")
+        var (domain, path) = (String?.none, self.defaultPath(of: url))
         var (isSecure, isHTTPOnly, isSameSite) = (false, false, true)
         for attribute in attributes {
             let pair = attribute[...].splitBytes(at: "=", maxSplits: 1).map(self.trimmed)
@@ -71,7 +71,8 @@ struct SessionCookies: Sendable {
             default: break
             }
         }
-        guard isSecure || !isTLS else { throw self.refusal(kind, "without Secure") }
+        guard path.utf8.first == UInt8(ascii: "/") else { throw self.refusal(kind, "for a path that is none") }
+        guard isSecure || !self.isTLS(url) else { throw self.refusal(kind, "without Secure") }
         // The site's scripts read when the session ends, and nothing else.
         guard isHTTPOnly || kind == .info else { throw self.refusal(kind, "scripts could read it") }
         if let named = domain {
@@ -84,10 +85,21 @@ struct SessionCookies: Sendable {
             isHTTPOnly: isHTTPOnly, isSameSite: isSameSite)
     }
 
-    /// Whether a host is the domain or one below it (RFC 6265, section 5.1.3). A domain of one word is a registry's.
+    /// What a cookie is for that names no path: the folder of the request (RFC 6265, section 5.1.4).
+    private static func defaultPath(of url: URL) -> String {
+        let path = url.path()
+        guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")), end > path.startIndex else { return "/" }
+        return String(path[..<end])
+    }
+
+    /// Whether a host is the domain or one below it (RFC 6265, section 5.1.3). A domain of one word is a registry's, and
+    /// there is nothing below an address.
     private static func isWithin(_ domain: String, _ host: String) -> Bool {
-        host.hasSameBytes(as: domain)
-            || domain.utf8.contains(UInt8(ascii: ".")) && host.hasBytes(atEnd: "." + domain)
+        let isAddress =
+            host.utf8.contains(UInt8(ascii: ":"))
+            || host.splitBytes(at: ".").last?.utf8.allSatisfy { (0x30...0x39).contains($0) } ?? false
+        return host.hasSameBytes(as: domain)
+            || !isAddress && domain.utf8.contains(UInt8(ascii: ".")) && host.hasBytes(atEnd: "." + domain)
     }
 
     private static func trimmed(_ text: Substring) -> String { String(text.drop { $0 == " " }.trimmedEnd) }
