@@ -22,6 +22,15 @@ struct HealthApp: Sendable {
     let screen: any HealthScreen
     /// The site whose pages the app shows; `nil` for none.
     let site: URL?
+    /// The fields for a name and a password, of an app that has them.
+    let fields: PasswordForm
+
+    init(signIn: SignIn, screen: any HealthScreen, site: URL?) {
+        self.signIn = signIn
+        self.screen = screen
+        self.site = site
+        self.fields = PasswordForm(signIn)
+    }
 
     func appOpens() async {
         await self.trying {
@@ -39,13 +48,11 @@ struct HealthApp: Sendable {
         await self.trying { try await self.signIn.withBrowser { await self.screen.wantsFingerNextTime() } }
     }
 
-    func signInTapped(name: String, password: String) async {
-        guard SignIn.canSubmit(username: name, password: password) else { return }
-        await self.trying {
-            try await self.signIn.withPassword(username: name, password: password) {
-                await self.screen.wantsFingerNextTime()
-            }
-        }
+    func fieldsSubmitted() async {
+        guard await self.fields.canSubmit else { return }
+        await self.fields.submit { await self.screen.wantsFingerNextTime() }
+        if let message = await self.fields.message { await self.screen.say(message) }
+        await self.showPlace(withFields: true)
     }
 
     func pageTapped(_ path: String, title: String, isPersonal: Bool) async {
@@ -88,7 +95,10 @@ struct HealthApp: Sendable {
         } catch {
             await self.screen.say("That did not work. Try again.")
         }
-        let isSignedIn = await self.signIn.isSignedIn
-        await self.screen.show(isSignedIn ? .home : .signIn(fields: fields || self.site == nil))
+        await self.showPlace(withFields: fields || self.site == nil)
+    }
+
+    private func showPlace(withFields: Bool) async {
+        await self.screen.show(self.signIn.isSignedIn ? .home : .signIn(fields: withFields))
     }
 }

@@ -32,12 +32,19 @@ struct Program {
         switch button {
         case "sign in": await app.signInTapped()
         case _ where words.count == 2 && words[0] == "password":
-            await app.signInTapped(name: words[1], password: readLine() ?? "")
+            await type(words[1], Terminal.secretLine() ?? "", into: app.fields)
+            await app.fieldsSubmitted()
         case "records": await app.pageTapped("records", title: "Your records", isPersonal: true)
         case "home page": await app.pageTapped("", title: "Health", isPersonal: false)
         case "finger on", "finger off": await app.fingerSwitched(words[1] == "on")
         case "sign out": await app.signOutTapped()
         default: await terminal.say(Terminal.buttons)
         }
+    }
+
+    @MainActor
+    private static func type(_ name: String, _ password: String, into fields: PasswordForm) {
+        fields.username = name
+        fields.password = password
     }
 }

@@ -26,6 +26,17 @@ struct Terminal: HealthScreen, BiometricSensor {
 
     func opening(_ address: URL) { self.print("Open this address in your browser: \(address.absoluteString)") }
 
+    /// A line that the terminal does not show while it is typed.
+    static func secretLine() -> String? {
+        var shown = termios()
+        guard tcgetattr(STDIN_FILENO, &shown) == 0 else { return readLine() }
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSANOW, &hidden)
+        defer { tcsetattr(STDIN_FILENO, TCSANOW, &shown) }
+        return readLine()
+    }
+
     private func isYes(_ question: String) -> Bool {
         self.print("\(question) yes or no")
         return readLine() == "yes"

@@ -13,7 +13,7 @@ extension SignIn {
     ///
     /// Where the person wants finger or face next time, both are saved behind them before they are sent, and count as saved
     /// once the server has said yes: whatever else comes of it, they are deleted again. Empty the password's field when this
-    /// returns or throws.
+    /// returns or throws, as ``PasswordForm`` does.
     ///
     /// - Parameters:
     ///   - username: The person's name at the server.

@@ -36,7 +36,7 @@ public struct SignIn: Sendable {
         case session
         /// A session behind the person's finger or face: ``SignIn/restore(prompt:)``.
         case guardedSession
-        /// A name and a password behind the person's finger or face: ``SignIn/withSavedPassword(prompt:)``.
+        /// A name and a password behind the person's finger or face: ``SignIn/withSavedPassword(prompt:secondFactor:)``.
         case guardedPassword
     }
 
