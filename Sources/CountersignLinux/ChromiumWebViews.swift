@@ -18,13 +18,14 @@ public struct ChromiumWebViews: WebViews {
     /// Starts a browser. Throws ``SignInError`` `misconfigured` where there is none, or it does not start.
     public func makeView(displayTitle: String) async throws -> any WebView {
         let view = ChromiumView(program: self.program)
-        try await view.start()
+        // Known before it is there, so that a sign-out that comes meanwhile ends it.
         await self.open.add(view)
+        try await view.start()
         return view
     }
 
     /// Closes all windows.
-    public func clear() async throws { for view in await self.open.all { try await view.clear() } }
+    public func clear() async throws { for view in await self.open.all { await view.clear() } }
 
     /// Waits until the person has closed all windows that are open now.
     public func untilClosed() async { for view in await self.open.all { await view.untilClosed() } }
@@ -39,18 +40,30 @@ private actor OpenViews {
 /// One view: a browser that is there from the first thing that is put into it until it is emptied.
 private actor ChromiumView: WebView {
     private let program: String
-    private var browser: ChromiumProcess?
+    /// The browser, from when it is begun to be started: whoever comes meanwhile waits for the same one.
+    private var browser: Task<ChromiumProcess, any Error>?
     private var script: String?
 
     init(program: String) { self.program = program }
 
-    func start() async throws { _ = try await self.running() }
+    func start() async throws {
+        _ = try await self.running()
+        guard Task.isCancelled else { return }
+        await self.clear()
+        throw CancellationError()
+    }
 
     private func running() async throws -> ChromiumProcess {
-        if let browser { return browser }
-        let browser = try await ChromiumProcess.start(program: self.program)
+        if let browser { return try await browser.value }
+        let browser = Task { [program] in try await ChromiumProcess.start(program: program) }
         self.browser = browser
-        return browser
+        do {
+            return try await browser.value
+        } catch {
+            // One that has not started is no reason for the next not to be tried.
+            if self.browser == browser { self.browser = nil }
+            throw error
+        }
     }
 
     func setCookie(_ cookie: WebViewCookie) async throws {
@@ -77,10 +90,10 @@ private actor ChromiumView: WebView {
     }
 
     /// The browser ends, and its profile with it: the next thing that is put into the view starts another one.
-    func clear() async throws {
+    func clear() async {
         let former = self.browser
         (self.browser, self.script) = (nil, nil)
-        await former?.end()
+        await (try? former?.value)?.end()
     }
 
     func load(_ url: URL, session: WebViewSession) async throws {
@@ -97,5 +110,5 @@ private actor ChromiumView: WebView {
         throw TransportError(isUntrusted ? .untrustedServer : .unreachable, "the page has not loaded")
     }
 
-    func untilClosed() async { await self.browser?.untilEnded() }
+    func untilClosed() async { await (try? self.browser?.value)?.untilEnded() }
 }

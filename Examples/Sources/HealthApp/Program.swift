@@ -25,6 +25,8 @@ struct Program {
         await terminal.say(Terminal.buttons)
         await app.appOpens()
         while let line = readLine(), line != "quit" { await press(line, of: app, on: terminal) }
+        // The windows go with the app, and with them what lies on the disk for each.
+        try? await platform.webViews?.clear()
     }
 
     private static func press(_ button: String, of app: HealthApp, on terminal: Terminal) async {

@@ -222,8 +222,9 @@ struct AppSignInServiceAccountTests {
     @Test("the signature is of one of its keys, by what its keys are for")
     func signature() async throws {
         try await Self.run { account async throws in
+            // By the name of the right one, so that it is the signature that does not hold.
             let other = try SigningKey(
-                kept: SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
+                kept: SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: account.key.keyID)
             let secret = try SigningKey(
                 JWK(.octets([UInt8](repeating: 1, count: 32)), algorithm: "HS256"), algorithm: .hs256)
             for key in [other, secret] {
@@ -231,7 +232,10 @@ struct AppSignInServiceAccountTests {
                 #expect(answer.status == .badRequest && answer.errors == Self.refusal)
             }
             let parts = try account.assertion().split(separator: ".").map(String.init)
+            let changed = try account.assertion(["sub": .string("another@va.example")])
+                .split(separator: ".").map(String.init)
             for forged in [
+                "\(parts[0]).\(changed[1]).\(parts[2])", "\(parts[0]).\(parts[1]).\(changed[2])",
                 "\(Base64URL.encode(Array(#"{"alg":"none"}"#.utf8))).\(parts[1]).", parts[0], "", "a.b.c",
             ] {
                 let answer = try await account.ask(forged)
