@@ -69,7 +69,7 @@ let package = Package(
             dependencies: [
                 "Countersign", "CountersignTestKit", "Ceremony", "JOSE", "OAuth", "UAF", "UAFClient", "_Primitives",
                 crypto,
-            ]),
+            ], resources: [.copy("Stored")]),
         .testTarget(
             name: "CountersignLinuxTests",
             dependencies: ["CountersignLinux", "Countersign", "UAF", "UAFClient", "_Primitives", "CountersignTestKit"]),

@@ -37,7 +37,7 @@ public typealias Platform = UAFClient.Platform
 /// once it is written.
 public typealias SecureStorage = UAFClient.SecureStorage
 
-/// Why a storage did not do its work: `unavailable`, `corrupt` or `inUse`, in its `code`.
+/// Why a storage did not do its work: `unavailable`, `corrupt`, `newer` or `inUse`, in its `code`.
 public typealias StorageError = UAFClient.StorageError
 
 /// The device's clocks: the time of day, which a person can set, and the time since the device started, which nobody can.

@@ -38,12 +38,15 @@ struct World: Sendable {
     }
 
     /// The same phone after its app was started again, with what its storage holds now.
-    func restarted() async throws -> World {
+    func restarted() async throws -> World { try await self.restarted(with: self.phone.storage.snapshot) }
+
+    /// The same phone after its app was started again, with those values in its storage.
+    func restarted(with values: [String: [UInt8]]) async throws -> World {
         World(
             server: self.server,
             phone: try await VirtualPhone(
                 configuration: self.phone.client.configuration, transport: self.server,
-                storage: InMemoryStorage(self.phone.storage.snapshot), clock: self.phone.clock,
+                storage: InMemoryStorage(values), clock: self.phone.clock,
                 sensor: self.phone.sensor, camera: self.phone.camera, passcode: self.phone.passcode,
                 person: self.phone.person))
     }

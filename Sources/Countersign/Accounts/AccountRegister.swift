@@ -25,8 +25,10 @@ struct StoredAccount: Equatable {
         var replaced: [KeyName]
     }
 
-    var username: Username
-    var baseUrl: URL
+    /// Which account it is.
+    let key: AccountKey
+    /// The name that the server's requests go by (UAF Protocol 1.1, `username`).
+    let username: Username
     /// The account's keys, oldest first.
     var keys: [KeyName]
     /// The AppID that the keys were made for.
@@ -35,8 +37,6 @@ struct StoredAccount: Equatable {
     var browsers: [String] = []
     /// The enrolments that keys are left of, oldest first.
     var enrolments: [Enrolment] = []
-
-    var account: Account { Account(username: self.username, server: Account.Server(baseUrl: self.baseUrl)) }
 }
 
 /// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
@@ -51,6 +51,8 @@ struct PendingDeregistration: Equatable, Sendable {
 /// The accounts of the device and its name, one value in the secure storage that is replaced as a whole.
 actor AccountRegister: CustomReflectable {
     private static let name = "accounts"
+    /// Of the format: 2 since accounts are found by their server and an identifier.
+    private static let version: Int64 = 2
 
     /// Without children: there are secrets and tokens in here.
     nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -76,31 +78,30 @@ actor AccountRegister: CustomReflectable {
     var records: [StoredAccount] { self.content.accounts }
     /// What services have begun and this device has not carried out, oldest first.
     var deregistrations: [PendingDeregistration] { self.content.deregistrations }
-    var deviceInformation: DeviceInformation? { self.content.deviceName.map(DeviceInformation.init(name:)) }
+    var deviceName: String? { self.content.deviceName }
 
-    func record(of username: Username) -> StoredAccount? {
-        self.content.accounts.first { $0.username.hasSameBytes(as: username) }
+    func record(of key: AccountKey) -> StoredAccount? { self.content.accounts.first { $0.key == key } }
+
+    private static func index(of key: AccountKey, in content: Content) -> Int? {
+        content.accounts.firstIndex { $0.key == key }
     }
 
-    private static func index(of username: Username, in content: Content) -> Int? {
-        content.accounts.firstIndex { $0.username.hasSameBytes(as: username) }
-    }
-
-    /// Adds keys that the server has taken, and with them what a later enrolment proves itself by. They replace nothing
+    /// Adds keys that the server has taken, and with the first ones the account and the name that its server knows it by;
+    /// with them what a later enrolment proves itself by. They replace nothing
     /// yet: see ``settle(_:of:)``. The first registration names the device.
     ///
     /// Keys that no enrolment out of band made join the devices of the `confirmed` keys. Returns keys that go to make
     /// room: those of the oldest enrolment that was never confirmed, where there are too many.
     func add(
-        _ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?,
+        _ keys: [KeyName], to key: AccountKey, named username: Username, appID: String, deviceName: String?,
         confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil
     ) throws -> [KeyName] {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
-        let found = Self.index(of: username, in: content)
+        let found = Self.index(of: key, in: content)
         let index = found ?? content.accounts.endIndex
         if found == nil {
-            content.accounts.append(StoredAccount(username: username, baseUrl: baseUrl, keys: [], appID: appID))
+            content.accounts.append(StoredAccount(key: key, username: username, keys: [], appID: appID))
         }
         content.accounts[index].keys += keys
         content.accounts[index].appID = appID
@@ -121,9 +122,9 @@ actor AccountRegister: CustomReflectable {
     /// Lets keys that the server answers to take the place of the account's earlier keys of their models, and of those
     /// that their enrolment was to replace. These are returned, to be deleted. Until then all are here: a registration
     /// that is never confirmed costs no key.
-    func settle(_ keys: [KeyName], of username: Username) throws -> [KeyName] {
+    func settle(_ keys: [KeyName], of key: AccountKey) throws -> [KeyName] {
         var content = self.content
-        guard let index = Self.index(of: username, in: content) else { return [] }
+        guard let index = Self.index(of: key, in: content) else { return [] }
         let all = content.accounts[index].keys
         let settled = content.accounts[index].enrolments.filter {
             !$0.replaced.isEmpty && $0.keys.contains(where: keys.contains)
@@ -143,9 +144,9 @@ actor AccountRegister: CustomReflectable {
 
     /// Forgets keys; an account without a person's key goes, and the device's name with the last account. Returns all
     /// keys that go.
-    func remove(_ keys: [KeyName], from username: Username) throws -> [KeyName] {
+    func remove(_ keys: [KeyName], from key: AccountKey) throws -> [KeyName] {
         var content = self.content
-        let gone = Self.remove(keys, from: username, &content)
+        let gone = Self.remove(keys, from: key, &content)
         try self.write(content)
         return gone
     }
@@ -158,15 +159,15 @@ actor AccountRegister: CustomReflectable {
         var content = self.content
         var gone: [(appID: String, key: KeyName)] = []
         for (record, keys) in keys {
-            gone += Self.remove(keys, from: record.username, &content).map { (record.appID, $0) }
+            gone += Self.remove(keys, from: record.key, &content).map { (record.appID, $0) }
         }
         content.deregistrations.removeAll { $0.token == token }
         try self.write(content)
         return gone
     }
 
-    private static func remove(_ keys: [KeyName], from username: Username, _ content: inout Content) -> [KeyName] {
-        guard let index = self.index(of: username, in: content) else { return keys }
+    private static func remove(_ keys: [KeyName], from key: AccountKey, _ content: inout Content) -> [KeyName] {
+        guard let index = self.index(of: key, in: content) else { return keys }
         var gone = keys
         content.accounts[index].drop(keys)
         let left = content.accounts[index].keys
@@ -180,7 +181,7 @@ actor AccountRegister: CustomReflectable {
 
     /// Writes down a token of a deregistration before it leaves.
     ///
-    /// Throws ``OperationError`` where too many of that server wait for their answer already: to forget one of them would
+    /// Throws ``EngineError`` (`unavailable`) where too many of that server wait for their answer already: to forget one of them would
     /// leave its keys here for good, to redeem this one unwritten too.
     func note(_ deregistration: PendingDeregistration) throws {
         guard !self.content.deregistrations.contains(deregistration) else { return }
@@ -190,7 +191,7 @@ actor AccountRegister: CustomReflectable {
             content.deregistrations.count(where: { $0.baseUrl == deregistration.baseUrl })
                 <= Self.maximumDeregistrations
         else {
-            throw OperationError(.networkError, "too many deregistrations wait for the server's answer")
+            throw EngineError(.unavailable, "too many deregistrations wait for the server's answer")
         }
         try self.write(content)
     }
@@ -202,13 +203,13 @@ actor AccountRegister: CustomReflectable {
         try self.write(content)
     }
 
-    func isApproved(browser: String, by username: Username) -> Bool {
-        self.record(of: username)?.browsers.containsBytes(of: browser) ?? false
+    func isApproved(browser: String, by key: AccountKey) -> Bool {
+        self.record(of: key)?.browsers.containsBytes(of: browser) ?? false
     }
 
-    func approve(browser: String, by username: Username) throws {
+    func approve(browser: String, by key: AccountKey) throws {
         var content = self.content
-        guard let index = Self.index(of: username, in: content) else { return }
+        guard let index = Self.index(of: key, in: content) else { return }
         content.accounts[index].browsers.removeAll { $0.hasSameBytes(as: browser) }
         content.accounts[index].browsers.append(browser)
         if content.accounts[index].browsers.count > StoredAccount.maximumBrowsers {
@@ -219,12 +220,13 @@ actor AccountRegister: CustomReflectable {
 
     private func write(_ content: Content) throws {
         guard content != self.content else { return }
-        var object: JSONObject = ["version": .integer(1)]
+        var object: JSONObject = ["version": .integer(Self.version)]
         object["deviceName"] = content.deviceName.map { .string($0) }
         object["accounts"] = .array(
             content.accounts.map { account in
                 .object([
-                    "username": .string(account.username), "baseUrl": .string(account.baseUrl.absoluteString),
+                    "server": .string(account.key.server.absoluteString), "id": .string(account.key.id.text),
+                    "username": .string(account.username),
                     "appID": .string(account.appID), "browsers": .array(account.browsers.map { .string($0) }),
                     "enrolments": .array(account.enrolments.map { .object($0.json) }),
                     "keys": .array(account.keys.map { .object($0.json) }),
@@ -247,24 +249,27 @@ actor AccountRegister: CustomReflectable {
         self.content = content
     }
 
+    /// Reads what this version writes, and what earlier ones have written. Throws ``StorageError``: `newer` for what a later
+    /// version has written, `corrupt` for everything else.
     private static func read(_ bytes: [UInt8]) throws -> Content {
         do {
             let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
-            guard case .object(let object) = try JSON(parsing: bytes, limits: limits),
-                try object.requiredInteger("version", as: Int.self) == 1
-            else { throw StorageError(.corrupt, "the accounts are of another version") }
+            guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
+                throw StorageError(.corrupt, "the accounts are no object")
+            }
+            let version: Int64 = try object.requiredInteger("version")
+            guard version <= Self.version else { throw StorageError(.newer, "the accounts are of version \(version)") }
+            guard version >= 1 else { throw StorageError(.corrupt, "the accounts are of no version") }
             var content = Content()
             content.deviceName = try object.string("deviceName")
-            for case .object(let account) in try object.array("accounts") ?? [] {
-                guard let baseUrl = URL(string: try account.requiredString("baseUrl")) else {
-                    throw StorageError(.corrupt, "an account's address")
-                }
-                let username = try account.requiredString("username")
+            guard let accounts = try object.array("accounts") else { throw JSONError(.missing, "accounts") }
+            for case .object(let account) in accounts {
                 let keys = try Self.keys("keys", of: account)
+                let (key, username) = try Self.names(of: account, version: version)
                 content.accounts.append(
                     StoredAccount(
-                        username: username.normalizedUsername ?? username, baseUrl: baseUrl, keys: keys,
-                        appID: try account.requiredString("appID"), browsers: try account.strings("browsers") ?? [],
+                        key: key, username: username, keys: keys, appID: try account.requiredString("appID"),
+                        browsers: try account.strings("browsers") ?? [],
                         enrolments: try StoredAccount.Enrolment.read(from: account, keys)))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
@@ -281,6 +286,20 @@ actor AccountRegister: CustomReflectable {
         } catch {
             throw StorageError(.corrupt, "the accounts: \(error)")
         }
+    }
+
+    /// Which account it is, and its name. Version 1 knew accounts by the name alone, and did not say which of its spellings
+    /// it had taken.
+    private static func names(of account: JSONObject, version: Int64) throws -> (AccountKey, Username) {
+        guard let server = URL(string: try account.requiredString(version == 1 ? "baseUrl" : "server")) else {
+            throw StorageError(.corrupt, "an account's server")
+        }
+        let name = try account.requiredString("username")
+        guard version == 1 else {
+            return (AccountKey(server: server, id: ExactText(try account.requiredString("id"))), name)
+        }
+        let username = name.normalizedUsername ?? name
+        return (AccountKey(server: server, username: username), username)
     }
 
     fileprivate static func keys(_ name: String, of object: JSONObject) throws -> [KeyName] {

@@ -10,7 +10,7 @@ import _Primitives
 ///
 /// Decodable, so that an app can keep it in a file: only `baseUrl` must be there, and unknown members are ignored.
 /// Times are whole seconds in a file.
-public struct Configuration: Hashable, Sendable, Codable {
+public struct Configuration: Hashable, Sendable {
     /// The server's address, with the path below which it is, if it has one. `https`, or `http` on this device:
     /// `localhost` or a literal loopback address.
     public var baseUrl: URL
@@ -66,69 +66,14 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.sessionsPath = "/account/v1/sessions"
         self.grantsPath = "/account/v1/grants"
         self.questionsPath = "/account/v1/questions"
-        self.redeemHosts = Set([Self.authority(baseUrl)].compactMap(\.self))
+        self.redeemHosts = Set([baseUrl.authority].compactMap(\.self))
         self.networkTimeoutInSeconds = 60
         self.userInteractionTimeoutInSeconds = 240
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
-        case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
-        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
-        case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
-    }
-
-    /// Reads a configuration; what is missing has its default.
-    ///
-    /// Throws ``InitializationError`` (`invalidConfiguration`) where `baseUrl` is missing or not an address.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        guard let text = try values.decodeIfPresent(String.self, forKey: .baseUrl), let baseUrl = URL(string: text),
-            Self.authority(baseUrl) != nil
-        else { throw InitializationError(.invalidConfiguration, "baseUrl is missing or not an address") }
-        self.init(baseUrl: baseUrl)
-        func read<Value: Decodable>(_ key: CodingKeys, into value: inout Value) throws {
-            if let found = try values.decodeIfPresent(Value.self, forKey: key) { value = found }
-        }
-        try read(.facetId, into: &self.facetId)
-        try read(.registrationRequestPath, into: &self.registrationRequestPath)
-        try read(.registrationResponsePath, into: &self.registrationResponsePath)
-        try read(.authenticationRequestPath, into: &self.authenticationRequestPath)
-        try read(.authenticationResponsePath, into: &self.authenticationResponsePath)
-        try read(.deregistrationRequestPath, into: &self.deregistrationRequestPath)
-        try read(.authenticationRedeemPath, into: &self.authenticationRedeemPath)
-        try read(.deregistrationRedeemPath, into: &self.deregistrationRedeemPath)
-        try read(.facetsPath, into: &self.facetsPath)
-        try read(.noticesPath, into: &self.noticesPath)
-        try read(.sessionsPath, into: &self.sessionsPath)
-        try read(.grantsPath, into: &self.grantsPath)
-        try read(.questionsPath, into: &self.questionsPath)
-        try read(.redeemHosts, into: &self.redeemHosts)
-        try read(.networkTimeoutInSeconds, into: &self.networkTimeoutInSeconds)
-        try read(.userInteractionTimeoutInSeconds, into: &self.userInteractionTimeoutInSeconds)
-    }
-
     /// The address of a path at the server: below scheme, host, port and path of ``baseUrl``, nothing else of it.
-    func address(_ path: String) -> URL? {
-        guard var parts = URLComponents(url: self.baseUrl, resolvingAgainstBaseURL: true) else { return nil }
-        let base = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path
-        parts.path = base + (path.hasPrefix("/") ? path : "/" + path)
-        parts.query = nil
-        parts.fragment = nil
-        return parts.url
-    }
+    func address(_ path: String) -> URL? { self.baseUrl.address(of: path) }
 
     /// Whether a token may be sent to a host. Hosts are the same where their bytes are.
     func mayRedeem(at authority: String) -> Bool { self.redeemHosts.containsBytes(of: authority) }
-
-    /// Host and port of an address as ``redeemHosts`` names them: lower case, the port only where it is not the
-    /// scheme's own. `nil` where there is no host, or one with letters outside ASCII.
-    static func authority(_ url: URL) -> String? {
-        guard let host = url.host()?.asciiLowercased, !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 }) else {
-            return nil
-        }
-        let usual = ["https": 443, "http": 80][url.scheme?.asciiLowercased ?? ""]
-        guard let port = url.port, port != usual else { return host }
-        return "\(host):\(port)"
-    }
 }

@@ -76,22 +76,9 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
             clock: self.platform.clock, limit: .seconds(self.configuration.userInteractionTimeoutInSeconds))
     }
 
-    /// The device's authenticators as the app sees them.
-    func descriptors() async -> [AuthenticatorDescriptor] {
-        let records = await self.register.records
-        return await self.module.authenticators.map { status in
-            let aaid = status.model.aaid
-            let accounts = records.filter { $0.keys.contains { $0.aaid == aaid } }.map(\.account)
-            return AuthenticatorDescriptor(
-                aaid: aaid.text, kind: AuthenticatorDescriptor.Kind(status.model.factor),
-                registration: AuthenticatorDescriptor.RegistrationInfo(registeredAccounts: accounts),
-                isUserEnrolled: status.isUserEnrolled, isSupportedByHardware: status.isSupportedByHardware)
-        }
-    }
-
     /// Lets keys that the server answers to take the place of the account's earlier ones of their models.
-    func settle(_ keys: [KeyName], of username: Username, _ appID: String) async throws {
-        for key in try await self.register.settle(keys, of: username) {
+    func settle(_ keys: [KeyName], of account: AccountKey, _ appID: String) async throws {
+        for key in try await self.register.settle(keys, of: account) {
             try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
         }
     }
@@ -105,28 +92,20 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
 
     /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
     func forget(_ keys: [KeyName], of record: StoredAccount) async throws {
-        for key in try await self.register.remove(keys, from: record.username) {
+        for key in try await self.register.remove(keys, from: record.key) {
             try await self.module.deregister(appID: record.appID, aaid: key.aaid, keyID: key.keyID)
         }
     }
 }
 
 extension ClientCore {
-    /// The device's authenticators, those in `aaids` first and in their order.
-    func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
-        let all = await self.descriptors()
-        let preferred = aaids.reduce(into: [Aaid]()) { if !$0.contains($1) { $0.append($1) } }
-        return preferred.compactMap { aaid in all.first { $0.aaid == aaid } }
-            + all.filter { !preferred.contains($0.aaid) }
-    }
-
     /// Who asks, fit to be shown. A browser is new where none of the accounts has confirmed anything from it.
     func requester(of request: ReturnUAFRequest, for records: [StoredAccount]) async -> Requester? {
         guard let requester = request.requester else { return nil }
         var isNew = false
         if let browser = requester.browserID {
             isNew = true
-            for record in records where await self.register.isApproved(browser: browser, by: record.username) {
+            for record in records where await self.register.isApproved(browser: browser, by: record.key) {
                 isNew = false
             }
         }

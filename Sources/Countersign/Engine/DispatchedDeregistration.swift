@@ -8,15 +8,6 @@ import _Primitives
     import Foundation
 #endif
 
-/// What a deregistration that a service has started took from this device.
-public struct DeregistrationResult: Hashable, Sendable {
-    /// The accounts that lost a key, oldest first; empty where this device had none of the keys. One that lost its last
-    /// is gone from ``LocalData/accounts``.
-    public let accounts: [Account]
-    /// The service that had it done, fit to be shown.
-    public let requester: Requester?
-}
-
 /// A deregistration that a service has started, on this device: the server has deleted its keys in the step that
 /// redeemed the token, and this deletes them here.
 ///
@@ -40,9 +31,7 @@ struct DispatchedDeregistration: Sendable {
         try await self.core.register.note(noted)
         do {
             return try await exchange.redeem(token, at: url, timeout: timeout)
-        } catch let error as OperationError
-            where [.tokenUnknown, .tokenExpired, .tokenAlreadyRedeemed].contains(error.code)
-        {
+        } catch let error as EngineError where [.tokenUnknown, .tokenExpired, .tokenSpent].contains(error.cause) {
             // There is no answer to be had: nothing was deleted by it, or too long ago to be told.
             try await self.core.register.settle(noted)
             throw error
@@ -50,8 +39,10 @@ struct DispatchedDeregistration: Sendable {
     }
 
     /// Deletes what the message names, and nothing that is another server's or, where it does not name keys, could be
-    /// another person's.
-    func carryOut(_ request: ReceivedRequest, token: String) async throws -> DeregistrationResult {
+    /// another person's. Returns the accounts that lost a key, as they were, and who had it done.
+    func carryOut(_ request: ReceivedRequest, token: String) async throws -> (
+        accounts: [StoredAccount], requester: Requester?
+    ) {
         var gone: [(record: StoredAccount, keys: [KeyName])] = []
         // Without a message there was nothing to delete.
         if let message = request.message.uafRequest {
@@ -60,13 +51,13 @@ struct DispatchedDeregistration: Sendable {
         }
         let requester = await self.core.requester(of: request.message, for: gone.map(\.record))
         try await self.core.forget(gone, endingDeregistrationBy: token)
-        return DeregistrationResult(accounts: gone.map(\.record.account), requester: requester)
+        return (gone.map(\.record), requester)
     }
 
     private func keys(named prepared: PreparedDeregistration) async throws -> [(record: StoredAccount, keys: [KeyName])]
     {
         let own = await self.core.register.records.filter { record in
-            record.baseUrl == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)
+            record.key.server == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)
         }
         let found = own.map { record in
             (record: record, keys: record.keys.filter(prepared.isAbout))
@@ -74,7 +65,7 @@ struct DispatchedDeregistration: Sendable {
         // A message that names no key is about one account. Which of several it is, is not guessed: the server may never
         // have heard of the others.
         guard found.count <= 1 || prepared.request.authenticators.allSatisfy({ $0.keyID != nil }) else {
-            throw OperationError.fido(.protocolError, "a deregistration that does not say whose keys")
+            throw EngineError(.malformed, "a deregistration that does not say whose keys")
         }
         return found
     }

@@ -47,7 +47,9 @@ struct ServerExchange: Sendable {
     {
         let response = try await self.post(path, body.serialized, authorization: authorization)
         let request = try ReturnUAFRequest(parsing: response.body)
-        guard request.statusCode == .ok, request.uafRequest != nil else { throw Self.refused(request.statusCode) }
+        guard request.statusCode == .ok, request.uafRequest != nil else {
+            throw EngineError(refusedWith: request.statusCode)
+        }
         return ReceivedRequest(request, from: response)
     }
 
@@ -98,19 +100,17 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Throws ``OperationError`` for an address that no token is sent to.
+    /// Throws ``EngineError`` (`insecureAddress`, `foreignHost`) for an address that no token is sent to.
     func checkRedeemAddress(_ url: URL) throws {
         guard SecureChannel.isSecure(url) else {
-            throw OperationError.fido(
-                .insecureTransport, recovery: .warnPerson, "the redeem address is not https")
+            throw EngineError(.insecureAddress, "the redeem address is not https")
         }
-        guard let authority = Configuration.authority(url), self.core.configuration.mayRedeem(at: authority)
-        else {
-            throw OperationError(.hostNotAllowed, "the redeem address is at another host")
+        guard let authority = url.authority, self.core.configuration.mayRedeem(at: authority) else {
+            throw EngineError(.foreignHost, "the redeem address is at another host")
         }
     }
 
-    /// Redeems a token. Throws ``OperationError`` and what the transport throws.
+    /// Redeems a token. Throws ``EngineError`` and what the transport throws.
     func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
         try self.checkRedeemAddress(url)
         let response = try await self.core.channel.send(
@@ -121,19 +121,18 @@ struct ServerExchange: Sendable {
             self.recording, noting: .tokenRedeemed)
         switch response.status {
         case 200: break
-        case 404: throw OperationError(.tokenUnknown, httpStatus: 404)
-        case 409: throw OperationError(.tokenAlreadyRedeemed, httpStatus: 409)
-        case 410: throw OperationError(.tokenExpired, httpStatus: 410)
+        case 404: throw EngineError(.tokenUnknown, httpStatus: 404)
+        case 409: throw EngineError(.tokenSpent, httpStatus: 409)
+        case 410: throw EngineError(.tokenExpired, httpStatus: 410)
         default: throw Self.refused(httpStatus: response.status)
         }
         guard Self.isMessage(response) else {
-            throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
+            throw EngineError(.unreadable, "the answer's content type")
         }
         let request = try ReturnUAFRequest(parsing: response.body)
         // A deregistration that found nothing to delete has no message.
         guard request.statusCode == .ok, request.uafRequest != nil || request.operation == .deregistration else {
-            throw OperationError.fido(
-                .protocolError, serverStatusCode: request.statusCode.rawValue, "UAF status \(request.statusCode)")
+            throw EngineError(.refused, status: request.statusCode, "UAF status \(request.statusCode)")
         }
         return ReceivedRequest(request, from: response)
     }
@@ -141,27 +140,16 @@ struct ServerExchange: Sendable {
     /// The address that the server asks to be opened, where it may be: secure, and at a host of this server.
     func continuation(_ location: String?) -> URL? {
         guard let url = location.flatMap({ URL(string: $0) }), SecureChannel.isSecure(url),
-            let authority = Configuration.authority(url), self.core.configuration.mayRedeem(at: authority)
+            let authority = url.authority, self.core.configuration.mayRedeem(at: authority)
         else { return nil }
         return url
     }
 
-    /// A refusal in an answer that is complete.
-    static func refused(_ status: UAFStatusCode) -> OperationError {
+    /// An answer without a message, for a cause that has no name of its own.
+    private static func refused(httpStatus status: Int) -> EngineError {
         switch status {
-        case .unknownKeyID:
-            OperationError(
-                .userNotRegisteredInServer, serverStatusCode: status.rawValue, "the server does not know the key")
-        default:
-            .fido(.protocolError, serverStatusCode: status.rawValue, "the server refused with \(status)")
-        }
-    }
-
-    /// An answer without a message, for a cause that no operation has a code of its own for.
-    private static func refused(httpStatus status: Int) -> OperationError {
-        switch status {
-        case 408, 429, 500...: OperationError(.networkError, httpStatus: status, "status \(status)")
-        default: .fido(.protocolError, httpStatus: status, "status \(status)")
+        case 408, 429, 500...: EngineError(.unavailable, httpStatus: status, "status \(status)")
+        default: EngineError(.malformed, httpStatus: status, "status \(status)")
         }
     }
 
@@ -172,7 +160,7 @@ struct ServerExchange: Sendable {
         timeout: Duration? = nil, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
-            throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
+            throw EngineError(.misconfigured, "the configured path is not one")
         }
         let headers = [("Content-Type", Self.messageType + ";charset=UTF-8"), ("Accept", Self.messageType)]
         let response = try await self.core.channel.send(
@@ -181,13 +169,13 @@ struct ServerExchange: Sendable {
                 timeout: timeout ?? self.timeout), self.recording, noting: event)
         switch response.status {
         case 200: break
-        case 403 where Self.isLock(response): throw OperationError(.accountLocked, httpStatus: 403, "status 403")
+        case 403 where Self.isLock(response): throw EngineError(.accountLocked, httpStatus: 403, "status 403")
         case 401, 403:
-            throw OperationError(.notAuthorized, httpStatus: response.status, "status \(response.status)")
+            throw EngineError(.notAuthorized, httpStatus: response.status, "status \(response.status)")
         default: throw Self.refused(httpStatus: response.status)
         }
         guard Self.isMessage(response) else {
-            throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
+            throw EngineError(.unreadable, "the answer's content type")
         }
         return response
     }
@@ -203,25 +191,4 @@ struct ServerExchange: Sendable {
         else { return false }
         return type.hasSameBytes(as: "urn:countersign:error:locked")
     }
-}
-
-/// What proves to the server who registers: made by an authentication, given to a registration.
-public protocol AuthorizationProvider: Sendable {
-    /// The header fields to send along.
-    var headers: [(name: String, value: String)] { get }
-}
-
-/// A JSON web token of the server, sent as bearer token.
-public struct JwtAuthorizationProvider: AuthorizationProvider, CustomStringConvertible, CustomReflectable {
-    /// The token: a secret.
-    public let jwt: String
-
-    /// A provider of that token.
-    public init(_ jwt: String) { self.jwt = jwt }
-
-    /// The token as `Authorization: Bearer`.
-    public var headers: [(name: String, value: String)] { [("Authorization", "Bearer \(self.jwt)")] }
-    /// Without the token.
-    public var description: String { "JwtAuthorizationProvider" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -44,7 +44,7 @@ public struct AccountActivity: SingleOperation {
 extension OperationBuilder where Operation == AccountActivity {
     /// Whose account. Needed; an answer of the server about somebody else is refused.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
+    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``.
     /// Needed.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }

@@ -3,7 +3,7 @@ import _Primitives
 
 /// What every authentication takes, however it was started.
 public protocol AuthenticationOperation: InteractiveOperation
-where Success == AuthenticationResult, Failure == OperationError {}
+where Success == AuthenticationSuccess, Failure == OperationError {}
 
 extension OperationBuilder where Operation: AuthenticationOperation {
     /// Asks for the PIN. Without it a PIN cannot be chosen.
@@ -47,7 +47,7 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     }
 
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
-    public func perform() async throws(OperationError) -> AuthenticationResult {
+    public func perform() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await AuthenticationRun(
             core: self.core, recording: self.recording, request: self.answer, screens: self.screens
@@ -73,7 +73,7 @@ public struct Authentication: AuthenticationOperation {
     init(core: ClientCore) { self.core = core }
 
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
-    public func perform() async throws(OperationError) -> AuthenticationResult {
+    public func perform() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")

@@ -23,8 +23,8 @@ public struct Deregistration: SingleOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        guard let record = await self.core.register.record(of: username) else { return }
-        guard record.baseUrl == self.core.configuration.baseUrl else {
+        guard let record = await self.core.record(named: username) else { return }
+        guard record.key.server == self.core.configuration.baseUrl else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "the account is at another server")
         }
         let keys = self.keys(of: record)
@@ -71,7 +71,7 @@ extension OperationBuilder where Operation == Deregistration {
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
     /// The keys of that authenticator alone; without it, or with `nil`, all of the person's keys on this device.
     public func aaid(_ aaid: Aaid?) -> Self { self.changing { $0.aaid = aaid } }
-    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
+    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

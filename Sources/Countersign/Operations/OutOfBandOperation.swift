@@ -8,6 +8,15 @@ import _Primitives
     import Foundation
 #endif
 
+/// What a deregistration that a service has started took from this device.
+public struct DeregistrationResult: Hashable, Sendable {
+    /// The accounts that lost a key, oldest first; empty where this device had none of the keys. One that lost its last
+    /// is gone from ``LocalData/accounts``.
+    public let accounts: [Account]
+    /// The service that had it done, fit to be shown.
+    public let requester: Requester?
+}
+
 /// Redeems a payload's token, once, and hands over the operation that it stands for.
 public struct OutOfBandOperation: OperationBuilder {
     let core: ClientCore
@@ -61,7 +70,8 @@ public struct OutOfBandOperation: OperationBuilder {
                 : try await exchange.redeem(redeemData.token, at: redeemData.redeemUrl)
             // The server has deleted its keys already, however the token came here.
             if answer.message.operation == .deregistration {
-                return .deregistration(try await deregistration.carryOut(answer, token: redeemData.token))
+                let (accounts, requester) = try await deregistration.carryOut(answer, token: redeemData.token)
+                return .deregistration(DeregistrationResult(accounts: accounts.map(\.account), requester: requester))
             }
             // Only the redeemed token says how it was meant to travel.
             guard !payload.isFromLink || answer.isForLinks else {

@@ -22,100 +22,94 @@ public struct RegistrationConfirmation: Hashable, Sendable {
     public let expiresInSeconds: Int
 }
 
-/// One registration from the server's request to its judgement.
+/// The questions of one registration, on the app's screens, and its answer.
 struct RegistrationRun: Sendable {
-    let core: ClientCore
-    let recording: Recording
-    let request: ReceivedRequest
+    private let core: ClientCore
+    private let request: ReceivedRequest
+    private let exchange: RegistrationExchange
     /// For whom the app registers, in the app.
-    var username: Username?
-    let screens: Screens
+    private let username: Username?
+    private let screens: Screens
+
+    init(core: ClientCore, recording: Recording, request: ReceivedRequest, username: Username? = nil, screens: Screens)
+    {
+        self.core = core
+        self.request = request
+        self.exchange = RegistrationExchange(core: core, recording: recording, request: request)
+        self.username = username
+        self.screens = screens
+    }
 
     /// Unless the server has taken a key, none is left.
     func run() async throws(OperationError) -> RegistrationResult {
         do {
             return try await self.answer()
         } catch let error as Unanswered {
-            throw OperationError(translating: error.cause)
+            throw self.ended(by: error)
         } catch {
+            let failure = FailureReport(error)
+            await self.exchange.report(failure.code, failure.asmStatus)
             throw OperationError(translating: error)
         }
     }
 
     private func answer() async throws -> RegistrationResult {
-        let message = Array((self.request.message.uafRequest ?? "").utf8)
-        let exchange = ServerExchange(core: self.core, recording: self.recording)
-        let path = self.core.configuration.registrationResponsePath
-        do {
-            let prepared = try await self.core.messages(self.recording).prepareRegistration(
-                message, channel: self.request.channel)
-            guard let username = prepared.request.username.normalizedUsername else {
-                throw OperationError.fido(.protocolError, "the server's request is for nobody's name")
+        let prepared = try await self.exchange.prepare()
+        guard let username = prepared.request.username.normalizedUsername else {
+            throw OperationError.fido(.protocolError, "the server's request is for nobody's name")
+        }
+        guard self.username.map({ $0.hasSameBytes(as: username) }) ?? true else {
+            throw OperationError.fido(.protocolError, "the server's request is for somebody else")
+        }
+        let interaction = await self.core.interaction(username, self.screens)
+        guard let selector = self.screens.authenticatorSelector else {
+            throw OperationError(.missingInteraction, "no authenticator selector")
+        }
+        let owner = RegistrationExchange.Owner(
+            account: AccountKey(server: self.core.configuration.baseUrl, username: username), username: username,
+            deviceName: self.screens.deviceInformation?.name, joinsDevice: self.username != nil)
+        var (selections, screenless) = try await self.selections(prepared, owner)
+        while true {
+            let selection = try await self.select(selector, among: selections, screenless, username)
+            do {
+                return self.result(
+                    try await self.exchange.register(
+                        prepared, selection, for: owner, options: self.screens.biometricOptions,
+                        verification: interaction), username)
+            } catch let failure as OperationFailure {
+                guard let left = failure.ways(leftOf: selections, models: { $0 }) else { throw failure }
+                selections = left
             }
-            guard self.username.map({ $0.hasSameBytes(as: username) }) ?? true else {
-                throw OperationError.fido(.protocolError, "the server's request is for somebody else")
-            }
-            let interaction = await self.core.interaction(username, self.screens)
-            guard let selector = self.screens.authenticatorSelector else {
-                throw OperationError(.missingInteraction, "no authenticator selector")
-            }
-            var (selections, screenless) = try await self.selections(prepared, username)
-            while true {
-                let selection = try await self.select(selector, among: selections, screenless, username)
-                do {
-                    try await self.core.makeRoom(
-                        for: selection.count, of: await self.core.register.record(of: username))
-                    let answer = try await prepared.register(
-                        selection, options: self.screens.biometricOptions, verification: interaction)
-                    if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
-                    return try await self.send(answer, for: username, prepared.appID, exchange, path)
-                } catch let failure as OperationFailure {
-                    guard let left = failure.ways(leftOf: selections, models: { $0 }) else { throw failure }
-                    selections = left
-                }
-            }
-        } catch let error as Unanswered {
-            throw error
-        } catch {
-            if let header = self.request.header(of: .registration) {
-                let empty = RegistrationResponse(header: header, fcParams: "", assertions: []).serialized
-                let failure = FailureReport(error)
-                await exchange.reportFailure(empty, code: failure.code, asmStatus: failure.asmStatus, path: path)
-            }
-            throw error
         }
     }
 
     /// What meets the policy, of the authenticators that the app can ask for; and by what the person would choose what
     /// needs a screen that the app has not given.
-    private func selections(_ prepared: PreparedRegistration, _ username: Username) async throws -> (
+    private func selections(_ prepared: PreparedRegistration, _ owner: RegistrationExchange.Owner) async throws -> (
         usable: [[AuthenticatorModel]], screenless: Set<Aaid>
     ) {
-        let baseUrl = self.core.configuration.baseUrl
-        let record = await self.core.register.record(of: username)
-        guard record.map({ $0.baseUrl == baseUrl }) ?? true else {
+        let namesakes = await self.core.register.records.filter {
+            $0.username.hasSameBytes(as: owner.username) && $0.key.server != owner.account.server
+        }
+        guard namesakes.isEmpty else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "another server has an account of that name")
         }
         if let flaw = self.screens.deviceInformation?.flaw {
             throw OperationError(.missingInteraction, "the device cannot have that name: \(flaw)")
         }
-        guard await self.core.register.deviceInformation != nil || self.screens.deviceInformation != nil else {
+        guard await self.core.register.deviceName != nil || self.screens.deviceInformation != nil else {
             throw OperationError(.missingInteraction, "the first registration needs a name for the device")
         }
-        let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
-        // A key that cannot answer any more stands in nobody's way.
-        let spent = try await self.core.spentKeys(of: record)
-        let selections = await prepared.selections(
-            among: supported.filter { self.screens.canEnroll($0.factor) }, passingOver: spent)
-        let possible = await prepared.selections(among: supported, passingOver: spent)
-        guard !selections.isEmpty else {
+        let (usable, possible) = try await self.exchange.selections(
+            prepared, over: await self.core.register.record(of: owner.account),
+            canEnroll: { self.screens.canEnroll($0) })
+        guard !usable.isEmpty else {
             guard possible.isEmpty else {
                 throw OperationError(.missingInteraction, "no enroller or verifier for any authenticator that fits")
             }
             throw OperationError.fido(.noSuitableAuthenticator, "nothing on this device meets the policy")
         }
-        let screenless = Set(possible.map(Self.name)).subtracting(selections.map(Self.name))
-        return (selections, screenless)
+        return (usable, Set(possible.map(Self.name)).subtracting(usable.map(Self.name)))
     }
 
     /// A person chooses by what they do; what needs nothing of them comes along.
@@ -149,47 +143,7 @@ struct RegistrationRun: Sendable {
         return chosen.selection
     }
 
-    private func send(
-        _ answer: PreparedAnswer, for username: Username, _ appID: String, _ exchange: ServerExchange, _ path: String
-    ) async throws -> RegistrationResult {
-        let response: ServerResponse
-        var proof: EnrolmentProof?
-        do {
-            var context: JSONObject = [:]
-            context["deviceName"] = self.screens.deviceInformation.map { .string($0.name) }
-            // In the app the keys join the device that has authenticated.
-            if self.username == nil {
-                proof = try await EnrolmentProof(
-                    for: answer.keys, of: await self.core.register.record(of: username), self.core)
-                proof?.add(to: &context)
-            }
-            response = try await exchange.sendToTheEnd(
-                answer.message, as: .registrationSent, context: context, path: path)
-        } catch {
-            // The server may have the key all the same, and lists it until its operator takes it away: a key that nobody
-            // knows of would be worse, and a new enrolment is the way out of both.
-            for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
-            throw Unanswered(cause: self.lost(error))
-        }
-        do {
-            guard response.statusCode == .ok || response.statusCode == .accepted else {
-                throw ServerExchange.refused(response.statusCode)
-            }
-            let confirmed = await self.core.confirmedKeys(of: await self.core.register.record(of: username))
-            let gone = try await self.core.register.add(
-                answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: appID,
-                deviceName: self.screens.deviceInformation?.name, confirmed: confirmed,
-                enrolment: proof?.enrolment(of: answer.keys))
-            // The account is there: what the storage fails at now is done at the next start, or by the first answer.
-            for key in gone {
-                try? await self.core.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
-            }
-        } catch {
-            for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
-            throw Unanswered(cause: error)
-        }
-        for key in answer.keys { try? await self.core.module.notify(key, response.statusCode) }
-        if response.statusCode == .ok { try? await self.core.settle(answer.keys, of: username, appID) }
+    private func result(_ response: ServerResponse, _ username: Username) -> RegistrationResult {
         let confirmation = response.confirmation.map {
             RegistrationConfirmation(number: $0.number, expiresInSeconds: $0.expiresInSeconds)
         }
@@ -199,37 +153,13 @@ struct RegistrationRun: Sendable {
             confirmation: response.statusCode == .accepted ? confirmation : nil,
             isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
     }
-}
 
-extension RegistrationRun {
-    /// Where the answer of the server is lost: the key is gone from here, and a code is used up.
-    private func lost(_ error: any Error) -> OperationError {
-        let lost = OperationError(lost: error)
-        guard lost.recovery == .checkOutcome else { return lost }
+    /// Where the answer of the server is lost, the key is gone from here, and a code is used up.
+    private func ended(by error: Unanswered) -> OperationError {
+        let known = OperationError(error)
+        guard error.isJudgementLost, known.recovery == .checkOutcome else { return known }
         return OperationError(
-            lost.code, fidoErrorCode: lost.fidoErrorCode, httpStatus: lost.httpStatus,
-            recovery: self.username == nil ? .enrollAgain : .tryAgain, lost.reason)
-    }
-}
-
-/// An error after which the server gets no report: it has answered, or the answer is on its way.
-struct Unanswered: Error {
-    let cause: any Error
-}
-
-/// How an error of an operation is named to the server.
-struct FailureReport {
-    let code: ErrorCode
-    let asmStatus: ASMStatusCode?
-
-    init(_ error: any Error) {
-        if let failure = error as? OperationFailure {
-            self.code = failure.code
-            self.asmStatus = failure.asmStatus
-        } else {
-            self.code =
-                OperationError(translating: error).fidoErrorCode.map { ErrorCode(rawValue: $0.rawValue) } ?? .unknown
-            self.asmStatus = nil
-        }
+            known.code, fidoErrorCode: known.fidoErrorCode, httpStatus: known.httpStatus,
+            recovery: self.username == nil ? .enrollAgain : .tryAgain, known.reason)
     }
 }

@@ -68,7 +68,7 @@ public struct VirtualPhone: Sendable {
     }
 
     /// Redeems a payload and authenticates. Throws as the SDK does; `missingInteraction` where it is no authentication.
-    public func authenticate(_ payload: OutOfBandPayload) async throws -> AuthenticationResult {
+    public func authenticate(_ payload: OutOfBandPayload) async throws -> AuthenticationSuccess {
         guard case .authentication(let operation) = try await self.redeem(payload) else {
             throw OperationError(.missingInteraction, "not an authentication")
         }
@@ -76,7 +76,7 @@ public struct VirtualPhone: Sendable {
     }
 
     /// Authenticates in the app, by name. Throws as the SDK does.
-    public func authenticate(username: Username) async throws -> AuthenticationResult {
+    public func authenticate(username: Username) async throws -> AuthenticationSuccess {
         try await self.ready(self.client.operations.authentication.username(username)).execute()
     }
 

@@ -93,6 +93,17 @@ public actor VirtualServer: Transport {
     /// Ends all interceptions.
     public func stopIntercepting() { self.overrides = [] }
 
+    /// Knows a key from before, its public half an uncompressed point (UAF Registry, ECC_X962_RAW). Throws `UAFError` for
+    /// what is none.
+    public func know(
+        _ key: KeyID, of username: Username, aaid: AAID, publicKey: [UInt8], signCounter: UInt32 = 0
+    ) throws {
+        self.credentials[key] = Credential(
+            username: username, aaid: aaid,
+            publicKey: P256Key(key: try P256Encoding.publicKey(publicKey, format: .eccX962Raw)),
+            signCounter: signCounter)
+    }
+
     /// Forgets a person's keys.
     public func forget(_ username: Username) {
         self.credentials = self.credentials.filter { $0.value.username != username }

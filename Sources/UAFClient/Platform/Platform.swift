@@ -58,12 +58,14 @@ public protocol SecureStorage: Sendable {
 public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case unavailable, corrupt, inUse, locked, unsupported }
+        private enum Base: String { case unavailable, corrupt, newer, inUse, locked, unsupported }
         private let base: Base
         /// The medium failed or is full. Transient; nothing was changed that was not asked for.
         public static let unavailable = Self(base: .unavailable)
         /// The value is there and cannot be opened: damaged, exchanged, or written under another key.
         public static let corrupt = Self(base: .corrupt)
+        /// A later version of the program has written the value. Nothing is lost: it opens after an update.
+        public static let newer = Self(base: .newer)
         /// Another process uses the storage.
         public static let inUse = Self(base: .inUse)
         /// The person has to unlock it first, or to set it up. Open it again while they look at the app.

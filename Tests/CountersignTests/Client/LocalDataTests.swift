@@ -239,6 +239,14 @@ struct InitializationTests {
         }
     }
 
+    @Test("What a later version has written is kept for it, and not called corrupt", arguments: ["accounts"])
+    func newer(name: String) async {
+        let stored = [name: Array(#"{"version":1000}"#.utf8)]
+        let storage = InMemoryStorage(stored)
+        #expect(await self.initialize(storage) == InitializationError(.storageNewer))
+        #expect(storage.snapshot == stored)
+    }
+
     @Test("A disk that takes nothing is a typed error")
     func unavailable() async {
         let storage = InMemoryStorage()

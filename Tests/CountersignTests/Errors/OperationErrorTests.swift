@@ -114,7 +114,7 @@ struct ErrorRecoveryTests {
         for (code, recovery) in payload { #expect(OutOfBandPayloadError(code, "").recovery == recovery) }
         let start: [(InitializationError.Code, OperationError.Recovery)] = [
             (.invalidConfiguration, .correctApp), (.operationReused, .correctApp), (.storageInUse, .tryAgain),
-            (.storageUnavailable, .tryAgain), (.storageCorrupt, .enrollAgain),
+            (.storageUnavailable, .tryAgain), (.storageCorrupt, .enrollAgain), (.storageNewer, .updateApp),
         ]
         for (code, recovery) in start {
             #expect(InitializationError(code).recovery == recovery)

@@ -12,7 +12,7 @@ struct InterruptionTests {
     /// An authentication that asks every question, with a screen for each.
     private func authenticate(_ world: World, _ payload: OutOfBandPayload) async throws {
         let operation = world.phone.ready(try await world.operation(payload))
-        _ = try await operation.transactionConfirmer(world.phone.person).execute() as AuthenticationResult
+        _ = try await operation.transactionConfirmer(world.phone.person).execute() as AuthenticationSuccess
     }
 
     private func payload(_ world: World) async throws -> OutOfBandPayload {

@@ -26,7 +26,7 @@ struct ReEnrolmentTests {
         let error = await operationError {
             _ =
                 try await world.phone.ready(operation).pinUserVerifier(WrongPins(clock: world.phone.clock)).execute()
-                as AuthenticationResult
+                as AuthenticationSuccess
         }
         #expect(error == .fido(.userLockout) && error?.recovery == .replaceLockedKey)
         world.phone.person.forget()
@@ -188,7 +188,7 @@ struct ReEnrolmentTests {
         let locked = await operationError {
             _ =
                 try await phone.ready(authentication).pinUserVerifier(WrongPins(clock: phone.clock)).execute()
-                as AuthenticationResult
+                as AuthenticationSuccess
         }
         #expect(locked == .fido(.userLockout))
         _ = try await phone.enroll(try await self.link(world))

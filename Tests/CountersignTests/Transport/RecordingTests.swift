@@ -161,7 +161,7 @@ struct RecordingTests {
         let world = try await World()
         for name in ["alice", "bob"] { try await world.enroll(name) }
         let person = world.phone.person
-        let result: AuthenticationResult = try await world.phone.client.operations.authentication.username("alice")
+        let result: AuthenticationSuccess = try await world.phone.client.operations.authentication.username("alice")
             .authenticatorSelector(person).pinUserVerifier(person).execute()
         let provider = try #require(result.authorizationProvider)
         _ =

@@ -40,7 +40,7 @@ struct OwnPerson {
 
     /// Authenticates in the app itself. Throws ``Refusal`` and what the SDK throws.
     func authenticate(on device: PhoneDevice, _ report: Report) async throws -> (
-        client: MobileAuthenticationClient, result: AuthenticationResult
+        client: MobileAuthenticationClient, result: AuthenticationSuccess
     ) {
         let accounts = try await device.client(nil).localData.accounts
         guard let account = accounts.first(where: { $0.username == self.username }),
@@ -56,7 +56,7 @@ struct OwnPerson {
         let interaction = PersonInteraction(person: person, isRegistration: false)
         let client = try await device.client(server)
         do {
-            let result: AuthenticationResult = try await client.operations.authentication
+            let result: AuthenticationSuccess = try await client.operations.authentication
                 .username(self.username).answered(by: interaction).execute()
             return (client, result)
         } catch {

@@ -169,7 +169,7 @@ struct OutOfBandRun {
         async throws
     {
         let interaction = PersonInteraction(person: person, isRegistration: false)
-        let result: AuthenticationResult = try await authentication.accountSelector(interaction)
+        let result: AuthenticationSuccess = try await authentication.accountSelector(interaction)
             .answered(by: interaction).execute()
         var members: JSONObject = [
             "event": .string("finished"), "outcome": .outcome(.approved), "account": .string(result.account.username),

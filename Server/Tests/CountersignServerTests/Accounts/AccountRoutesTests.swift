@@ -20,7 +20,7 @@ struct AccountRoutesTests {
     private func authorization(_ phone: VirtualPhone, _ username: String = "alice") async throws
         -> any AuthorizationProvider
     {
-        let result: AuthenticationResult = try await phone.client.operations.authentication.username(username)
+        let result: AuthenticationSuccess = try await phone.client.operations.authentication.username(username)
             .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute()
         return try #require(result.authorizationProvider)
     }

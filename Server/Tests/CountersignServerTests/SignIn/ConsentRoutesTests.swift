@@ -146,7 +146,7 @@ struct ConsentRoutesTests {
                     .status
             }
             #expect(try await userinfo() == .ok)
-            let result: AuthenticationResult = try await phone.client.operations.authentication.username("alice")
+            let result: AuthenticationSuccess = try await phone.client.operations.authentication.username("alice")
                 .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute()
             let provider = try #require(result.authorizationProvider)
             let headers: HTTPFields = [.authorization: try #require(provider.headers.first).value]

@@ -19,7 +19,7 @@ struct ChannelBindingTests {
         try #require(ChannelBindingRule.AcceptedChannel(certificates: identities.map(\.certificate)))
     }
 
-    private static func authenticate(_ phone: VirtualPhone) async throws -> AuthenticationResult {
+    private static func authenticate(_ phone: VirtualPhone) async throws -> AuthenticationSuccess {
         try await phone.client.operations.authentication.username("alice").authenticatorSelector(phone.person)
             .pinUserVerifier(phone.person).execute()
     }

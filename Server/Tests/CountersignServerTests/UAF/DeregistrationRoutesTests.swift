@@ -22,7 +22,7 @@ struct DeregistrationRoutesTests {
 
     /// What an authentication in the app gives: the value of `Authorization`.
     private func token(_ phone: VirtualPhone, _ username: String = "alice") async throws -> String {
-        let result: AuthenticationResult = try await phone.client.operations.authentication.username(username)
+        let result: AuthenticationSuccess = try await phone.client.operations.authentication.username(username)
             .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute()
         return try #require(result.authorizationProvider?.headers.first?.value)
     }

@@ -83,7 +83,7 @@ public struct SignInConfiguration: Hashable, Sendable {
     }
 
     /// The address of a path at the server.
-    func address(_ path: String) -> URL? { Configuration(baseUrl: self.baseUrl).address(path) }
+    func address(_ path: String) -> URL? { self.baseUrl.address(of: path) }
 }
 
 /// Where the parts of a sign-in service are.

@@ -129,7 +129,7 @@ extension WebViewSites {
     /// Whether a view is signed in at an address: `https`, without a user, of a configured host.
     func include(_ url: URL) -> Bool {
         guard url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false, url.user() == nil,
-            let host = Configuration.authority(url)
+            let host = url.authority
         else { return false }
         return self.hosts.containsBytes(of: host)
     }

@@ -3,6 +3,11 @@ import UAFClient
 import _Primitives
 
 extension OperationError {
+    /// An error of an operation whose answer has left.
+    init(_ error: Unanswered) {
+        self = error.isJudgementLost ? OperationError(lost: error.cause) : OperationError(translating: error.cause)
+    }
+
     /// An error after a signed answer has left, or a server has judged it. Where nobody knows whether the server has
     /// carried it out, the recovery says so: to repeat it could be to pay twice.
     init(lost error: any Error) {
@@ -25,6 +30,8 @@ extension OperationError {
     init(translating error: any Error) {
         switch error {
         case let error as OperationError: self = error
+        case let error as Unanswered: self.init(error)
+        case let error as EngineError: self.init(error)
         case let error as OperationFailure:
             self = .fido(
                 FidoErrorCode(rawValue: error.code.rawValue),
@@ -42,6 +49,42 @@ extension OperationError {
         case let error as UAFError: self = .fido(.protocolError, "\(error)")
         case let error as JSONError: self = .fido(.protocolError, "\(error)")
         default: self.init(.unknown, "\(type(of: error))")
+        }
+    }
+    private init(_ error: EngineError) {
+        switch error.cause {
+        case .unavailable: self.init(.networkError, httpStatus: error.httpStatus, error.reason)
+        case .notAuthorized: self.init(.notAuthorized, httpStatus: error.httpStatus, error.reason)
+        case .accountLocked: self.init(.accountLocked, httpStatus: error.httpStatus, error.reason)
+        case .tokenUnknown: self.init(.tokenUnknown, httpStatus: error.httpStatus, error.reason)
+        case .tokenSpent: self.init(.tokenAlreadyRedeemed, httpStatus: error.httpStatus, error.reason)
+        case .tokenExpired: self.init(.tokenExpired, httpStatus: error.httpStatus, error.reason)
+        case .foreignHost: self.init(.hostNotAllowed, error.reason)
+        case .insecureAddress: self = .fido(.insecureTransport, recovery: .warnPerson, error.reason)
+        case .misconfigured: self.init(.unknown, recovery: .correctApp, error.reason)
+        case .unreadable: self = .fido(.protocolError, recovery: .updateApp, error.reason)
+        case .malformed: self = .fido(.protocolError, httpStatus: error.httpStatus, error.reason)
+        case .refused: self = .fido(.protocolError, serverStatusCode: error.status?.rawValue, error.reason)
+        case .unknownKey:
+            self.init(.userNotRegisteredInServer, serverStatusCode: error.status?.rawValue, error.reason)
+        case .undisclosed: self.init(.missingInteraction, error.reason)
+        }
+    }
+}
+
+/// How an error of an operation is named to the server.
+struct FailureReport {
+    let code: ErrorCode
+    let asmStatus: ASMStatusCode?
+
+    init(_ error: any Error) {
+        if let failure = error as? OperationFailure {
+            self.code = failure.code
+            self.asmStatus = failure.asmStatus
+        } else {
+            self.code =
+                OperationError(translating: error).fidoErrorCode.map { ErrorCode(rawValue: $0.rawValue) } ?? .unknown
+            self.asmStatus = nil
         }
     }
 }

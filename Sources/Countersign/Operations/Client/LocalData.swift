@@ -24,7 +24,7 @@ public struct LocalData: Sendable {
 
     /// What the device is called; `nil` before the first registration and after the last account has gone.
     public var deviceInformation: DeviceInformation? {
-        get async { await self.core.register.deviceInformation }
+        get async { await self.core.register.deviceName.map(DeviceInformation.init(name:)) }
     }
 
     /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`.
@@ -40,7 +40,7 @@ public struct LocalData: Sendable {
     /// What is kept of an account, in whichever way its name is typed.
     private func record(of username: Username) async -> StoredAccount? {
         guard let name = username.normalizedUsername else { return nil }
-        return await self.core.register.record(of: name)
+        return await self.core.record(named: name)
     }
 
     private func protectionStatus(_ factor: AuthenticatorModel.Factor, of username: Username) async throws
@@ -60,7 +60,7 @@ public struct LocalData: Sendable {
     ///
     /// Throws ``DeleteAuthenticatorError``; `unknownUsername` also for an account of that name at another server.
     public func forget(_ account: Account) async throws {
-        guard let record = await self.record(of: account.username), record.baseUrl == account.server.baseUrl else {
+        guard let record = await self.record(of: account.username), record.key.server == account.server.baseUrl else {
             throw DeleteAuthenticatorError(.unknownUsername, "no such account")
         }
         do {

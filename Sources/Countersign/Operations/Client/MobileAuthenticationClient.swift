@@ -35,7 +35,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     /// for at the next start.
     public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
         guard self.once.take() else { throw InitializationError(.operationReused) }
-        guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
+        guard let configuration, let platform, configuration.baseUrl.authority != nil else {
             throw InitializationError(.invalidConfiguration, "configuration and platform are needed")
         }
         guard self.pinHardening.isSupported else {

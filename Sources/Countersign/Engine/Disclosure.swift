@@ -1,19 +1,20 @@
 /// What a person has to have seen before anything is verified or signed, and what they have seen so far: one place for
-/// every factor and every way into an authentication (threat model, Signing what nobody has seen).
-struct Disclosure {
+/// every face, every factor and every way into an authentication (threat model, Signing what nobody has seen).
+struct Disclosure: Sendable {
     /// That everything was shown and asked. ``complete()`` alone makes one, and nothing is signed without.
-    struct Complete {
+    struct Complete: Sendable {
         fileprivate init() {}
     }
 
-    private let content: Confirmable?
+    private let hasContent: Bool
     private var isContentShown = false
     private var isBrowserApproved = true
 
-    init(_ content: Confirmable?) { self.content = content }
+    /// For an authentication with something to confirm, or without.
+    init(hasContent: Bool) { self.hasContent = hasContent }
 
-    /// What a screen still has to show.
-    var unseen: Confirmable? { self.isContentShown ? nil : self.content }
+    /// Whether a screen still has to show what is to be confirmed.
+    var isContentUnseen: Bool { self.hasContent && !self.isContentShown }
 
     /// The person has confirmed the content, or a selector had taken it when it answered.
     mutating func contentWasShown() { self.isContentShown = true }
@@ -24,14 +25,14 @@ struct Disclosure {
     /// The person says that the browser is theirs.
     mutating func browserWasApproved() { self.isBrowserApproved = true }
 
-    /// Whether everything was shown and asked. Throws ``OperationError`` (`missingInteraction`) where it was not.
-    func complete() throws(OperationError) -> Complete {
+    /// Whether everything was shown and asked. Throws ``EngineError`` (`undisclosed`) where it was not.
+    func complete() throws(EngineError) -> Complete {
         guard self.isBrowserApproved else {
-            throw OperationError(.missingInteraction, "a new browser, and no requester verifier was asked about it")
+            throw EngineError(.undisclosed, "a new browser, and no requester verifier was asked about it")
         }
-        guard self.unseen == nil else {
-            throw OperationError(
-                .missingInteraction,
+        guard !self.isContentUnseen else {
+            throw EngineError(
+                .undisclosed,
                 "no transaction confirmer, and no selector has read what is to be confirmed before it answered")
         }
         return Complete()

@@ -93,10 +93,8 @@ extension MobileAuthenticationClient {
             case .tooLarge: return check(.noUAFServer, [], error.reason)
             default: return check(.unreachable, [], error.reason)
             }
-        } catch let error as OperationError where error.code == .networkError {
-            return check(.unreachable, [], error.reason)
-        } catch let error as OperationError {
-            return check(.noUAFServer, [], error.reason)
+        } catch let error as EngineError {
+            return check(error.cause == .unavailable ? .unreachable : .noUAFServer, [], error.reason)
         } catch is CancellationError {
             return check(.unreachable, [], "the task was cancelled")
         } catch {

@@ -11,7 +11,7 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
     /// What the app should do.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
-            case invalidConfiguration, storageInUse, storageCorrupt, storageUnavailable, operationReused
+            case invalidConfiguration, storageInUse, storageCorrupt, storageNewer, storageUnavailable, operationReused
         }
         fileprivate let base: Base
         /// The configuration is missing, incomplete or wrong. A mistake in the app.
@@ -20,6 +20,8 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         public static let storageInUse = Self(base: .storageInUse)
         /// What is stored cannot be opened. The enrolments are lost; the app wipes the storage and enrols again.
         public static let storageCorrupt = Self(base: .storageCorrupt)
+        /// A later version of the app has written what is stored. Nothing is lost: have the person update the app.
+        public static let storageNewer = Self(base: .storageNewer)
         /// The storage failed. Transient; try again later.
         public static let storageUnavailable = Self(base: .storageUnavailable)
         /// The initializer was executed before. A mistake in the app's code.
@@ -35,6 +37,7 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         case .invalidConfiguration, .operationReused: .correctApp
         case .storageInUse, .storageUnavailable: .tryAgain
         case .storageCorrupt: .enrollAgain
+        case .storageNewer: .updateApp
         }
     }
     /// For the log: never a secret.
@@ -51,6 +54,7 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
             switch error.code {
             case .inUse: .storageInUse
             case .corrupt: .storageCorrupt
+            case .newer: .storageNewer
             default: .storageUnavailable
             }
         self.init(code, error.reason)
@@ -68,6 +72,7 @@ extension InitializationError: LocalizedError {
         case .invalidConfiguration: "This app is not configured rightly."
         case .storageInUse: "Another program uses this device's keys."
         case .storageCorrupt: "What is stored on this device cannot be opened."
+        case .storageNewer: "A later version of this app has written what is stored on this device."
         case .storageUnavailable: "This device's storage failed."
         case .operationReused: "This was done before."
         }
