@@ -33,7 +33,8 @@ let package = Package(
         .executableTarget(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
-        .executableTarget(name: "RenewalTest", dependencies: ["ServerClients", protocols]),
+        .executableTarget(
+            name: "RenewalTest", dependencies: ["ServerClients", sdk, linux, testKit, protocols]),
         // The fuzz targets' code once more, for a counter of instructions.
         .executableTarget(
             name: "CountWork",

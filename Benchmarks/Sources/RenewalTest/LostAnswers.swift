@@ -3,89 +3,92 @@ import ServerClients
 
 /// Clients in processes of their own, behind the proxy that loses answers.
 struct LostAnswers {
-    private static let clients = 8
+    /// How many there are.
+    static let clients = 8
     private static let day = 86_400
 
-    let house: Household
     let process: ServerProcess
-    let folder: String
-    let renewals: Int
-    let kills: Int
+    let members: [Member]
+    let rules: Rules
 
-    /// One family, and how it is bound.
-    private struct Member: Sendable {
+    /// What has to hold of them.
+    struct Rules {
+        let lost: Rule
+        let killed: Rule
+        let late: Rule
+    }
+
+    /// One client, and how its tokens are bound.
+    struct Member: Sendable {
+        /// What the program is called with.
+        let kind: String
+        /// Where it keeps what it has.
         let file: String
         let isBound: Bool
+        /// How often it renews, and dies.
+        let left: Int
+        let deaths: Int
     }
 
     func run(_ findings: inout Findings<Rule>) throws {
         let proxy = try LossyProxy(server: self.process.port)
         defer { proxy.stop() }
-        let members = try (0..<Self.clients).map { try self.member($0, behind: proxy) }
+        for member in self.members {
+            var deaths: Set<Int> = []
+            while deaths.count < min(member.left, member.deaths) { deaths.insert(Int.random(in: 1...member.left)) }
+            try Errand(
+                serverPort: self.process.port, proxyPort: proxy.port, left: member.left, deaths: deaths,
+                secondsAhead: self.process.secondsAhead
+            ).write(to: Errand.file(of: member.file))
+        }
         let found = Shared(findings)
-        try onThreads(members.count) { index in try Self.follow(members[index], found) }
+        let (members, rules) = (self.members, self.rules)
+        try onThreads(members.count) { index in try Self.follow(members[index], rules, found) }
         findings = found.withLock { $0 }
-        findings.check(
-            .aLostAnswerSignsNobodyOut, proxy.lost > self.renewals / 40, "only \(proxy.lost) answers were lost")
+        let wanted = members.reduce(0) { $0 + $1.left } / 40
+        findings.check(rules.lost, proxy.lost > wanted, "only \(proxy.lost) answers were lost")
         print("  \(proxy.lost) answers lost")
-        try self.comeBackAfterADay(members, &findings)
-    }
-
-    /// A client with a family of its own: half of them apps without a key, a quarter apps with one, a quarter with a
-    /// secret.
-    private func member(_ index: Int, behind proxy: LossyProxy) throws -> Member {
-        var connection = try self.house.server.connect()
-        let key = index % 4 == 1 ? try ProofKey() : nil
-        let client = index % 4 == 3 ? self.house.web : self.house.app
-        let left = self.renewals / Self.clients
-        var deaths: Set<Int> = []
-        while deaths.count < min(left, self.kills / Self.clients) { deaths.insert(Int.random(in: 1...left)) }
-        let state = ClientState(
-            client: client, serverPort: self.process.port, proxyPort: proxy.port,
-            token: try self.house.family(of: client, key: key, on: &connection), key: key?.bytes, left: left,
-            deaths: deaths)
-        let member = Member(file: "\(self.folder)/client-\(index).json", isBound: index % 2 == 1)
-        try state.write(to: member.file)
-        return member
+        try self.comeBackAfterADay(&findings)
     }
 
     /// Starts a client again and again until it has done what it was to do.
-    private static func follow(_ member: Member, _ findings: Shared<Findings<Rule>>) throws {
-        var rule = Rule.aLostAnswerSignsNobodyOut
+    private static func follow(_ member: Member, _ rules: Rules, _ findings: Shared<Findings<Rule>>) throws {
+        var rule = rules.lost
         while true {
             let end = try Self.start(member)
-            findings.withLock { $0.check(rule, end != .exit(RenewingClient.signedOut), member.file) }
+            findings.withLock { $0.check(rule, end != .exit(Errand.signedOut), member.file) }
             guard end == .signal(SIGKILL) else {
-                guard end == .exit(0) || end == .exit(RenewingClient.signedOut) else {
+                guard end == .exit(0) || end == .exit(Errand.signedOut) else {
                     throw LoadError("a client ended by itself: \(end)")
                 }
                 return
             }
             // Whoever starts now has the token of before the death.
-            rule = .aKilledClientComesBack
+            rule = rules.killed
         }
     }
 
     /// Everybody dies with a token that is not stored. A day later those come back whose tokens are bound; of the others
     /// nobody knows whether they are the owners.
-    private func comeBackAfterADay(_ members: [Member], _ findings: inout Findings<Rule>) throws {
-        for member in members {
-            var state = try ClientState(file: member.file)
-            (state.left, state.deaths) = (1, [1])
-            try state.write(to: member.file)
+    private func comeBackAfterADay(_ findings: inout Findings<Rule>) throws {
+        for member in self.members {
+            var errand = try Errand(file: Errand.file(of: member.file))
+            (errand.left, errand.deaths, errand.secondsAhead) = (1, [1], self.process.secondsAhead)
+            try errand.write(to: Errand.file(of: member.file))
             guard try Self.start(member) == .signal(SIGKILL) else { throw LoadError("a client did not die") }
         }
-        print("  a day later, the \(members.filter { !$0.isBound }.count) apps without a key are refused:")
+        let unbound = self.members.filter { !$0.isBound }.count
+        if unbound > 0 { print("  a day later, the \(unbound) apps without a key are refused:") }
         self.process.killAtOnce()
-        self.process.secondsAhead = Self.day
+        self.process.secondsAhead += Self.day
         try self.process.start()
-        for member in members {
-            var state = try ClientState(file: member.file)
-            (state.left, state.secondsAhead) = (3, Self.day)
-            try state.write(to: member.file)
-            let wanted: End = member.isBound ? .exit(0) : .exit(RenewingClient.signedOut)
+        for member in self.members {
+            var errand = try Errand(file: Errand.file(of: member.file))
+            (errand.left, errand.secondsAhead) = (3, self.process.secondsAhead)
+            try errand.write(to: Errand.file(of: member.file))
+            let wanted: End = member.isBound ? .exit(0) : .exit(Errand.signedOut)
             let end = try Self.start(member)
-            findings.check(.aBoundClientComesBackAfterADay, end == wanted, "\(member.file): \(end)")
+            findings.check(self.rules.late, end == wanted, "\(member.file): \(end)")
         }
     }
 
@@ -97,7 +100,7 @@ struct LostAnswers {
     private static func start(_ member: Member) throws -> End {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = ["client", member.file]
+        process.arguments = [member.kind, member.file]
         process.standardInput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()

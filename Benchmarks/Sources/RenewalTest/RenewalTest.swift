@@ -10,28 +10,38 @@ enum Rule: String, CaseIterable {
     case aBoundClientComesBackAfterADay
     case aStolenTokenEndsItsFamily
     case aStolenBoundTokenGivesNothing
+    case aLostAnswerSignsNoAppOut
+    case aKilledAppComesBack
+    case anAppComesBackAfterADay
 }
 
 /// Clients renew their tokens through a proxy that loses one answer in twenty, and are killed between the receipt of a
 /// token and its storage: nobody is signed out by it. Then tokens are stolen: a thief and an owner who go on side by side
 /// both lose, and whoever lacks a bound token's key has nothing.
 ///
-/// Arguments: SERVER-PROGRAM REPORT [RENEWALS [KILLS [STOLEN]]], or `client FILE` for one of the clients.
+/// The same with apps of the sign-in service, each a process with the whole SDK and its storage on the disk.
+///
+/// Arguments: SERVER-PROGRAM REPORT [RENEWALS [KILLS [STOLEN [RENEWALS-OF-APPS]]]], or `client FILE` and `app FILE` for one of
+/// the clients.
 @main
 struct RenewalTest {
-    static func main() throws {
+    static func main() async throws {
         let arguments = CommandLine.arguments
-        if arguments.count == 3, arguments[1] == "client" {
-            try RenewingClient(file: arguments[2]).run()
-            return
+        if arguments.count == 3, arguments[1] == RenewingClient.kind {
+            return try RenewingClient(file: arguments[2]).run()
+        }
+        if arguments.count == 3, arguments[1] == RenewingApp.kind {
+            return try await RenewingApp(file: arguments[2]).run()
         }
         guard arguments.count >= 3 else {
-            throw LoadError("usage: RenewalTest SERVER-PROGRAM REPORT [RENEWALS [KILLS [STOLEN]]]")
+            throw LoadError(
+                "usage: RenewalTest SERVER-PROGRAM REPORT [RENEWALS [KILLS [STOLEN [RENEWALS-OF-APPS]]]]")
         }
         func number(_ index: Int, else usual: Int) -> Int {
             arguments.count > index ? Int(arguments[index]) ?? usual : usual
         }
         let (renewals, kills, stolen) = (number(3, else: 100_000), number(4, else: 200), number(5, else: 1000))
+        let ofApps = number(6, else: renewals)
         let folder = "/var/tmp/countersign-renewals-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let process = try ServerProcess(program: arguments[1], folder: folder)
@@ -40,10 +50,25 @@ struct RenewalTest {
 
         var findings = Findings<Rule>()
         let house = try Household(process: process)
-        print("renewal test: \(renewals) renewals, \(kills) kills, \(stolen) tokens stolen of each kind")
+        print(
+            "renewal test: \(renewals) renewals, \(ofApps) of apps, \(kills) kills of each, \(stolen) tokens stolen of each kind"
+        )
         try StolenTokens(house: house, count: stolen).run(&findings)
-        try LostAnswers(house: house, process: process, folder: folder, renewals: renewals, kills: kills)
-            .run(&findings)
+        // All are signed in now: each of the two runs ends a day later, as the server's clock says.
+        let apps = try await AppsOfService(house: house, process: process, folder: folder)
+            .members(count: ofApps, kills: kills)
+        let clients = try Clients(house: house, folder: folder).members(count: renewals, kills: kills)
+        try LostAnswers(
+            process: process, members: apps,
+            rules: LostAnswers.Rules(
+                lost: .aLostAnswerSignsNoAppOut, killed: .aKilledAppComesBack, late: .anAppComesBackAfterADay)
+        ).run(&findings)
+        try LostAnswers(
+            process: process, members: clients,
+            rules: LostAnswers.Rules(
+                lost: .aLostAnswerSignsNobodyOut, killed: .aKilledClientComesBack, late: .aBoundClientComesBackAfterADay
+            )
+        ).run(&findings)
 
         print("  \(findings.summary)")
         try findings.writeReport(of: "RenewalTest", to: arguments[2])
@@ -70,6 +95,7 @@ struct Household: Sendable {
     let stranger: RelyingParty
     private let session: [String]
     private let proofs: Proofs
+    private let phone: Shared<SoftwareDevice>
 
     init(process: ServerProcess) throws {
         self.server = Server(process)
@@ -80,15 +106,41 @@ struct Household: Sendable {
         self.stranger = try RelyingParty(server: self.server, grantTypes: grants, isPublic: true)
         var phone = try self.server.connect()
         var operatorConnection = try self.server.connectOperator()
-        var device = try self.server.enrol("alice", operator: &operatorConnection, phone: &phone)
+        let device = try self.server.enrol("alice", operator: &operatorConnection, phone: &phone)
+        self.phone = Shared(device)
         var browser = try self.server.connect()
         let signIn = try self.web.beginSignIn(on: &browser)
-        guard let message = try self.server.redeem(signIn.typedCode, on: &phone).uafRequest else {
+        try Self.approve(signIn, by: self.phone, at: self.server)
+        self.session = try self.web.finish(signIn, on: &browser).session
+    }
+
+    private static func approve(_ signIn: RelyingParty.SignIn, by phone: Shared<SoftwareDevice>, at server: Server)
+        throws
+    {
+        var connection = try server.connect()
+        guard let message = try server.redeem(signIn.typedCode, on: &connection).uafRequest else {
             throw LoadError("no request for the sign-in")
         }
-        let body = try device.authentication(for: AuthenticationRequest(parsing: message.utf8))
-        _ = try phone.exchange(self.server.authenticationAnswer(body))
-        self.session = try self.web.finish(signIn, on: &browser).session
+        let request = try AuthenticationRequest(parsing: message.utf8)
+        let body = try phone.withLock { try $0.authentication(for: request) }
+        _ = try connection.exchange(server.authenticationAnswer(body))
+    }
+
+    /// Signs alice in to an app of the sign-in service by her phone: the address that the browser is sent to then.
+    func signedIn(to app: String, challenge: String, state: String) throws -> String {
+        var browser = try self.server.connect()
+        let begun = try browser.exchange(
+            Request(
+                "GET",
+                "/v0/sign_in/authorize?client_id=\(app)&type=phone&acr=loa1&scope=device_sso&state=\(state)"
+                    + "&code_challenge=\(challenge)&code_challenge_method=S256", headers: [forwardedHeader()]))
+        let (request, page) = try self.web.page(after: begun)
+        let signIn = try self.web.signIn(
+            request, authorization: begun, page: try browser.exchange(page), verifier: "")
+        try Self.approve(signIn, by: self.phone, at: self.server)
+        let completed = try browser.exchange(signIn.completion)
+        guard let location = completed.header("location") else { throw LoadError("complete: \(completed.status)") }
+        return location
     }
 
     /// The first refresh token of a family.

@@ -95,9 +95,9 @@ package struct Server: Sendable {
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
     }
 
-    /// Makes a client of the app sign-in service, whose people sign in by a password. Returns its id.
+    /// Makes a client of the app sign-in service. Returns its id.
     package func addSignInServiceClient(
-        redirectURI: String, algorithm: String, _ settings: JSONObject
+        redirectURI: String, algorithm: String, _ settings: JSONObject, signInMethods: [String] = ["password"]
     ) throws -> String {
         var connection = try self.connectOperator()
         return try self.admin(
@@ -105,7 +105,7 @@ package struct Server: Sendable {
             [
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
                 "idTokenSignedResponseAlg": .string(algorithm), "tokenEndpointAuthMethod": .string("none"),
-                "signInMethods": .array([.string("password")]), "signInService": .object(settings),
+                "signInMethods": .array(signInMethods.map(JSON.string)), "signInService": .object(settings),
             ], on: &connection
         ).requiredString("clientId")
     }

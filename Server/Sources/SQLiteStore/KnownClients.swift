@@ -11,6 +11,7 @@ import _Primitives
 package final class KnownClients: TransactionObserver, Sendable {
     private struct State {
         var clients: [ExactText: ClientRecord] = [:]
+        var facts = Facts()
         /// Counts what was forgotten, so that a reader can tell that it began before.
         var generation = 0
     }
@@ -36,6 +37,28 @@ package final class KnownClients: TransactionObserver, Sendable {
         }
     }
 
+    /// What follows from all clients together; `nil` where that has to be read.
+    package struct Facts: Sendable {
+        /// Whether any of them is one of the app sign-in service.
+        package var hasSignInServiceClient: Bool?
+        /// Whom tokens of shared sessions are for.
+        package var sharedAudiences: [String]?
+
+        package init(hasSignInServiceClient: Bool? = nil, sharedAudiences: [String]? = nil) {
+            self.hasSignInServiceClient = hasSignInServiceClient
+            self.sharedAudiences = sharedAudiences
+        }
+    }
+
+    package var facts: Facts { self.state.withLock { $0.facts } }
+
+    /// Keeps what was read after `generation` was asked for.
+    package func note(since generation: Int, _ change: (inout Facts) -> Void) {
+        self.state.withLock { state in
+            if state.generation == generation { change(&state.facts) }
+        }
+    }
+
     // MARK: What the writer tells
 
     package func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == "oauth_client" }
@@ -51,6 +74,7 @@ package final class KnownClients: TransactionObserver, Sendable {
         else { return }
         self.state.withLock { state in
             state.clients = [:]
+            state.facts = Facts()
             state.generation += 1
         }
     }

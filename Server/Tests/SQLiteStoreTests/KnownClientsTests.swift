@@ -36,8 +36,11 @@ struct KnownClientsTests {
             ("INSERT INTO oauth_client VALUES ('shop', 'Shop')", true), ("DELETE FROM oauth_client", true),
         ] {
             known.keep(Self.client("bank"), since: known.generation)
+            known.note(since: known.generation) { $0 = .init(hasSignInServiceClient: true, sharedAudiences: ["bank"]) }
             try queue.write { try $0.execute(sql: change) }
             #expect((known.client("bank") == nil) == forgets, "\(change)")
+            #expect((known.facts.sharedAudiences == nil) == forgets, "\(change)")
+            #expect((known.facts.hasSignInServiceClient == nil) == forgets, "\(change)")
         }
     }
 
@@ -63,7 +66,8 @@ struct KnownClientsTests {
         let began = known.generation
         try queue.write { try $0.execute(sql: "UPDATE oauth_client SET name = 'Other'") }
         known.keep(Self.client("bank"), since: began)
-        #expect(known.client("bank") == nil)
+        known.note(since: began) { $0.sharedAudiences = ["bank"] }
+        #expect(known.client("bank") == nil && known.facts.sharedAudiences == nil)
         known.keep(Self.client("bank"), since: known.generation)
         #expect(known.client("bank") != nil)
     }

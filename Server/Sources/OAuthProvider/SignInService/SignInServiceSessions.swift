@@ -39,13 +39,14 @@ extension SignInService {
         let grant = standing.grant
         let end = min(now + settings.accessTokenLifetime, grant.expiresAt, sessionEndsAt)
         let text = refreshToken?.inParts
+        let textHash = text.map(Self.hash)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "aud": try await self.audience(of: settings), "client_id": .string(client.id),
             "jti": .string(self.provider.random.identifier()),
             "sub": .string(self.subject(ofAccount: standing.authentication.account)), "iat": .integer(now.seconds),
             "exp": .integer(end.seconds), SignInServiceClaim.session: .string(grant.id),
         ]
-        claims[SignInServiceClaim.refreshTokenHash] = text.map { .string(Self.hash($0)) }
+        claims[SignInServiceClaim.refreshTokenHash] = textHash.map(JSON.string)
         claims[SignInServiceClaim.parentHash] = parent.map { .string(Self.hash($0.inParts)) }
         // A session that came of another opens no further ones, and says nothing of the device.
         if grant.origin == nil {
@@ -60,7 +61,7 @@ extension SignInService {
             of: .signInService, at: now)
         return SignInServiceTokens(
             accessToken: access, refreshToken: text,
-            antiCSRFToken: settings.usesAntiCSRF ? text.map { self.antiCSRFToken(ofHash: Self.hash($0)) } : nil,
+            antiCSRFToken: settings.usesAntiCSRF ? textHash.map(self.antiCSRFToken(ofHash:)) : nil,
             accessEndsAt: end, sessionEndsAt: sessionEndsAt)
     }
 
@@ -99,8 +100,14 @@ extension SignInService {
     static func hash(_ text: String) -> String { Self.hexadecimal(Array(SHA256.hash(data: Array(text.utf8)))) }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
+        return String(unsafeUninitializedCapacity: bytes.count * 2) { letters in
+            for (index, byte) in bytes.enumerated() {
+                letters[index * 2] = digit(byte >> 4)
+                letters[index * 2 + 1] = digit(byte & 15)
+            }
+            return bytes.count * 2
+        }
     }
 
     // MARK: Taking
@@ -215,6 +222,13 @@ extension SignInService {
                 OAuthError(.accessDenied, "The account cannot sign in.", detail: "it is locked or gone"), status: status
             )
         }
+        try await self.checkTerms(ofAccount: account, settings, status: status)
+    }
+
+    /// Sees to it that a person whose session goes on has agreed to what has to be agreed to.
+    ///
+    /// Throws ``SignInServiceError``.
+    func checkTerms(ofAccount account: String, _ settings: SignInServiceSettings, status: Int) async throws {
         guard settings.enforcesTerms else { return }
         do { try await self.provider.requireTerms(ofAccount: account) } catch let error as OAuthError {
             throw SignInServiceError(error, status: status)

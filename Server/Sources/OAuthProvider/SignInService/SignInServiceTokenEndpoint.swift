@@ -178,7 +178,7 @@ extension SignInService {
     ///
     /// The new session has an end of its own and the absolute end of the app's, and opens no further ones.
     ///
-    /// Cost: one verification, four queries, one store step, one signature.
+    /// Cost: one verification, two queries, one store step, one signature.
     private func openSession(
         _ request: SignInServiceRequest, _ named: inout String?
     ) async throws -> SignInServiceAnswer {
@@ -231,7 +231,7 @@ extension SignInService {
         }
         try self.checkPage(of: request, client, settings, status: 400)
         try self.checkKey(of: app, proof)
-        try await self.checkPerson(ofAccount: app.account, settings, status: 400)
+        try await self.checkTerms(ofAccount: app.account, settings, status: 400)
         try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         return try await self.opened(app, for: client, settings, secret: digest, proof, request)

@@ -34,16 +34,23 @@ extension SignInServiceSettings {
 
 extension SQLiteDatabase: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {
-        try await self.read { db in
-            try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
+        if let known = self.knownClients.facts.hasSignInServiceClient { return known }
+        let generation = self.knownClients.generation
+        return try await self.read { [knownClients] db in
+            let isThere =
+                try Bool.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
+            knownClients.note(since: generation) { $0.hasSignInServiceClient = isThere }
+            return isThere
         }
     }
 
     public func sharedAudiences() async throws -> [String] {
-        try await self.read { db in
-            try String.fetchAll(
+        if let known = self.knownClients.facts.sharedAudiences { return known }
+        let generation = self.knownClients.generation
+        return try await self.read { [knownClients] db in
+            let audiences = try String.fetchAll(
                 db.cachedStatement(
                     sql: """
                         SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
@@ -52,6 +59,8 @@ extension SQLiteDatabase: SignInServiceStore {
                             AND json_extract(sign_in_service, '$.sharedSessions')
                         ORDER BY audience
                         """))
+            knownClients.note(since: generation) { $0.sharedAudiences = audiences }
+            return audiences
         }
     }
 
@@ -83,7 +92,8 @@ extension SQLiteDatabase: SignInServiceStore {
                     sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)"),
                 arguments: [grant.client])
             guard isServed == true else { throw StoreError(.notFound, "the client is gone, or switched off") }
-            try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
+            // What begins a family keeps it itself.
+            if family == nil { try db.keepAuthentication(grant.authentication, until: grant.expiresAt) }
             try db.insert(grant, redirectURI: passed.redirectURI, sealing)
             if let code { try db.insert(code, grant: grant.id) }
             if let family, try !db.begin(family, at: audit.at, sealing) {

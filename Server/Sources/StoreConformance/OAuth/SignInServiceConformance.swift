@@ -102,6 +102,13 @@ public enum SignInServiceConformance {
             }
             try await Self.addClient(store, "e", nil)
             try expect(try await store.sharedAudiences() == ["one", "two"], "those")
+            _ = try await store.changeClient("c") { client in
+                client.settings.isDisabled = true
+                return []
+            }
+            try expect(try await store.sharedAudiences() == ["one"], "none of a client that is switched off")
+            try await Self.addClient(store, "f", SignInServiceSettings(audience: "four", sharesSessions: true))
+            try expect(try await store.sharedAudiences() == ["four", "one"], "one more, at once")
         },
         ConformanceCheck("a grant has one device's secret, which it is given once") { store in
             _ = try await Self.app(store)
