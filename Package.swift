@@ -16,7 +16,8 @@ let package = Package(
         .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
         // Floors that the server stands on too.
         .library(
-            name: "CountersignProtocols", targets: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient"]),
+            name: "CountersignProtocols",
+            targets: ["_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2")
@@ -26,6 +27,7 @@ let package = Package(
         .target(name: "_Primitives"),
         // Floor 1
         .target(name: "JOSE", dependencies: ["_Primitives", crypto, cryptoExtras]),
+        .target(name: "PersonalInformation", dependencies: ["_Primitives"]),
         .target(name: "UAF", dependencies: ["_Primitives", crypto]),
         // Floor 2
         .target(name: "Ceremony", dependencies: ["_Primitives", "JOSE", "UAF", crypto]),
@@ -52,6 +54,7 @@ let package = Package(
 
         .testTarget(name: "PrimitivesTests", dependencies: ["_Primitives"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "_Primitives", crypto, cryptoExtras]),
+        .testTarget(name: "PersonalInformationTests", dependencies: ["PersonalInformation", "_Primitives"]),
         // The fuzz targets' code, with inputs that once failed; `FuzzTesting/` is a package of its own for the fuzzer.
         .testTarget(
             name: "FuzzReplayTests",

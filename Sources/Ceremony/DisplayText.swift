@@ -4,14 +4,7 @@ import _Primitives
 public enum DisplayText {
     /// Whether a character may stand in no text that a person has to trust: it hides, reorders, or has no agreed
     /// picture. The line feed counts as one, as most places show a single line.
-    public static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return true
-        default:
-            // Fillers and grapheme joiners hide text too; the two variation selectors of emoji only choose a picture.
-            return scalar.properties.isDefaultIgnorableCodePoint && scalar.value != 0xFE0E && scalar.value != 0xFE0F
-        }
-    }
+    public static func isForbidden(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnfitToShow }
 
     /// One line that is safe on a terminal: escape sequences are taken out, every other forbidden character becomes
     /// U+FFFD, and what is longer than `maximumLength` characters ends in an ellipsis.

@@ -105,6 +105,18 @@ extension RawRepresentable where RawValue == String {
 }
 
 extension Unicode.Scalar {
+    /// Whether the character hides, reorders, or has no agreed picture: control, format (bidirectional, zero-width),
+    /// separators of lines and paragraphs, private use, unassigned, and what is ignorable by default. The line feed and
+    /// the tab are control characters.
+    public var isUnfitToShow: Bool {
+        switch self.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return true
+        default:
+            // Fillers and grapheme joiners hide text too; the two variation selectors of emoji only choose a picture.
+            return self.properties.isDefaultIgnorableCodePoint && self.value != 0xFE0E && self.value != 0xFE0F
+        }
+    }
+
     /// Whether normalising orders it among its neighbours: it combines, or it falls apart into what does.
     fileprivate var isMark: Bool {
         guard self.value >= 0x300 else { return false }
