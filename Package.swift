@@ -30,7 +30,8 @@ let package = Package(
         .target(name: "PersonalInformation", dependencies: ["_Primitives"]),
         .target(name: "UAF", dependencies: ["_Primitives", crypto]),
         // Floor 2
-        .target(name: "Ceremony", dependencies: ["_Primitives", "JOSE", "UAF", crypto]),
+        .target(
+            name: "Ceremony", dependencies: ["_Primitives", "JOSE", "PersonalInformation", "UAF", crypto, cryptoExtras]),
         .target(name: "OAuth", dependencies: ["_Primitives", "JOSE", crypto]),
         // Floor 3
         .target(name: "UAFClient", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras]),
@@ -58,11 +59,16 @@ let package = Package(
         // The fuzz targets' code, with inputs that once failed; `FuzzTesting/` is a package of its own for the fuzzer.
         .testTarget(
             name: "FuzzReplayTests",
-            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto],
+            dependencies: [
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", crypto,
+            ],
             path: "FuzzTesting/Replay", resources: [.copy("FailCases")]),
         .testTarget(
             name: "UAFTests", dependencies: ["UAF", "_Primitives", crypto], resources: [.copy("Vectors")]),
-        .testTarget(name: "CeremonyTests", dependencies: ["Ceremony", "_Primitives", "JOSE", "UAF", crypto]),
+        .testTarget(
+            name: "CeremonyTests",
+            dependencies: ["Ceremony", "_Primitives", "JOSE", "PersonalInformation", "UAF", crypto],
+            resources: [.copy("Vectors")]),
         .testTarget(name: "OAuthTests", dependencies: ["OAuth", "_Primitives", "JOSE", crypto]),
         .testTarget(
             name: "UAFClientTests",

@@ -33,12 +33,18 @@ let package = Package(
     targets: [
         .target(name: "_Primitives", swiftSettings: instrumented),
         .target(name: "JOSE", dependencies: ["_Primitives", crypto, cryptoExtras], swiftSettings: instrumented),
+        .target(name: "PersonalInformation", dependencies: ["_Primitives"], swiftSettings: instrumented),
         .target(name: "UAF", dependencies: ["_Primitives", crypto], swiftSettings: instrumented),
-        .target(name: "Ceremony", dependencies: ["_Primitives", "JOSE", "UAF", crypto], swiftSettings: instrumented),
+        .target(
+            name: "Ceremony",
+            dependencies: ["_Primitives", "JOSE", "PersonalInformation", "UAF", crypto, cryptoExtras],
+            swiftSettings: instrumented),
         .target(name: "OAuth", dependencies: ["_Primitives", "JOSE", crypto], swiftSettings: instrumented),
         .target(
             name: "FuzzTargets",
-            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto],
+            dependencies: [
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", crypto,
+            ],
             swiftSettings: instrumented),
         .target(
             name: "UAFClient", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras], swiftSettings: instrumented),

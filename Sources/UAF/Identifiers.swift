@@ -1,3 +1,4 @@
+public import Crypto
 public import _Primitives
 
 /// The model of an authenticator: nine characters `HHHH#HHHH` (§1). Two spellings that differ in case are one AAID.
@@ -123,6 +124,9 @@ public struct Challenge: Hashable, Sendable, CustomStringConvertible {
 
     /// A new challenge of 32 bytes.
     public init(random: RandomSource) { self.text = Base64URL.encode(random.bytes(32)) }
+
+    /// The challenge that is the hash of something that both sides have.
+    public init(hash: SHA256Digest) { self.text = Base64URL.encode(Array(hash)) }
 
     /// The bytes behind the text.
     public var bytes: [UInt8] { Base64URL.decode(self.text) ?? [] }

@@ -2,6 +2,7 @@ import Ceremony
 import Crypto
 import JOSE
 import OAuth
+import PersonalInformation
 import UAF
 import UAFClient
 import _Primitives
@@ -38,6 +39,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case traceparent
     case transactionText = "transaction-text"
     case payment
+    case sessionDocument = "session-document"
+    case personalInformation = "personal-information"
     case jws
     case jwe
     case jwk
@@ -83,6 +86,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .traceparent: Self.traceparent(bytes)
         case .transactionText: Self.transactionText(bytes)
         case .payment: Self.payment(bytes)
+        case .sessionDocument: Self.sessionDocument(bytes)
+        case .personalInformation: Self.personalInformation(bytes)
         case .jws: Self.jws(bytes)
         case .jwe: Self.jwe(bytes)
         case .jwk: Self.jwk(bytes)
@@ -333,6 +338,25 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
         guard let made = try? TransactionText(normalizing: self.text(bytes)) else { return true }
         return (try? TransactionText(received: made.bytes)) == made
+    }
+
+    /// A document that is read is those very bytes, and for a phone only beside its own challenge.
+    private static func sessionDocument(_ bytes: [UInt8]) -> Bool {
+        guard let document = try? SessionDocument(parsing: bytes) else { return true }
+        let received = try? SessionDocument(received: bytes, challenge: document.challenge)
+        return document.bytes == bytes && received == document
+    }
+
+    /// What the phone accepts the server takes, in one spelling.
+    private static func personalInformation(_ bytes: [UInt8]) -> Bool {
+        let text = self.text(bytes)
+        func holds(_ validator: some PersonalInformationValidator<String>) -> Bool {
+            guard case .accepted(let spelling) = validator.judge(text) else { return !validator.accepts(text) }
+            return validator.accepts(spelling) && !spelling.unicodeScalars.contains(where: \.isUnfitToShow)
+        }
+        return holds(NameValidator()) && holds(UsernameValidator()) && holds(SalutationValidator())
+            && holds(NationalityValidator()) && holds(EmailValidator()) && holds(PhoneNumberValidator())
+            && (!AddressValidator().accepts(text) || text.utf8.filter { $0 == UInt8(ascii: "\n") }.count == 4)
     }
 
     /// A text that is recognised as a payment is the one spelling of it.
