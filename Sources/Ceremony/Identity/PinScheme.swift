@@ -1,0 +1,206 @@
+public import Crypto
+import CryptoExtras
+public import _Primitives
+
+/// How a PIN that only the server can judge becomes a key: the factor `pin` of identity ceremonies.
+///
+/// In `pin/1` the private key is a function of the PIN and of the device secret, 32 random bytes that never leave the
+/// phone. Every PIN gives a key, so nothing on the phone tells a right PIN from a wrong one; and without the device
+/// secret nobody can try PINs against what the server has.
+///
+///     stretched = scrypt(password: PIN, salt: device secret, N, r, p, 32 bytes)          (RFC 7914)
+///     scalar    = HKDF-SHA256(stretched, salt: none, info ‖ counter, 32 bytes)           (RFC 5869)
+///     info      = "countersign pin/1" ‖ 0 ‖ len16(server) ‖ server ‖ len16(activation) ‖ activation ‖ version32
+///
+/// The counter is one byte; it begins with 0 and goes on until the scalar, big-endian, is in [1, n−1] of P-256. That the
+/// first is not has a probability of about 2⁻³².
+public enum PinScheme: String, Hashable, Sendable, CaseIterable {
+    /// scrypt, HKDF and P-256.
+    case pin1 = "pin/1"
+
+    /// What the key is bound to, so that one PIN and one device secret give other keys elsewhere.
+    public struct Context: Hashable, Sendable {
+        /// The server's origin, 1 to 512 bytes.
+        public var server: String
+        /// The activation at the server, 1 to 64 bytes.
+        public var activation: String
+        /// Which PIN of this activation it is: each change counts one up.
+        public var version: UInt32
+
+        /// Describes what the key is bound to. The limits are checked where a key is made.
+        public init(server: String, activation: String, version: UInt32) {
+            self.server = server
+            self.activation = activation
+            self.version = version
+        }
+    }
+
+    /// The bytes of a device secret.
+    public static let deviceSecretBytes = 32
+    /// The most bytes of a PIN. Which PINs a person may choose is another matter.
+    public static let maximumPinBytes = 128
+
+    /// The key of a PIN. It is not to be kept, and neither is its public half: both tell whether a PIN is right.
+    ///
+    /// It takes the time and the memory that `parameters` name: by default 60 ms and 32 MiB.
+    ///
+    /// Throws ``PinSchemeError`` `invalidInput` for a PIN, a device secret or a context outside the limits above.
+    public func key(
+        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
+    ) throws(PinSchemeError) -> P256.Signing.PrivateKey {
+        guard (1...Self.maximumPinBytes).contains(pin.count), deviceSecret.count == Self.deviceSecretBytes,
+            (1...512).contains(context.server.utf8.count), (1...64).contains(context.activation.utf8.count),
+            parameters.scheme == self
+        else { throw PinSchemeError(.invalidInput) }
+        let stretched: SymmetricKey
+        do {
+            stretched = try pin.withBytes { pin in
+                try deviceSecret.withBytes { secret in
+                    try KDF.Scrypt.deriveKey(
+                        from: pin, salt: secret, outputByteCount: 32, rounds: parameters.rounds,
+                        blockSize: parameters.blockSize, parallelism: parameters.parallelism)
+                }
+            }
+        } catch {
+            // Within the bounds it fails only where there is no memory.
+            throw PinSchemeError(.unavailable)
+        }
+        let info = self.info(context)
+        return try Self.firstKey { counter in
+            HKDF<SHA256>.deriveKey(inputKeyMaterial: stretched, info: info + [counter], outputByteCount: 32)
+                .withUnsafeBytes { SecretBytes($0) }
+        }
+    }
+
+    private func info(_ context: Context) -> [UInt8] {
+        func field(_ text: String) -> [UInt8] {
+            [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 0xFF)] + Array(text.utf8)
+        }
+        let version = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: context.version >> UInt32($0)) }
+        return Array("countersign \(self.rawValue)".utf8) + [0] + field(context.server) + field(context.activation)
+            + version
+    }
+
+    /// The key of the first candidate that is a scalar of P-256. The candidates are a parameter because no input is known
+    /// whose first is not.
+    package static func firstKey(_ candidate: (UInt8) -> SecretBytes) throws(PinSchemeError) -> P256.Signing.PrivateKey
+    {
+        for counter in UInt8.min...UInt8.max {
+            let scalar = candidate(counter)
+            guard scalar.withBytes(Self.isScalar) else { continue }
+            if let key = scalar.withBytes({ try? P256.Signing.PrivateKey(rawRepresentation: $0) }) { return key }
+        }
+        throw PinSchemeError(.unavailable)
+    }
+
+    /// The order n of P-256 (NIST SP 800-186, section 3.2.1.3), big-endian.
+    private static let order: [UInt8] = [
+        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+    ]
+
+    /// Whether the number is in [1, n−1], in a time that does not depend on it.
+    private static func isScalar(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count == self.order.count else { return false }
+        var borrow: Int16 = 0
+        var bits: UInt8 = 0
+        for index in bytes.indices.reversed() {
+            bits |= bytes[index]
+            borrow = (Int16(bytes[index]) - Int16(self.order[index]) - borrow) >> 8 & 1
+        }
+        // A borrow is left where the number is smaller than n.
+        return borrow == 1 && bits != 0
+    }
+}
+
+/// What a try of a PIN costs, as it is written down at the enrolment and in every key handle. Whoever reads it refuses
+/// what is cheaper than this product makes it, and what a phone cannot do.
+public struct PinParameters: Hashable, Sendable {
+    /// The scheme.
+    public let scheme: PinScheme
+    /// The cost `N` of scrypt, a power of two from 2¹⁵ to 2¹⁸.
+    public let rounds: Int
+    /// The block size `r`, from 8 to 16. With `rounds` it makes 256 MiB at most.
+    public let blockSize: Int
+    /// The parallelism `p`, from 1 to 4.
+    public let parallelism: Int
+
+    /// The most memory of a try.
+    private static let maximumMemory = 256 << 20
+
+    /// By default 32 MiB and about 60 ms a try. Throws ``PinSchemeError`` `unsupported` for numbers outside the bounds.
+    public init(scheme: PinScheme = .pin1, rounds: Int = 1 << 15, blockSize: Int = 8, parallelism: Int = 1)
+        throws(PinSchemeError)
+    {
+        guard (1 << 15...1 << 18).contains(rounds), rounds & (rounds - 1) == 0, (8...16).contains(blockSize),
+            (1...4).contains(parallelism), 128 * rounds * blockSize <= Self.maximumMemory
+        else { throw PinSchemeError(.unsupported, "N \(rounds), r \(blockSize), p \(parallelism)") }
+        self.scheme = scheme
+        self.rounds = rounds
+        self.blockSize = blockSize
+        self.parallelism = parallelism
+    }
+
+    /// Reads what ``json`` writes, and nothing beside it.
+    ///
+    /// Throws ``PinSchemeError``: `unsupported` for another scheme or other bounds, `malformed` for anything else.
+    public init(json object: JSONObject) throws(PinSchemeError) {
+        let name: String
+        let numbers: [Int]
+        do throws(JSONError) {
+            name = try object.requiredString("scheme")
+            numbers = [
+                try object.requiredInteger("rounds"), try object.requiredInteger("blockSize"),
+                try object.requiredInteger("parallelism"),
+            ]
+        } catch {
+            throw PinSchemeError(.malformed, error.description)
+        }
+        guard object.members.count == 4 else { throw PinSchemeError(.malformed, "other members") }
+        guard let scheme = PinScheme(exactly: name) else { throw PinSchemeError(.unsupported, "scheme") }
+        try self.init(scheme: scheme, rounds: numbers[0], blockSize: numbers[1], parallelism: numbers[2])
+    }
+
+    /// `{"scheme":"pin/1","rounds":32768,"blockSize":8,"parallelism":1}`
+    public var json: JSONObject {
+        [
+            "scheme": .string(self.scheme.rawValue), "rounds": .integer(Int64(self.rounds)),
+            "blockSize": .integer(Int64(self.blockSize)), "parallelism": .integer(Int64(self.parallelism)),
+        ]
+    }
+}
+
+/// Why no key was made. Two are equal when their codes are. Never that a PIN is wrong: that only the server can tell.
+public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, for code that has to choose.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case malformed, unsupported, invalidInput, unavailable }
+        private let base: Base
+        /// Not the parameters of a scheme.
+        public static let malformed = Self(base: .malformed)
+        /// A scheme that is not known here, or one that is too cheap or too dear.
+        public static let unsupported = Self(base: .unsupported)
+        /// An empty PIN, or something that is too long or too short to be what it should be. A mistake in the program.
+        public static let invalidInput = Self(base: .invalidInput)
+        /// There is not the memory that it takes. It can be tried again.
+        public static let unavailable = Self(base: .unavailable)
+        public var description: String { self.base.rawValue }
+    }
+
+    /// What is wrong.
+    public let code: Code
+    /// For the log: numbers of a scheme, never an input.
+    public let reason: String
+
+    /// An error with that code; `reason` must hold no secret.
+    public init(_ code: Code, _ reason: String = "") {
+        self.code = code
+        self.reason = reason
+    }
+
+    public var description: String {
+        self.reason.isEmpty ? "PinSchemeError.\(self.code)" : "PinSchemeError.\(self.code): \(self.reason)"
+    }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
