@@ -1,5 +1,7 @@
 """People sign in here by another provider: by a second server of ours, and by one of another maker (Glewlwyd)."""
 
+import base64
+import hashlib
 import importlib.machinery
 import importlib.util
 import re
@@ -14,6 +16,8 @@ from test_relying_parties import verified_claims
 
 TWO_FACTORS = "urn:countersign:acr:two-factor"
 PASSWORD = "correct horse battery staple"
+# A test vector of bcrypt's authors.
+IMPORTED, IMPORTED_HASH = "U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
 
 
 def glewlwyd():
@@ -42,6 +46,7 @@ def staff(tmp_path_factory, here):
         client = server.admin(
             "client", "add", "The other server", "--redirect-uri", callback, "--auth-method", "private_key_jwt",
             "--jwks-uri", f"{here.server.issuer}/oauth2/jwks", "--sign-in-method", "phone", "--sign-in-method", "password",
+            "--post-logout-redirect-uri", f"{here.server.issuer}/v0/sign_in/logingov_logout_proxy",
         )
         added = here.server.admin(
             "provider", "add", "staff", "--title", "Staff accounts", "--issuer", server.issuer,
@@ -177,6 +182,53 @@ def test_a_second_server_of_ours_asks_once_more_where_it_was_not_sure_enough(her
     given_up = send(other, choice)
     assert given_up.status_code == 403 and "You did not sign in at Staff accounts" in given_up.text
     assert given_up.url.startswith(here.server.issuer)
+
+
+def led_to(address, walk):
+    """The parameters that a browser brings to an address where nobody listens."""
+    with pytest.raises(requests.ConnectionError) as nobody_there:
+        walk()
+    returned = nobody_there.value.request.url
+    assert returned.split("?")[0] == address, returned
+    return dict(urllib.parse.parse_qsl(urllib.parse.urlparse(returned).query))
+
+
+def test_whoever_signs_out_of_a_web_site_is_signed_out_at_a_second_server_of_ours(here, staff):
+    changed = here.server.admin("provider", "change", "staff", "--sign-out")
+    assert changed["signsOut"] and changed["postLogoutRedirectUri"].startswith(here.server.issuer)
+    staff.admin("account", "add", "kim", "--display-name", "Kim Example")
+    staff.admin("account", "password", "import", "kim", stdin=IMPORTED_HASH + "\n", words=3)
+    # At http a page would ask first, as another program of the machine could be there.
+    site = f"https://127.0.0.1:{free_port()}"
+    here.server.admin(
+        "client", "add", "Health site", "--client-id", "health_site", "--auth-method", "none",
+        "--redirect-uri", f"{site}/in", "--post-logout-redirect-uri", f"{site}/bye",
+        "--sign-in-method", "provider:staff", "--sign-in-service", "authentication=cookie",
+        "--sign-in-service", "antiCsrf=true", "--sign-in-service", "accessTokenAudience=health",
+        "--sign-in-service", "serviceLevels=loa1",
+    )
+    verifier = secrets.token_urlsafe(48)
+    digest = hashlib.sha256(verifier.encode()).digest()
+    begin = f"{here.server.issuer}/v0/sign_in/authorize?" + urllib.parse.urlencode({
+        "client_id": "health_site", "type": "staff", "acr": "loa1", "state": secrets.token_urlsafe(24),
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), "code_challenge_method": "S256"})
+    browser = requests.Session()
+    password = browser.get(link(browser.get(begin, timeout=20), "by-password"), timeout=20)
+    led_to(f"{site}/in", lambda: send(browser, password, username="kim", password=IMPORTED))
+    # Whoever is signed in at the other server comes back without a question.
+    answer = led_to(f"{site}/in", lambda: browser.get(begin, timeout=20))
+    given = browser.post(
+        f"{here.server.issuer}/v0/sign_in/token", timeout=20,
+        data={"grant_type": "authorization_code", "code": answer["code"], "code_verifier": verifier})
+    assert given.status_code == 200 and given.text == "{}", given.text
+    question = browser.get(
+        f"{here.server.issuer}/v0/sign_in/logout", timeout=20,
+        params={"client_id": "health_site", "anti_csrf_token": given.cookies["countersign_anti_csrf_token"]})
+    assert question.url.startswith(f"{staff.issuer}/oauth2/logout?"), question.text
+    assert led_to(f"{site}/bye", lambda: send(browser, question)) == {}
+    # From now on it asks who they are.
+    asked = browser.get(begin, timeout=20)
+    assert asked.url.startswith(staff.issuer) and link(asked, "by-password")
 
 
 @pytest.fixture(scope="module")

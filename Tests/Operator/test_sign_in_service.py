@@ -179,6 +179,24 @@ class SignInService(operators.OperatorTest):
         told = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query))
         self.assertEqual((told["auth"], told["code"]), ("fail", "007"))
 
+    def test_the_example_has_people_signed_out_at_logingov_and_at_nobody_else(self):
+        server = programs.Server(self.folder)
+        self.addCleanup(server.stop)
+        server.start()
+        for name in ("idme", "logingov"):
+            server.admin("provider", "add", name, "--issuer", f"https://{name}.example", "--client-id", "sis",
+                         "--auth-method", "none")
+        code, out, err = self.example(
+            "set-up", "--data", self.folder / "data", environment={"SITE": SITE, "PROVIDERS": "idme logingov"})
+        self.assertEqual(code, 0, out + err)
+        shown = {name: server.admin("provider", "show", name) for name in ("idme", "logingov")}
+        self.assertEqual({name: one["signsOut"] for name, one in shown.items()}, {"idme": False, "logingov": True})
+        self.assertTrue(shown["logingov"]["postLogoutRedirectUri"].endswith("/v0/sign_in/logingov_logout_proxy"))
+        web = server.admin("client", "show", "vaweb")
+        self.assertEqual(web["signInMethods"][:2], ["provider:idme", "provider:logingov"])
+        shown = server.admin("provider", "change", "logingov", "--no-sign-out")
+        self.assertEqual((shown["signsOut"], "postLogoutRedirectUri" in shown), (False, False))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -32,6 +32,7 @@ struct ProviderCommand: AsyncParsableCommand {
             ["level hint", try provider.string("levelHint") ?? ""],
             ["newcomers", try provider.string("newcomers") ?? ""], ["e-mail domains", try list("emailDomains")],
         ]
+        if let address = try provider.string("postLogoutRedirectUri") { rows.append(["signs out, back to", address]) }
         if let address = try provider.string("authorizationEndpoint") { rows.append(["authorization", address]) }
         return Terminal.table(rows.filter { !$0[1].isEmpty })
     }
@@ -104,6 +105,11 @@ struct ProviderCommand: AsyncParsableCommand {
                 valueName: "name[=value]"))
         var levelHint: String?
 
+        @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether people who sign out of the app sign-in service are sent there to be signed out as well.")
+        var signOut: Bool?
+
         @Option(name: .long, help: "What a sign-in by it is worth of which it says no such word.")
         var usualLevel: String?
 
@@ -134,6 +140,7 @@ struct ProviderCommand: AsyncParsableCommand {
             ] {
                 if let value { body[name] = .string(value) }
             }
+            body["signsOut"] = self.signOut.map(JSON.bool)
             if !self.scope.isEmpty { body["scopes"] = .array(self.scope.map(JSON.string)) }
             if !self.emailDomain.isEmpty { body["emailDomains"] = .array(self.emailDomain.map(JSON.string)) }
             if !self.level.isEmpty { body["levels"] = .array(try self.level.map(Self.level)) }

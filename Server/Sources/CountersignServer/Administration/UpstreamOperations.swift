@@ -45,6 +45,10 @@ struct UpstreamOperations: Sendable {
             "By what it is known that somebody can be authenticated more surely there: a claim of its ID tokens, as NAME or NAME=VALUE. An empty text for nothing."
         ),
         .optional(
+            "signsOut", .boolean,
+            "Whether people who sign out of the app sign-in service are sent there to be signed out as well. Default: false."
+        ),
+        .optional(
             "newcomers", .choice(UpstreamProvider.Newcomers.allCases.map(\.rawValue)),
             "Whether somebody who comes for the first time gets an account. Default: refused."),
         .optional(
@@ -60,6 +64,8 @@ struct UpstreamOperations: Sendable {
             .required("kind", .choice(UpstreamProvider.Kind.allCases.map(\.rawValue)), "What it speaks."),
             .required("issuer", "Its identifier."), .required("clientId", "What this server is called there."),
             .required("redirectUri", "The address of this server to register there."),
+            .optional(
+                "postLogoutRedirectUri", "Where people are signed out there: a second address to register there."),
             .required("createdAt", "RFC 3339."),
         ]
         + Self.settings.filter { $0.name != "clientSecret" }
@@ -130,6 +136,8 @@ struct UpstreamOperations: Sendable {
         ]
         object["levelClaim"] = .string(provider.levelClaim)
         object["levelHint"] = provider.levelHint.map { .string($0.text) }
+        object["signsOut"] = .bool(provider.signsOut)
+        if provider.signsOut { object["postLogoutRedirectUri"] = .string(self.providers.signedOutURI) }
         object["levelRequests"] = .array(
             provider.levelRequests.map { request in
                 .object([
@@ -175,6 +183,7 @@ struct UpstreamOperations: Sendable {
         }
         change.levelClaim = try body.string("levelClaim")
         change.levelHint = try body.string("levelHint").map(UpstreamProvider.LevelHint.init(text:))
+        change.signsOut = try body.bool("signsOut")
         change.usualLevel = try body.string("usualLevel")
         change.newcomers = try word("newcomers")
         change.emailDomains = try body.strings("emailDomains")

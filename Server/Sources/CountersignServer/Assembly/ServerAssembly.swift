@@ -189,11 +189,14 @@ public struct ServerAssembly: Sendable {
         phone.connect(ceremonies.signIns)
         asking.connect(ceremonies.backchannel)
         let grants = AccountGrants(store: store, limits: limits, time: time)
+        let upstream = UpstreamSignIns(provider, store: store) { displayName, email in
+            directory.newcomer(displayName: displayName, email: email)
+        }
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
             devices: DeviceAuthorizations(provider),
             signInService: SignInService(
-                provider, grants: grants, upstream: store, names: configuration.signInService), grants: grants,
+                provider, grants: grants, upstream: upstream, names: configuration.signInService), grants: grants,
             directory: directory,
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
@@ -203,9 +206,8 @@ public struct ServerAssembly: Sendable {
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
                 provider: provider, store: store, issuers: configuration.softwareStatements),
-            upstream: UpstreamSignIns(provider, store: store) { displayName, email in
-                directory.newcomer(displayName: displayName, email: email)
-            }, upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store, time: time,
+            upstream: upstream, upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
+            time: time,
             random: random)
     }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import OAuthProvider
 import _Primitives
 
 /// What the app sign-in service takes and answers. Until it has a client all of it is answered 404.
@@ -89,6 +90,11 @@ extension PublicOperations {
             .get, "introspect", id: "appPerson", "Whose session it is.",
             answers: [.init(status: 200, meaning: "A document of JSON:API.", type: "application/json")],
             refusing: [(403, "The access token has expired.")]),
+        PublicOperation(
+            method: .get, path: UpstreamProviders.signedOutPath, id: "returnSignedOut",
+            summary: "Come back from another provider, signed out.",
+            query: [.required("state", "What the browser was sent there with.")],
+            answers: [Self.gone, Self.page], refusals: .signInService, refusing: [Self.missing]),
         PublicOperation(
             method: .get, path: "/sign_in/openid_connect/certs", id: "appKeys",
             summary: "What access tokens of the app sign-in service are signed with.",

@@ -5,6 +5,7 @@ import Hummingbird
 import NIOCore
 import OAuth
 import OAuthProvider
+import Pages
 import Store
 import _Primitives
 
@@ -42,6 +43,7 @@ struct SignInServiceRoutes: Sendable {
         mount("logout", [.get, .post]) { try await $0.logout($1) }
         mount("introspect", [.get]) { try await $0.introspect($1) }
         mount("authorize_sso", [.get]) { try await $0.authorizeSSO($1) }
+        router.endpoint(RouterPath(UpstreamProviders.signedOutPath), [.get: self.takeBack])
         router.endpoint("/sign_in/openid_connect/certs", [.get: self.keys])
     }
 
@@ -82,6 +84,22 @@ struct SignInServiceRoutes: Sendable {
                     .tooManyRequests, CeremonyError.Code.tooManyRequests.name, shortage.remedy,
                     headers: [.retryAfter: String(shortage.retryAfterSeconds)]), context)
         case .answered(let answer): return self.response(answer, context)
+        }
+    }
+
+    /// A browser comes back from a provider at which it was signed out.
+    @Sendable private func takeBack(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.requireClients()
+        let asked: SignInServiceRequest
+        do { asked = try await self.read(request, context, at: UpstreamProviders.signedOutPath) } catch let problem
+            as Problem
+        {
+            return self.response(problem, context)
+        }
+        switch try await self.service.returned(asked) {
+        case .answered(let answer): return self.response(answer, context)
+        case .page(let name, let home):
+            return .page(self.answers.pages.html(SignedOutPage(clientName: name, returnLink: home)))
         }
     }
 

@@ -48,15 +48,19 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
 
     /// The document of a holder.
     ///
-    /// - Parameter isEnough: Whether one that is kept is what is looked for.
+    /// - Parameters:
+    ///   - isStaleEnough: Whether one that is kept is taken as long as it is where the address does not answer, without a
+    ///     look whether it does.
+    ///   - isEnough: Whether one that is kept is what is looked for.
     ///
     /// Throws ``OutgoingCallError`` where there is none. Cost: nothing where it is there; else a call.
     func document(
-        of holder: String, at address: String, now: Timestamp, isEnough: (Document) -> Bool = { _ in true }
+        of holder: String, at address: String, now: Timestamp, isStaleEnough: Bool = false,
+        isEnough: (Document) -> Bool = { _ in true }
     ) async throws -> Document {
         let place = ExactText("\(holder) \(address)")
         while true {
-            switch self.look(place, at: now, isEnough) {
+            switch self.look(place, at: now, isStaleEnough, isEnough) {
             case .found(let document): return document
             case .missing(let error): throw error
             case .fetch: await self.fetch(place, address, at: now)
@@ -73,13 +77,15 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         }
     }
 
-    private func look(_ place: ExactText, at now: Timestamp, _ isEnough: (Document) -> Bool) -> Look {
+    private func look(
+        _ place: ExactText, at now: Timestamp, _ isStaleEnough: Bool, _ isEnough: (Document) -> Bool
+    ) -> Look {
         self.kept.withLock { kept in
             self.makeRoom(for: place, in: &kept)
             var entry = kept[place] ?? Kept()
             defer { kept[place] = entry }
             let usable = now < entry.usableUntil ? entry.document : nil
-            if let usable, now < entry.freshUntil, isEnough(usable) { return .found(usable) }
+            if let usable, isStaleEnough || now < entry.freshUntil, isEnough(usable) { return .found(usable) }
             let mayTry = now >= entry.triedAt + self.limits.oauth.keySetPause
             if mayTry, !entry.isBeingFetched {
                 (entry.isBeingFetched, entry.triedAt) = (true, now)

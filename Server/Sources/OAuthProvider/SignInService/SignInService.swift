@@ -28,14 +28,14 @@ public struct SignInService: Sendable {
 
     let provider: OpenIDProvider
     let grants: AccountGrants
-    /// The other providers by which people sign in.
-    let upstream: any UpstreamStore
+    /// Sign-ins by other providers.
+    let upstream: UpstreamSignIns
     /// What the deployment calls things.
     public let names: Names
 
     /// The service beside a provider.
     public init(
-        _ provider: OpenIDProvider, grants: AccountGrants, upstream: any UpstreamStore, names: Names = Names()
+        _ provider: OpenIDProvider, grants: AccountGrants, upstream: UpstreamSignIns, names: Names = Names()
     ) {
         self.upstream = upstream
         self.provider = provider

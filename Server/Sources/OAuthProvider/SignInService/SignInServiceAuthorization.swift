@@ -35,7 +35,7 @@ extension SignInService {
         }
         do {
             let checked = try self.checked(
-                parameters, of: client, settings, upstream: try await self.upstream.upstreamProviders())
+                parameters, of: client, settings, upstream: try await self.upstream.store.upstreamProviders())
             let now = self.provider.time.now()
             if let shortage = self.provider.signIns.spend(request.source, at: now) { return .tooMany(shortage) }
             let scope = checked.isForDevice ? [Scope.offlineAccess, Scope.deviceSSO] : [Scope.offlineAccess]

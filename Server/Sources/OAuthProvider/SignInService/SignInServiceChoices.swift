@@ -42,7 +42,7 @@ extension SignInService {
         for name in ["code_challenge", "code_challenge_method", "state", "scope", "operation"] {
             if let value = parameters[name] { asked.append(name, value) }
         }
-        let upstream = try await self.upstream.upstreamProviders()
+        let upstream = try await self.upstream.store.upstreamProviders()
         let ways = client.settings.signInMethods.compactMap { method -> SignInServiceChoices.Way? in
             // An app that names no level gets the least that it may ask for there.
             let levels = settings.levels.filter { Self.takes($0.word, method, among: upstream) }

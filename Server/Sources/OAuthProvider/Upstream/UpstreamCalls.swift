@@ -19,12 +19,20 @@ struct UpstreamCalls: Sendable {
     }
 
     /// Where a provider is. Throws ``UpstreamRefusal``.
-    func metadata(of upstream: UpstreamProvider) async throws -> UpstreamMetadata {
+    ///
+    /// - Parameters:
+    ///   - isStaleEnough: Whether what it said of itself within the last day is taken without a call.
+    ///   - isEnough: Whether that is what is looked for; else it is asked once more.
+    func metadata(
+        of upstream: UpstreamProvider, isStaleEnough: Bool = false,
+        isEnough: (UpstreamMetadata) -> Bool = { _ in true }
+    ) async throws -> UpstreamMetadata {
         if let endpoints = upstream.endpoints { return try UpstreamMetadata(endpoints, issuer: upstream.issuer) }
         let metadata: UpstreamMetadata
         do {
             metadata = try await self.documents.document(
-                of: upstream.name, at: UpstreamMetadata.address(of: upstream.issuer), now: self.provider.time.now())
+                of: upstream.name, at: UpstreamMetadata.address(of: upstream.issuer), now: self.provider.time.now(),
+                isStaleEnough: isStaleEnough, isEnough: isEnough)
         } catch let error as OutgoingCallError {
             throw UpstreamRefusal.failed("its discovery document cannot be had: \(error.reason)")
         }

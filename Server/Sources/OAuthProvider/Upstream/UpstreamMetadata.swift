@@ -12,6 +12,8 @@ struct UpstreamMetadata: Sendable {
     let userinfo: RedirectURI?
     /// Where its keys are; `nil` for one that signs nothing.
     let keys: RedirectURI?
+    /// Where browsers are sent that it is to sign out (OpenID Connect RP-Initiated Logout 1.0, section 2.1).
+    let endSession: RedirectURI?
     /// Whether its answers say whose they are (RFC 9207, section 3).
     let namesItself: Bool
 
@@ -27,6 +29,7 @@ struct UpstreamMetadata: Sendable {
         self.token = try RedirectURI(endpoints.token)
         self.userinfo = try RedirectURI(endpoints.userinfo)
         self.keys = nil
+        self.endSession = nil
         self.namesItself = false
     }
 
@@ -53,6 +56,8 @@ struct UpstreamMetadata: Sendable {
         self.token = token
         self.userinfo = try address("userinfo_endpoint")
         self.keys = keys
+        // Without it people sign in all the same.
+        self.endSession = try? address("end_session_endpoint")
         self.namesItself = document["authorization_response_iss_parameter_supported"] == .bool(true)
     }
 }

@@ -17,6 +17,7 @@ public struct UpstreamChange: Sendable, Equatable {
     public var levelClaim: String?
     /// An empty claim for none.
     public var levelHint: UpstreamProvider.LevelHint?
+    public var signsOut: Bool?
     public var newcomers: UpstreamProvider.Newcomers?
     public var emailDomains: [String]?
     public var subjectClaim: String?
@@ -125,6 +126,14 @@ public struct UpstreamProviders: Sendable {
         "\(issuer)/sign-in/provider/\(name)/callback"
     }
 
+    /// Where a provider has to send browsers back to that it has signed out: for whoever registers this server there.
+    public var signedOutURI: String { Self.signedOutURI(issuer: self.provider.issuer) }
+
+    static func signedOutURI(issuer: String) -> String { issuer + Self.signedOutPath }
+
+    /// That address, below the issuer's: the same for all providers, as the `state` says of whom a browser comes.
+    public static let signedOutPath = "/v0/sign_in/logingov_logout_proxy"
+
     // MARK: What a provider can be
 
     /// This server's own levels, the least sure first.
@@ -188,6 +197,9 @@ public struct UpstreamProviders: Sendable {
         else {
             throw Self.refusal("A provider of OAuth 2.0 alone is asked for no levels, and says none.")
         }
+        guard upstream.kind == .openID || !upstream.signsOut else {
+            throw Self.refusal("A provider of OAuth 2.0 alone signs nobody out.")
+        }
     }
 
     private func checkKind(_ upstream: UpstreamProvider) throws {
@@ -247,6 +259,7 @@ extension UpstreamChange {
         if let levelRequests { upstream.levelRequests = levelRequests }
         if let levelClaim { upstream.levelClaim = levelClaim }
         if let levelHint { upstream.levelHint = levelHint.claim.isEmpty ? nil : levelHint }
+        if let signsOut { upstream.signsOut = signsOut }
         if let newcomers { upstream.newcomers = newcomers }
         if let emailDomains { upstream.emailDomains = emailDomains }
         if let subjectClaim { upstream.subjectClaim = subjectClaim }
@@ -264,6 +277,7 @@ extension UpstreamProvider {
             ("usual-level", self.usualLevel != before.usualLevel), ("newcomers", self.newcomers != before.newcomers),
             ("level-requests", self.levelRequests != before.levelRequests),
             ("level-claim", self.levelClaim != before.levelClaim), ("level-hint", self.levelHint != before.levelHint),
+            ("sign-out", self.signsOut != before.signsOut),
             ("email-domains", self.emailDomains != before.emailDomains),
             ("subject-claim", self.subjectClaim != before.subjectClaim),
         ].filter(\.1).map(\.0)

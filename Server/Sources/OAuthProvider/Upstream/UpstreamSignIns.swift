@@ -63,7 +63,7 @@ public struct UpstreamSignIns: Sendable {
     public typealias Newcomer = @Sendable (_ displayName: String?, _ email: AccountEmail?) -> AccountRecord
 
     private let provider: OpenIDProvider
-    private let store: any UpstreamStore
+    let store: any UpstreamStore
     private let newcomer: Newcomer
     private let calls: UpstreamCalls
 
@@ -146,6 +146,23 @@ public struct UpstreamSignIns: Sendable {
     public func connect(_ name: String, request id: String, browser: BrowserSecret) async throws -> Bool {
         guard try await self.waiting(id, name, browser) != nil else { return false }
         return try await self.store.wantLink(request: id, provider: name)
+    }
+
+    /// Where a browser is signed out at another provider, and comes back from with that state (OpenID Connect RP-Initiated
+    /// Logout 1.0, sections 2 and 3). Throws ``UpstreamRefusal``.
+    ///
+    /// Cost: nothing where the provider has said within the last day where that is; else a call.
+    func signOutAddress(of upstream: UpstreamProvider, state: String) async throws -> String {
+        let metadata = try await self.calls.metadata(of: upstream, isStaleEnough: true) { $0.endSession != nil }
+        guard let endpoint = metadata.endSession else {
+            throw UpstreamRefusal.failed(
+                "its discovery document has no end_session_endpoint that is https, or http to a literal loopback address"
+            )
+        }
+        return endpoint.adding([
+            "client_id": upstream.clientID,
+            "post_logout_redirect_uri": UpstreamProviders.signedOutURI(issuer: self.provider.issuer), "state": state,
+        ])
     }
 
     // MARK: -

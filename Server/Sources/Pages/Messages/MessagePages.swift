@@ -56,11 +56,16 @@ public struct ErrorPage: Sendable {
 
 /// The page after signing out.
 public struct SignedOutPage: Sendable {
+    /// The service whose session alone has ended; `nil` where it is the browser's.
+    public var clientName: String?
     /// Where the service that the person came from wants them back.
     public var returnLink: String?
 
     /// A signed-out page.
-    public init(returnLink: String? = nil) { self.returnLink = returnLink }
+    public init(clientName: String? = nil, returnLink: String? = nil) {
+        self.clientName = clientName
+        self.returnLink = returnLink
+    }
 }
 
 /// The question before a sign-out that a service asked for, because anybody can make a browser ask.
@@ -175,9 +180,12 @@ extension PageRenderer {
 
     /// Renders the page after signing out.
     public func html(_ page: SignedOutPage) -> RenderedPage {
+        let ended =
+            page.clientName.map { "Your session at \($0) has ended." }
+            ?? "This browser has no session here any more."
         let view = MessageView(
             tone: "good", emblem: PageAssets.checkEmblem, headline: "You are signed out",
-            explanation: "This browser has no session here any more. Services where you signed in may have their own.",
+            explanation: "\(ended) Services where you signed in may have their own.",
             link: page.returnLink.map { MessageView.Link(label: "Back to the service", target: $0) },
             testID: "signed-out")
         return self.render(view, template: "message", title: "Signed out")

@@ -53,7 +53,7 @@ struct EditableTable: Sendable {
         editable: [
             "title", "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "client_id", "authentication",
             "secret", "scopes", "levels", "usual_level", "newcomers", "email_domains", "subject_claim",
-            "level_requests", "level_claim", "level_hint",
+            "level_requests", "level_claim", "level_hint", "signs_out",
         ].map { ($0, [.providerChanged]) }, passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
 

@@ -55,6 +55,13 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Whether people are signed out at other providers as well: at none of those that are there.
+    static let upstreamSignOuts = Migration(name: "signing out at other providers") { db, _ in
+        try db.execute(sql: "ALTER TABLE upstream_provider ADD COLUMN signs_out INTEGER NOT NULL DEFAULT 0")
+    }
+}
+
 extension SealingPurpose {
     /// The secret that is shared with another provider, bound to the provider.
     static let providerSecret = SealingPurpose("upstream provider secret")
@@ -67,7 +74,7 @@ private enum ProviderColumn: Int, TableColumn {
 
     case id, title, kind, issuer, authorizationEndpoint, tokenEndpoint, userinfoEndpoint, clientID, authentication
     case secret, scopes, levels, usualLevel, newcomers, emailDomains, subjectClaim, createdAt
-    case levelRequests, levelClaim, levelHint
+    case levelRequests, levelClaim, levelHint, signsOut
 }
 
 extension SQLiteDatabase {
@@ -158,7 +165,7 @@ extension UpstreamProvider {
             .usualLevel: self.usualLevel, .newcomers: self.newcomers.rawValue,
             .emailDomains: JSON.array(self.emailDomains.map(JSON.string)).text, .subjectClaim: self.subjectClaim,
             .createdAt: self.createdAt.milliseconds, .levelRequests: JSON.array(requests).text,
-            .levelClaim: self.levelClaim, .levelHint: self.levelHint?.text,
+            .levelClaim: self.levelClaim, .levelHint: self.levelHint?.text, .signsOut: self.signsOut,
         ]
     }
 
@@ -210,5 +217,6 @@ extension UpstreamProvider {
         }
         self.levelClaim = try row.text(ProviderColumn.levelClaim)
         self.levelHint = try row.optionalText(ProviderColumn.levelHint).map(LevelHint.init(text:))
+        self.signsOut = try row.flag(ProviderColumn.signsOut)
     }
 }

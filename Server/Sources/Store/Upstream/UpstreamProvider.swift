@@ -126,6 +126,9 @@ public struct UpstreamProvider: Sendable, Equatable {
     public var levelClaim = UpstreamProvider.usualLevelClaim
     /// By what it is known that somebody can be authenticated more surely.
     public var levelHint: LevelHint?
+    /// Whether people who sign out of the app sign-in service are sent there to be signed out as well (OpenID Connect
+    /// RP-Initiated Logout 1.0).
+    public var signsOut = false
     /// What becomes of people who come for the first time.
     public var newcomers: Newcomers
     /// The domains of e-mail addresses that it decides about: of those alone its word counts that an address is a person's.

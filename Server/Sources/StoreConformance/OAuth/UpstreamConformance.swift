@@ -106,9 +106,10 @@ public enum UpstreamConformance {
                 provider.title = "Another"
                 provider.secret = nil
                 provider.endpoints = nil
+                provider.signsOut = true
                 return [Self.event]
             }
-            try expect(changed?.title == "Another", "given")
+            try expect(changed?.title == "Another" && changed?.signsOut == true, "given")
             let kept = try await store.upstreamProvider("up")
             try expect(kept == changed && kept?.secret == nil && kept?.issuer == "https://up.example", "kept")
             try expect(try await store.changeProvider("gone") { _ in [Self.event] } == nil, "none")

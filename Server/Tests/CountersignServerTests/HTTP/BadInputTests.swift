@@ -79,6 +79,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/v0/sign_in/revoke_all_sessions", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/v0/sign_in/logout", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/v0/sign_in/introspect", allow: "GET, HEAD"),
+        .init(path: "/v0/sign_in/logingov_logout_proxy", allow: "GET, HEAD"),
         .init(path: "/sign_in/openid_connect/certs", allow: "GET, HEAD"),
         .init(path: "/uaf/1.1/facets", allow: "GET, HEAD"),
         .init(path: "/uaf/1.1/request/registration", allow: "POST", body: .uaf),

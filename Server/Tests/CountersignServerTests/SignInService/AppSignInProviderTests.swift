@@ -1,5 +1,6 @@
 import CountersignServer
 import CountersignTestKit
+import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -11,7 +12,8 @@ import UAFRelyingParty
 import _Primitives
 
 @Suite(
-    "The app sign-in service: signing in by another provider, and how surely (rows F012 to F014 of the parity table)")
+    "The app sign-in service: signing in by another provider, and how surely (rows F012 to F014, D4.5 and D4.8 of the parity table)"
+)
 struct AppSignInProviderTests {
     /// The app and the web site, whose people sign in by the other server of ours.
     private static func run(
@@ -76,6 +78,41 @@ struct AppSignInProviderTests {
             let late = try await callback()
             two.server.clock.advance(by: .seconds(60 * 60))
             #expect(try await two.here.get(late).status == .notFound, "an hour later")
+        }
+    }
+
+    @Test(
+        "each trip asks by the provider's words for the level, with a state of its own of which a digest is kept, and is over once",
+        arguments: [
+            ("idme", "loa3", "idme/loa/3_force", ["acr": .string("idme/loa/3")]),
+            ("logingov", "ial2", "logingov/ial/2", ["acr": .string("logingov/ial/2")]),
+            ("mhv", "loa3", "mhv/loa/1", ["mhv_account": .string("Premium")]),
+        ] as [(String, String, String, JSONObject)])
+    func oneTrip(provider: String, acr: String, sent: String, says: JSONObject) async throws {
+        try await ProvidersPlace.run { place async throws in
+            var states: Set<String> = []
+            for client in ["app", "web"] {
+                let away = try await place.begin(client, by: provider, acr)
+                #expect(away.redirectParameters["acr_values"] == sent)
+                let state = try #require(away.redirectParameters["state"])
+                #expect(state.utf8.count >= 22)
+                states.insert(state)
+                let folder = place.place.server.folder
+                let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+                #expect(!files.isEmpty)
+                for file in files {
+                    let bytes = FileManager.default.contents(atPath: "\(folder)/\(file)") ?? Data()
+                    #expect(bytes.range(of: Data(state.utf8)) == nil, "\(file)")
+                }
+                // That something is kept of it is seen by its being taken, once.
+                let back = try await place.comeBack(away, by: provider, says)
+                #expect(back.redirectParameters["code"] != nil && back.redirectParameters["auth"] == nil)
+                let again = try await place.comeBack(away, by: provider, says)
+                #expect(again.status == .notFound && again.headers[.location] == nil, "replayed")
+                let invented = try await place.browser.get("/sign-in/provider/\(provider)/callback?state=x&code=theirs")
+                #expect(invented.status == .notFound)
+            }
+            #expect(states.count == 2)
         }
     }
 

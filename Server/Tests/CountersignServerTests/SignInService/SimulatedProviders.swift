@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import JOSE
+import Logging
 import NIOCore
 import OAuthProvider
 import Store
@@ -22,6 +23,9 @@ final class SimulatedProviders: OutgoingCalls {
         var claims: JSONObject = [:]
         var userinfo: JSONObject = [:]
         var isDown = false
+        /// Where they say that they sign people out; `nil` where they say nothing.
+        var endSession: String? = "/logout?theme=dark"
+        var callCount = 0
     }
 
     private let key: SigningKey
@@ -40,8 +44,32 @@ final class SimulatedProviders: OutgoingCalls {
 
     func shutDown() { self.state.withLock { $0.isDown = true } }
 
+    /// Has all of them say from now on that they sign people out there: below their own address, or at that one.
+    func signOut(at place: String?) { self.state.withLock { $0.endSession = place } }
+
+    /// How often any of them was called.
+    var callCount: Int { self.state.withLock { $0.callCount } }
+
+    /// Signs a browser out that was sent there, and gives where it is sent back to (OpenID Connect RP-Initiated Logout 1.0,
+    /// sections 2 and 3).
+    func signOut(_ sent: TestResponse, at name: String) throws -> String {
+        let address = try #require(sent.headers[.location])
+        try #require(address.hasPrefix("\(Self.issuer(name))/logout?theme=dark&"), "\(address)")
+        let parameters = sent.redirectParameters
+        try #require(parameters["client_id"] == "countersign")
+        // The one that is registered.
+        let back = "http://localhost:8080/v0/sign_in/logingov_logout_proxy"
+        try #require(parameters["post_logout_redirect_uri"] == back)
+        let state = try #require(parameters["state"])
+        try #require(state.utf8.count >= 22)
+        return "\(back)?\(AppSignIn.encoded(["state": state]))"
+    }
+
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
-        let state = self.state.withLock { $0 }
+        let state = self.state.withLock { state in
+            state.callCount += 1
+            return state
+        }
         guard !state.isDown, let name = Self.names.first(where: { call.address.hasPrefix(Self.issuer($0) + "/") })
         else {
             throw OutgoingCallError("nobody answers")
@@ -52,11 +80,15 @@ final class SimulatedProviders: OutgoingCalls {
         }
         switch call.address.dropFirst(issuer.count) {
         case "/.well-known/openid-configuration":
-            return json([
+            var document: JSONObject = [
                 "issuer": .string(issuer), "authorization_endpoint": .string("\(issuer)/authorize"),
                 "token_endpoint": .string("\(issuer)/token"), "jwks_uri": .string("\(issuer)/keys"),
                 "userinfo_endpoint": .string("\(issuer)/userinfo"),
-            ])
+            ]
+            document["end_session_endpoint"] = state.endSession.map {
+                .string($0.hasPrefix("/") ? issuer + $0 : $0)
+            }
+            return json(document)
         case "/keys": return json(JWKSet([try #require(self.key.publicKey)]).publicJSON)
         case "/userinfo":
             // About the person of its ID token, unless a test says otherwise.
@@ -123,10 +155,11 @@ struct ProvidersPlace: Sendable {
     ]
 
     static func run(
-        people: SimulatedPeople? = nil, _ body: @escaping @Sendable (ProvidersPlace) async throws -> Void
+        people: SimulatedPeople? = nil, logger: Logger? = nil,
+        _ body: @escaping @Sendable (ProvidersPlace) async throws -> Void
     ) async throws {
         let providers = try SimulatedProviders()
-        try await AppSignIn.run(calls: providers, people: people) { place async throws in
+        try await AppSignIn.run(calls: providers, people: people, logger: logger) { place async throws in
             for name in SimulatedProviders.names {
                 var described: JSONObject = [
                     "name": .string(name), "issuer": .string(SimulatedProviders.issuer(name)),
@@ -145,7 +178,8 @@ struct ProvidersPlace: Sendable {
             app.levels = Self.levels
             web.levels = Self.levels
             try await place.register("app", app, at: "https://app.example/in", methods: methods)
-            try await place.register("web", web, at: "https://www.example/in", methods: methods)
+            try await place.register(
+                "web", web, at: "https://www.example/in", home: ["https://www.example/"], methods: methods)
             try await body(ProvidersPlace(place: place, providers: providers, browser: TestBrowser(place.client)))
         }
     }
