@@ -29,13 +29,16 @@ public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// What the device underneath can do, for ``MobileAuthenticationClientInitializer/platform(_:)``.
 ///
-/// `Platform(storage:clock:)` is the least; `fingerprintSensor`, `faceSensor` and `devicePasscode` are there where the
-/// device has them.
+/// `Platform(storage:clock:)` is the least; `keys`, `fingerprintSensor`, `faceSensor` and `devicePasscode` are there where
+/// the device has them.
 public typealias Platform = UAFClient.Platform
 
 /// Where keys, counters and tries are kept: `read`, `write` and `remove` named values, each of which survives a power cut
 /// once it is written.
 public typealias SecureStorage = UAFClient.SecureStorage
+
+/// Keys that the device makes, keeps and signs with: a chip's, in the place of those in the storage.
+public typealias DeviceKeys = UAFClient.DeviceKeys
 
 /// Why a storage did not do its work: `unavailable`, `corrupt`, `newer` or `inUse`, in its `code`.
 public typealias StorageError = UAFClient.StorageError

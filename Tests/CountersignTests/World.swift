@@ -19,7 +19,7 @@ struct World: Sendable {
 
     init(
         traceRecorder: TraceRecorder? = nil, pictureDisplays: [DisplayPNGCharacteristics] = [],
-        configuration change: (inout Configuration) -> Void = { _ in },
+        keyStore: AuthenticatorModel.KeyStore? = nil, configuration change: (inout Configuration) -> Void = { _ in },
         through transport: (VirtualServer) -> any Transport = { $0 }
     ) async throws {
         let address = URL(string: "https://id.example.com")!
@@ -27,9 +27,15 @@ struct World: Sendable {
         var configuration = Configuration(baseUrl: address)
         configuration.facetId = "linux:program:test"
         change(&configuration)
+        let (sensor, camera, passcode) = (ScriptedSensor(), ScriptedSensor(), ScriptedPasscode())
         self.phone = try await VirtualPhone(
-            configuration: configuration, transport: transport(self.server), pictureDisplays: pictureDisplays,
-            traceRecorder: traceRecorder)
+            configuration: configuration, transport: transport(self.server), sensor: sensor, camera: camera,
+            passcode: passcode,
+            keys: keyStore.map {
+                VerifyingKeys(
+                    keyStore: $0, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: passcode)
+            } ?? KeyAbility.current.keys(sensor, camera, passcode),
+            pictureDisplays: pictureDisplays, traceRecorder: traceRecorder)
     }
 
     private init(server: VirtualServer, phone: VirtualPhone) {
@@ -41,13 +47,14 @@ struct World: Sendable {
     func restarted() async throws -> World { try await self.restarted(with: self.phone.storage.snapshot) }
 
     /// The same phone after its app was started again, with those values in its storage.
-    func restarted(with values: [String: [UInt8]]) async throws -> World {
+    func restarted(with values: [String: [UInt8]], keys: (any DeviceKeys)? = nil) async throws -> World {
         World(
             server: self.server,
             phone: try await VirtualPhone(
                 configuration: self.phone.client.configuration, transport: self.server,
                 storage: InMemoryStorage(values), clock: self.phone.clock,
                 sensor: self.phone.sensor, camera: self.phone.camera, passcode: self.phone.passcode,
+                keys: keys ?? self.phone.keys,
                 person: self.phone.person))
     }
 

@@ -92,13 +92,15 @@ struct Device: Sendable {
     let sensor: ScriptedSensor?
     let camera: ScriptedSensor?
     let systemPasscode: ScriptedPasscode?
+    let keys: (any DeviceKeys)?
     let platform: Platform
     let module: AuthenticatorModule
 
     init(
         storage: InMemoryStorage = InMemoryStorage(), clock: FakeClock = FakeClock(),
         sensor: ScriptedSensor? = ScriptedSensor(), camera: ScriptedSensor? = ScriptedSensor(),
-        systemPasscode: ScriptedPasscode? = ScriptedPasscode(), facet: String = Self.facet, maximumKeys: Int = 256,
+        systemPasscode: ScriptedPasscode? = ScriptedPasscode(), keys: (any DeviceKeys)? = nil,
+        facet: String = Self.facet, maximumKeys: Int = 256,
         persona: String = "", displays: [DisplayPNGCharacteristics] = []
     ) throws {
         self.storage = storage
@@ -106,9 +108,10 @@ struct Device: Sendable {
         self.sensor = sensor
         self.camera = camera
         self.systemPasscode = systemPasscode
+        self.keys = keys
         self.platform = Platform(
-            storage: storage, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: systemPasscode,
-            clock: clock)
+            storage: storage, keys: keys, fingerprintSensor: sensor, faceSensor: camera,
+            devicePasscode: systemPasscode, clock: clock)
         self.module = try AuthenticatorModule(
             platform: self.platform,
             configuration: AuthenticatorModule.Configuration(
@@ -120,7 +123,7 @@ struct Device: Sendable {
     func reopened() throws -> Device {
         try Device(
             storage: InMemoryStorage(self.storage.snapshot), clock: self.clock, sensor: self.sensor,
-            camera: self.camera, systemPasscode: self.systemPasscode)
+            camera: self.camera, systemPasscode: self.systemPasscode, keys: self.keys)
     }
 
     /// What reads faces, or else what reads fingers.

@@ -36,7 +36,8 @@ struct RegistrationExchange: Sendable {
         _ prepared: PreparedRegistration, over record: StoredAccount?,
         canEnroll: (AuthenticatorModel.Factor) -> Bool
     ) async throws -> (usable: [[AuthenticatorModel]], possible: [[AuthenticatorModel]]) {
-        let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
+        let supported = await self.core.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
+            .map(\.model)
         // A key that cannot answer any more stands in nobody's way.
         let spent = try await self.core.spentKeys(of: record)
         return (

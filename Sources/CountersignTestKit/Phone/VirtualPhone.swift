@@ -1,7 +1,7 @@
 public import Ceremony
 public import Countersign
 public import UAF
-import UAFClient
+public import UAFClient
 
 /// A phone without a screen: the real SDK over a storage in memory, a clock that moves when it is told to, and a person
 /// who answers by a script.
@@ -20,6 +20,8 @@ public struct VirtualPhone: Sendable {
     public let camera: ScriptedSensor
     /// The phone's own passcode.
     public let passcode: ScriptedPasscode
+    /// Where the phone keeps its keys; `nil`: in its storage.
+    public let keys: (any DeviceKeys)?
 
     /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app.
     ///
@@ -29,7 +31,7 @@ public struct VirtualPhone: Sendable {
         configuration: Configuration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock = FakeClock(), sensor: ScriptedSensor = ScriptedSensor(),
         camera: ScriptedSensor = ScriptedSensor(), passcode: ScriptedPasscode = ScriptedPasscode(),
-        person: VirtualPerson = VirtualPerson(), pictureDisplays: [PictureDisplay] = [],
+        keys: (any DeviceKeys)? = nil, person: VirtualPerson = VirtualPerson(), pictureDisplays: [PictureDisplay] = [],
         traceRecorder: TraceRecorder? = nil
     ) async throws {
         self.storage = storage
@@ -37,12 +39,14 @@ public struct VirtualPhone: Sendable {
         self.sensor = sensor
         self.camera = camera
         self.passcode = passcode
+        self.keys = keys
         self.person = person
         var initializer = MobileAuthenticationClientInitializer()
             .configuration(configuration)
             .platform(
                 Platform(
-                    storage: storage, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: passcode,
+                    storage: storage, keys: keys, fingerprintSensor: sensor, faceSensor: camera,
+                    devicePasscode: passcode,
                     clock: clock)
             )
             .transport(transport)

@@ -26,7 +26,7 @@ extension AuthenticatorModule {
         attestationType: AttestationType, options: BiometricOptions = BiometricOptions(),
         verification: any UserInteraction
     ) async throws -> RegisteredKey {
-        guard model.keyStore == self.configuration.keyStore, (1...512).contains(appID.unicodeScalars.count),
+        guard model.keyStore == self.keyStore, (1...512).contains(appID.unicodeScalars.count),
             (1...128).contains(username.unicodeScalars.count), !finalChallenge.isEmpty
         else { throw OperationFailure(.parametersInvalid, of: .register, "parameters of Register") }
         guard model.info.attestationTypes.contains(attestationType) else {
@@ -34,52 +34,56 @@ extension AuthenticatorModule {
         }
         let proof = try await self.verifyForRegistration(model, options, verification)
         try Task.checkCancellation()
-        // From here to the end nothing waits: the module's state is the same throughout.
+        // From here to the attestation nothing waits: the module's state is the same throughout.
         guard self.database.keys.count < self.configuration.maximumKeys,
             self.database.registrationCounter < UInt32.max
         else {
             throw OperationFailure(.insufficientResources, of: .register, "no room for another key")
         }
         let name = KeyName(aaid: model.aaid, keyID: try KeyID(self.platform.random.bytes(32)))
-        let privateKey = P256.Signing.PrivateKey()
-        let handle = KeyHandle(
-            accessToken: self.keyHandleAccessToken(appID: appID), privateKey: privateKey, username: username)
-        var protection = KeyProtectionRecord()
-        var wrapKey = KeyWrap.key(secret: self.wrapSecret, keyID: name.keyID.bytes)
-        switch proof {
-        case .none: break
-        case .system(let enrolment):
-            // A key that ends with new fingers must not open to the passcode, with which new fingers are enrolled.
-            let endsWithEnrolment = model.factor == .devicePasscode || options.invalidatesOnNewBiometrics
-            protection.enrolment = endsWithEnrolment ? enrolment : nil
-            protection.allowsPasscode = !endsWithEnrolment && options.allowsDevicePasscode
-        case .newSecret(let typed):
-            (wrapKey, protection.secretSalt) = try self.newWrapKey(typed, keyID: name.keyID)
+        let deviceName = self.deviceName(of: name, appID: appID)
+        let binding = try self.binding(model, proof, options)
+        let key: NewDeviceKey
+        do { key = try self.keys.make(deviceName, owner: username, lock: binding.lock) } catch let error
+            as DeviceKeyError
+        {
+            throw OperationFailure(error.status, of: .register, "the key: \(error)")
         }
         let record = KeyRecord(
             aaid: name.aaid, keyID: name.keyID, appID: appID, callerID: self.configuration.callerID.text,
-            personaID: self.configuration.personaID,
-            keyHandle: try handle.wrapped(under: wrapKey, name: name, random: self.platform.random),
-            created: self.platform.clock.now().milliseconds, protection: protection)
-        if protection.secretSalt != nil { try self.ledger.open(name.keyID.base64URL) }
-        try self.change { database in
-            database.registrationCounter += 1
-            database.keys.append(record)
+            personaID: self.configuration.personaID, keyHandle: key.handle,
+            created: self.platform.clock.now().milliseconds, protection: binding.protection)
+        do {
+            if binding.protection.secretSalt != nil { try self.ledger.open(name.keyID.base64URL) }
+            try self.change { database in
+                database.registrationCounter += 1
+                database.keys.append(record)
+            }
+        } catch {
+            // Nothing is known of it: it would stay for ever where it is not in its handle.
+            try? self.keys.delete(key.handle, of: deviceName)
+            throw error
         }
         let data = try KeyRegistrationData(
             aaid: model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
             signatureAlgorithm: model.info.authenticationAlgorithm, publicKeyFormat: AuthenticatorModel.publicKeyFormat,
             finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge), keyID: name.keyID, signCounter: 0,
             registrationCounter: self.database.registrationCounter,
-            publicKey: P256Encoding.bytes(of: privateKey.publicKey, format: AuthenticatorModel.publicKeyFormat))
-        let signature = try P256Encoding.bytes(
-            of: privateKey.signature(for: data.signedBytes), algorithm: model.info.authenticationAlgorithm)
-        let assertion = RegistrationAssertion(
-            keyRegistrationData: data, attestation: Attestation(type: attestationType, signature: signature))
-        return RegisteredKey(
-            name: name,
-            assertion: EncodedAssertion(
-                bytes: try assertion.serialized(), pngCharacteristics: self.info(of: model).pngCharacteristics))
+            publicKey: P256Encoding.bytes(
+                of: P256Encoding.publicKey(key.publicKey, format: .eccX962Raw),
+                format: AuthenticatorModel.publicKeyFormat))
+        do {
+            let attestation = try await self.attest(
+                data, of: record, model, as: attestationType, binding, verification)
+            let assertion = RegistrationAssertion(keyRegistrationData: data, attestation: attestation)
+            return RegisteredKey(
+                name: name,
+                assertion: EncodedAssertion(
+                    bytes: try assertion.serialized(), pngCharacteristics: self.info(of: model).pngCharacteristics))
+        } catch {
+            try self.delete([name])
+            throw error
+        }
     }
 
     /// Signs with one key (Sign): verifies the person by what the key's model wants, counts, signs.
@@ -113,27 +117,20 @@ extension AuthenticatorModule {
         if let transaction, transaction.contentType == .imagePNG {
             try await self.show(transaction, model, verification)
         }
-        let handle = try await self.open(record, model, verification)
-        try Task.checkCancellation()
-        // From here to the end nothing waits: the counter below is this signature's alone.
-        guard constantTimeEqual(handle.accessToken, self.keyHandleAccessToken(appID: appID)),
-            let index = self.database.index(of: name)
-        else { throw OperationFailure(.accessDenied, of: .sign, "the key handle is not this caller's, or it is gone") }
-        let counter = self.database.keys[index].signCounter
-        guard counter < UInt32.max else {
-            throw OperationFailure(.keyDisappearedPermanently, of: .sign, "the key has signed as often as it can")
-        }
-        try self.change { $0.keys[index].signCounter = counter + 1 }
         let algorithm = model.info.authenticationAlgorithm
-        let data = try SignedData(
-            aaid: name.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
-            mode: transaction == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: algorithm,
-            nonce: self.platform.random.bytes(32),
-            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge),
-            transactionContentHash: transaction?.contentHash ?? [], keyID: name.keyID, signCounter: counter + 1)
-        let signature = try P256Encoding.bytes(
-            of: handle.privateKey.signature(for: data.signedBytes), algorithm: algorithm)
+        let nonce = self.platform.random.bytes(32)
+        let (data, signature) = try await self.sign(with: record, model, verification) { counter in
+            try SignedData(
+                aaid: name.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
+                mode: transaction == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: algorithm,
+                nonce: nonce, finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge),
+                transactionContentHash: transaction?.contentHash ?? [], keyID: name.keyID, signCounter: counter)
+        }
         return EncodedAssertion(
-            bytes: try AuthenticationAssertion(signedData: data, signature: signature).serialized())
+            bytes: try AuthenticationAssertion(
+                signedData: data,
+                signature: try P256Encoding.bytes(
+                    of: P256Encoding.signature(signature, algorithm: .p256Raw), algorithm: algorithm)
+            ).serialized())
     }
 }

@@ -18,8 +18,6 @@ public actor AuthenticatorModule: CustomReflectable {
     public struct Configuration: Sendable {
         /// The app that calls, as its facet identifier: other apps' keys stay closed to it (the standard's CallerID).
         public var callerID: FacetID
-        /// Where the platform's storage keeps keys: it chooses the AAIDs.
-        public var keyStore: AuthenticatorModel.KeyStore
         /// How often a PIN or a password can be tried.
         public var attemptLimit: AttemptLimit
         /// What a try costs. It holds for keys made from now on.
@@ -33,13 +31,11 @@ public actor AuthenticatorModule: CustomReflectable {
 
         /// The defaults for an app.
         public init(
-            callerID: FacetID, keyStore: AuthenticatorModel.KeyStore = .file,
-            attemptLimit: AttemptLimit = AttemptLimit(),
-            pinHardening: PinHardening = PinHardening(), maximumKeys: Int = 256, personaID: String = "",
+            callerID: FacetID, attemptLimit: AttemptLimit = AttemptLimit(), pinHardening: PinHardening = PinHardening(),
+            maximumKeys: Int = 256, personaID: String = "",
             pictureDisplays: [DisplayPNGCharacteristics] = []
         ) {
             self.callerID = callerID
-            self.keyStore = keyStore
             self.attemptLimit = attemptLimit
             self.pinHardening = pinHardening
             self.maximumKeys = maximumKeys
@@ -54,8 +50,10 @@ public actor AuthenticatorModule: CustomReflectable {
     let configuration: Configuration
     /// The random secret of this installation (the standard's ASMToken), made at the first start.
     private let token: SecretBytes
-    /// Wraps key handles.
-    let wrapSecret: SecretBytes
+    /// The device's keys, or those in the storage where it has none of its own.
+    let keys: any DeviceKeys
+    /// The keys in the storage, which the device may have made before it had others.
+    private let softwareKeys: SoftwareKeys
     let ledger: AttemptLedger
     private(set) var database: KeyDatabase
     private var queue = KeyQueue()
@@ -78,7 +76,9 @@ public actor AuthenticatorModule: CustomReflectable {
             try platform.storage.write(secrets, to: Self.secretsName)
         }
         self.token = SecretBytes(secrets[..<32])
-        self.wrapSecret = SecretBytes(secrets[32...])
+        let softwareKeys = SoftwareKeys(wrapSecret: SecretBytes(secrets[32...]), random: platform.random)
+        self.softwareKeys = softwareKeys
+        self.keys = platform.keys ?? softwareKeys
         self.database = database
         self.ledger = AttemptLedger(
             storage: platform.storage, clock: platform.clock, limit: configuration.attemptLimit)
@@ -87,14 +87,21 @@ public actor AuthenticatorModule: CustomReflectable {
     /// Without children: there are wrapped keys in here, and what wraps them.
     public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// The authenticators of this device (GetInfo).
+    /// Where the keys are that this device makes.
+    public nonisolated var keyStore: AuthenticatorModel.KeyStore { self.keys.keyStore }
+
+    /// The authenticators of this device (GetInfo): those that make keys, and those whose keys it made when it kept them
+    /// elsewhere.
     public nonisolated var authenticators: [AuthenticatorAvailability] {
         get async {
             var statuses: [AuthenticatorAvailability] = []
-            for factor in AuthenticatorModel.Factor.allCases {
-                let model = AuthenticatorModel(factor: factor, keyStore: self.configuration.keyStore)
+            let models = AuthenticatorModel.Factor.allCases.map {
+                AuthenticatorModel(factor: $0, keyStore: self.keyStore)
+            }
+            let kept = await self.keptModels.filter { !models.contains($0) }
+            for model in models + kept {
                 let (isSupported, isEnrolled): (Bool, Bool)
-                switch factor {
+                switch model.factor {
                 case .pin, .password, .devicePossession: (isSupported, isEnrolled) = (true, true)
                 case .fingerprint:
                     let sensor = self.platform.fingerprintSensor
@@ -108,10 +115,26 @@ public actor AuthenticatorModule: CustomReflectable {
                 }
                 statuses.append(
                     AuthenticatorAvailability(
-                        model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled))
+                        model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled,
+                        makesKeys: !kept.contains(model)))
             }
             return statuses
         }
+    }
+
+    /// The models of the keys that are here and can sign here.
+    private var keptModels: [AuthenticatorModel] {
+        self.ownKeys.reduce(into: []) { models, key in
+            guard let model = AuthenticatorModel(aaid: key.aaid), self.keys(of: model) != nil, !models.contains(model)
+            else { return }
+            models.append(model)
+        }
+    }
+
+    /// Where the keys of a model are; `nil` where this device has no such place, or not any more.
+    func keys(of model: AuthenticatorModel) -> (any DeviceKeys)? {
+        if model.keyStore == self.keyStore { return self.keys }
+        return model.keyStore == self.softwareKeys.keyStore ? self.softwareKeys : nil
     }
 
     /// What a policy sees of a model on this device: pictures can be shown where the app says so.
@@ -227,11 +250,15 @@ extension AuthenticatorModule {
         self.database = database
     }
 
-    private func delete(_ names: [KeyName]) throws {
+    func delete(_ names: [KeyName]) throws {
         guard !names.isEmpty else { return }
         // The tries first: a key without them counts as locked, and what is left of it goes at the next start. Tries
-        // without their key would stay for ever.
+        // without their key would stay for ever, and so would a key of the device of which nothing is known.
         for name in names { try self.ledger.remove(name.keyID.base64URL) }
+        for key in self.database.keys where names.contains(key.name) {
+            guard let model = AuthenticatorModel(aaid: key.aaid) else { continue }
+            try self.keys(of: model)?.delete(key.keyHandle, of: self.deviceName(of: key.name, appID: key.appID))
+        }
         try self.change { database in database.keys.removeAll { names.contains($0.name) } }
     }
 
@@ -247,8 +274,14 @@ extension AuthenticatorModule {
             && key.personaID.hasSameBytes(as: self.configuration.personaID)
     }
 
+    /// What the device knows a key by, which opens to this app and AppID alone.
+    func deviceName(of name: KeyName, appID: String) -> DeviceKeyName {
+        DeviceKeyName(
+            kind: name.aaid.text, id: name.keyID.bytes, accessToken: self.keyHandleAccessToken(appID: appID))
+    }
+
     /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID) (§12).
-    func keyHandleAccessToken(appID: String) -> [UInt8] {
+    private func keyHandleAccessToken(appID: String) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Array(appID.utf8))
         self.token.withBytes { hash.update(bufferPointer: $0) }
@@ -267,6 +300,8 @@ public struct AuthenticatorAvailability: Hashable, Sendable {
     /// Whether a person is enrolled with the operating system. For a PIN, a password and device possession always true,
     /// as the registration itself enrols.
     public let isUserEnrolled: Bool
+    /// Whether it makes new keys. One that does not answers with those that it has.
+    public let makesKeys: Bool
 }
 
 /// A key of the device.

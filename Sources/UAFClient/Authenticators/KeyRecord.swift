@@ -10,7 +10,7 @@ struct KeyRecord: Equatable {
     var callerID: String
     /// The user or profile of the operating system; empty where there is one alone.
     var personaID: String
-    /// The wrapped key handle.
+    /// What the device finds the key by, or the key under its lock: the device's own.
     var keyHandle: [UInt8]
     /// How many signatures the key has made, the next one not counted.
     var signCounter: UInt32
@@ -112,6 +112,8 @@ public struct KeyName: Hashable, Sendable, CustomStringConvertible {
 /// The module's own store: its keys and the registration counter, one value that is replaced as a whole.
 struct KeyDatabase: Equatable {
     static let name = "authenticators"
+    /// Of the format.
+    private static let version: Int64 = 1
 
     /// How many keys were ever made on this device, over all applications; never lowered.
     var registrationCounter: UInt32 = 0
@@ -124,9 +126,12 @@ struct KeyDatabase: Equatable {
         guard let bytes = try storage.read(Self.name) else { return }
         do {
             let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
-            guard case .object(let object) = try JSON(parsing: bytes, limits: limits),
-                try object.requiredInteger("version", as: Int.self) == 1
-            else { throw StorageError(.corrupt, "the key store is of another version") }
+            guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
+                throw StorageError(.corrupt, "the key store is no object")
+            }
+            let version: Int64 = try object.requiredInteger("version")
+            guard version <= Self.version else { throw StorageError(.newer, "the key store is of version \(version)") }
+            guard version >= 1 else { throw StorageError(.corrupt, "the key store is of no version") }
             self.registrationCounter = try object.requiredInteger("registrationCounter")
             self.keys = try (object.array("keys") ?? []).map { value in
                 guard case .object(let key) = value else { throw StorageError(.corrupt, "a key is not an object") }
@@ -141,7 +146,7 @@ struct KeyDatabase: Equatable {
 
     func write(to storage: any SecureStorage) throws {
         let object: JSONObject = [
-            "version": .integer(1), "registrationCounter": .integer(Int64(self.registrationCounter)),
+            "version": .integer(Self.version), "registrationCounter": .integer(Int64(self.registrationCounter)),
             "keys": .array(self.keys.map { .object($0.json) }),
         ]
         try storage.write(JSON.object(object).serialized, to: Self.name)

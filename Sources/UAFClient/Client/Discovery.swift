@@ -80,7 +80,7 @@ public struct DiscoveredAuthenticator: Hashable, Sendable {
 extension MessageClient {
     /// What this client can do (discover).
     public func discover() async -> DiscoveryData {
-        let available = await self.module.authenticators.filter(\.isSupportedByHardware)
+        let available = await self.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
         return DiscoveryData(
             supportedUAFVersions: self.versions.sorted(by: >), clientVendor: "Countersign",
             clientVersion: Version(major: 1, minor: 0),
@@ -97,7 +97,8 @@ extension MessageClient {
         let isPossible: Bool
         switch try await self.prepare(message) {
         case .registration(let prepared):
-            let available = await self.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
+            let available = await self.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
+                .map(\.model)
             isPossible = await !prepared.selections(among: available).isEmpty
         case .authentication(let prepared):
             let keys = await self.module.registrations(appID: prepared.appID).map(\.name)

@@ -2,8 +2,10 @@ public import _Primitives
 
 /// What the device underneath can do: one protocol for each ability.
 public struct Platform: Sendable {
-    /// Where keys, counters and attempts are kept.
+    /// Where counters, attempts and what is known of keys are kept.
     public var storage: any SecureStorage
+    /// Where the device makes and keeps its keys; `nil` where it has nothing for that: then they are in the storage.
+    public var keys: (any DeviceKeys)?
     /// The fingerprint sensor, or `nil` on a device without one.
     public var fingerprintSensor: (any BiometricSensor)?
     /// What recognises faces, or `nil` on a device that does not.
@@ -17,11 +19,12 @@ public struct Platform: Sendable {
 
     /// A platform of the given parts.
     public init(
-        storage: any SecureStorage, fingerprintSensor: (any BiometricSensor)? = nil,
+        storage: any SecureStorage, keys: (any DeviceKeys)? = nil, fingerprintSensor: (any BiometricSensor)? = nil,
         faceSensor: (any BiometricSensor)? = nil, devicePasscode: (any DevicePasscode)? = nil,
         clock: any DeviceClock, random: RandomSource = .system
     ) {
         self.storage = storage
+        self.keys = keys
         self.fingerprintSensor = fingerprintSensor
         self.faceSensor = faceSensor
         self.devicePasscode = devicePasscode

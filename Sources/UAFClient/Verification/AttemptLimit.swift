@@ -77,14 +77,20 @@ struct AttemptLedger {
             remainingTries: self.limit.tries - entry.failures, coolDownTimeInSeconds: Int((rest + 999) / 1000))
     }
 
-    /// Takes one try, durably: when this returns, the try is spent whether or not anything is ever checked.
-    func reserve(_ name: String) throws {
+    /// Takes one try, durably: when this returns, the try is spent whether or not anything is ever checked. Returns how
+    /// many are spent with it.
+    func reserve(_ name: String) throws -> Int {
         guard let entry = try self.read(name) else { throw StorageError(.corrupt, "attempts are missing") }
         try self.write(self.entry(failures: entry.failures + 1), name)
+        return entry.failures + 1
     }
 
-    /// After a right one: all tries are there again.
-    func reset(_ name: String) throws { try self.write(self.entry(failures: 0), name) }
+    /// After a right one, with which so many were spent: these are there again. Those that were taken while it was judged
+    /// stay spent.
+    func reset(_ name: String, spent: Int) throws {
+        let failures = try self.read(name)?.failures ?? spent
+        try self.write(self.entry(failures: max(0, failures - spent)), name)
+    }
 
     /// An entry whose waiting time was seen to be over keeps no moment, so that a later restart does not begin it again.
     private func over(_ entry: Entry) -> Entry {

@@ -6,7 +6,9 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 59, 60: one spelling of a name, and a list of accounts that can always be read again")
+@Suite(
+    "Operations parity 59, 60: one spelling of a name, and a list of accounts that can always be read again",
+    .overEachKeyAbility)
 struct AccountNameTests {
     private static let composed = "Jos\u{E9}"
     private static let decomposed = "Jose\u{301}"

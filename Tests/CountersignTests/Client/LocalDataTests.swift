@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 59, 60: local data")
+@Suite("Operations parity 59, 60: local data", .overEachKeyAbility)
 struct LocalDataTests {
     @Test("Accounts and authenticators follow each registration and deletion, also after a restart")
     func follows() async throws {
@@ -159,7 +159,7 @@ struct LocalDataTests {
     }
 }
 
-@Suite("Operations parity 1, 4: initialisation")
+@Suite("Operations parity 1, 4: initialisation", .overEachKeyAbility)
 struct InitializationTests {
     private func initialize(_ storage: InMemoryStorage, _ change: (inout Configuration) -> Void = { _ in }) async
         -> InitializationError?
@@ -231,7 +231,7 @@ struct InitializationTests {
     @Test("A storage that is corrupt or fails is a typed error", arguments: ["accounts", "authenticators", "module"])
     func corrupt(name: String) async {
         for value in [
-            "", "[]", "{}", #"{"version":2}"#,
+            "", "[]", "{}", #"{"version":0}"#,
             #"{"version":1,"accounts":[{"username":"x"}],"registrationCounter":0.5}"#,
         ] {
             let error = await self.initialize(InMemoryStorage([name: Array(value.utf8)]))
@@ -239,7 +239,9 @@ struct InitializationTests {
         }
     }
 
-    @Test("What a later version has written is kept for it, and not called corrupt", arguments: ["accounts"])
+    @Test(
+        "What a later version has written is kept for it, and not called corrupt",
+        arguments: ["accounts", "authenticators"])
     func newer(name: String) async {
         let stored = [name: Array(#"{"version":1000}"#.utf8)]
         let storage = InMemoryStorage(stored)

@@ -6,7 +6,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 72: a wrong facet is found at the start, with mine and the server's")
+@Suite("Operations parity 72: a wrong facet is found at the start, with mine and the server's", .overEachKeyAbility)
 struct ServerCheckTests {
     /// Has the server list apps for UAF 1.1.
     private func list(_ world: World, _ facets: [String], status: Int = 200) async {

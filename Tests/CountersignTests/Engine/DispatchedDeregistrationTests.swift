@@ -8,7 +8,9 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 61, 62: a deregistration that a service has started, and a crash at each of its points")
+@Suite(
+    "Operations parity 61, 62: a deregistration that a service has started, and a crash at each of its points",
+    .overEachKeyAbility)
 struct DispatchedDeregistrationTests {
     private struct Killed: Error {}
 

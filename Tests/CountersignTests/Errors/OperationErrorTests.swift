@@ -5,7 +5,7 @@ import Foundation
 import Testing
 import UAFClient
 
-@Suite("Decision 10: an app's catch clauses around an operation")
+@Suite("Decision 10: an app's catch clauses around an operation", .overEachKeyAbility)
 struct OperationErrorTests {
     /// As an app writes it: what no clause takes is thrown on.
     private static func confirm(_ operation: OutOfBandAuthentication) async throws -> String {
@@ -41,7 +41,9 @@ struct OperationErrorTests {
     }
 }
 
-@Suite("Operations parity 32, 34, 54, 57: one error for every operation, with what the app does about it")
+@Suite(
+    "Operations parity 32, 34, 54, 57: one error for every operation, with what the app does about it",
+    .overEachKeyAbility)
 struct ErrorRecoveryTests {
     private static let codes: [OperationError.Code] = [
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,

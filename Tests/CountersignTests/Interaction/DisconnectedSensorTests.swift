@@ -4,7 +4,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("uaf-sections §5.3: another authenticator is asked where the chosen one is gone")
+@Suite("uaf-sections §5.3: another authenticator is asked where the chosen one is gone", .overEachKeyAbility)
 struct DisconnectedSensorTests {
     private static let either = World.policy([[World.fingerprint], [World.pin]])
 

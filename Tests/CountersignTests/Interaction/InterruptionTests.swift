@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 6, 42, 43: cancellation, time limits, and exactly one end")
+@Suite("Operations parity 6, 42, 43: cancellation, time limits, and exactly one end", .overEachKeyAbility)
 struct InterruptionTests {
     private static let requester = ReturnUAFRequest.Requester(service: "Bank", browserID: "browser")
 

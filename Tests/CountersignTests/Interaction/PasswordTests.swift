@@ -4,7 +4,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 11, 48, 50, 51, 55: password")
+@Suite("Operations parity 11, 48, 50, 51, 55: password", .overEachKeyAbility)
 struct PasswordTests {
     private func enroll(_ world: World) async throws {
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))

@@ -63,7 +63,7 @@ final class ViewModel: AccountSelector, AuthenticatorSelector, RequesterVerifier
     }
 }
 
-@Suite("Decision 16: screens of the main actor, and screens in an app's own tests")
+@Suite("Decision 16: screens of the main actor, and screens in an app's own tests", .overEachKeyAbility)
 struct ScreenTests {
     /// What a handler was told.
     private final class Told: Sendable {

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 9 to 11, 19, 56 to 58: what the operating system judges")
+@Suite("Operations parity 9 to 11, 19, 56 to 58: what the operating system judges", .overEachKeyAbility)
 struct SystemVerifierTests {
     private static let models: [(AuthenticatorModel, VirtualPerson.Question)] = [
         (World.face, .face), (World.passcode, .passcode),

@@ -3,7 +3,7 @@ import CountersignTestKit
 import Foundation
 import Testing
 
-@Suite("An account's activity: notices, and browsers that the phone signs out")
+@Suite("An account's activity: notices, and browsers that the phone signs out", .overEachKeyAbility)
 struct AccountActivityTests {
     private static let provider = JwtAuthorizationProvider("the-jwt")
     private static let escape = "\u{1B}[2J"

@@ -7,7 +7,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 22, 32, 36, 37, 39: authentication, out of band and in the app")
+@Suite("Operations parity 22, 32, 36, 37, 39: authentication, out of band and in the app", .overEachKeyAbility)
 struct AuthenticationTests {
     @Test("An out-of-band authentication ends with the account, and the server has a valid signature")
     func outOfBand() async throws {
@@ -147,7 +147,9 @@ struct AuthenticationTests {
     }
 }
 
-@Suite("UAF Protocol 1.1 §3.5.7.2 and threat model, Showing one thing and signing another: transactions")
+@Suite(
+    "UAF Protocol 1.1 §3.5.7.2 and threat model, Showing one thing and signing another: transactions",
+    .overEachKeyAbility)
 struct TransactionTests {
     @Test("The text is shown in the account selector where there is one, and not again")
     func shownFirstInAccountSelector() async throws {
@@ -267,7 +269,7 @@ struct TransactionTests {
     }
 }
 
-@Suite("Threat model, Relay of a QR code: who asks, and browsers that were not used before")
+@Suite("Threat model, Relay of a QR code: who asks, and browsers that were not used before", .overEachKeyAbility)
 struct RequesterTests {
     private static let requester = ReturnUAFRequest.Requester(
         service: "Demo\u{202E} Bank", origin: "https://bаnk.example", address: "203.0.113.7",
@@ -358,7 +360,7 @@ struct RequesterTests {
     }
 }
 
-@Suite("uaf-sections §5.1: what the server answers")
+@Suite("uaf-sections §5.1: what the server answers", .overEachKeyAbility)
 struct ServerAnswerTests {
     @Test("An unknown key is deleted here too, with its account")
     func unknownKey() async throws {

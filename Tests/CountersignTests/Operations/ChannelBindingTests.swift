@@ -6,7 +6,9 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("UAF Protocol 1.1 §3.1.8: the SDK's answers bind to the TLS channel that has brought their request")
+@Suite(
+    "UAF Protocol 1.1 §3.1.8: the SDK's answers bind to the TLS channel that has brought their request",
+    .overEachKeyAbility)
 struct ChannelBindingTests {
     /// A certificate of its own for each model.
     private static func certificate(_ model: String) throws -> [UInt8] {

@@ -6,7 +6,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 61, 62, 64: deregistration")
+@Suite("Operations parity 61, 62, 64: deregistration", .overEachKeyAbility)
 struct DeregistrationTests {
     private let provider = JwtAuthorizationProvider("virtual-jwt")
 

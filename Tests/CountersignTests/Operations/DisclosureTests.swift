@@ -6,7 +6,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Threat model, Signing what nobody has seen: every way into a signature")
+@Suite("Threat model, Signing what nobody has seen: every way into a signature", .overEachKeyAbility)
 struct DisclosureTests {
     /// What an app's selectors do with the content.
     enum Habit: Sendable, CaseIterable {
@@ -352,7 +352,7 @@ struct DisclosureTests {
     }
 }
 
-@Suite("Operations parity 37, 39: what an app has not given is told as its mistake")
+@Suite("Operations parity 37, 39: what an app has not given is told as its mistake", .overEachKeyAbility)
 struct MissingScreenTests {
     @Test("A missing verifier is no account that does not fit")
     func verifier() async throws {

@@ -6,7 +6,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 7, 26, 34, 35: reading a payload and redeeming its token")
+@Suite("Operations parity 7, 26, 34, 35: reading a payload and redeeming its token", .overEachKeyAbility)
 struct OutOfBandOperationTests {
     private func redeemError(_ world: World, _ payload: OutOfBandPayload) async -> OperationError? {
         do {
@@ -261,7 +261,7 @@ struct OutOfBandOperationTests {
     }
 }
 
-@Suite("Operations parity 31 to 33: the callback form")
+@Suite("Operations parity 31 to 33: the callback form", .overEachKeyAbility)
 struct CallbackTests {
     /// What was called.
     private actor Calls {

@@ -6,7 +6,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 6, 32: what is signed is done once, whatever is cut off around it")
+@Suite("Operations parity 6, 32: what is signed is done once, whatever is cut off around it", .overEachKeyAbility)
 struct OutcomeTests {
     /// A task that something within it can cancel.
     private final class Cancellable: Sendable {

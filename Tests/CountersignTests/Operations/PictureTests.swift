@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("uaf-sections §14: a PNG picture to confirm, through the SDK")
+@Suite("uaf-sections §14: a PNG picture to confirm, through the SDK", .overEachKeyAbility)
 struct PictureTests {
     /// A whole PNG file: one grey pixel with alpha.
     static let bytes = Array(

@@ -7,7 +7,8 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 54, 55: the way back from a lock, over the account and without any other")
+@Suite(
+    "Operations parity 54, 55: the way back from a lock, over the account and without any other", .overEachKeyAbility)
 struct ReEnrolmentTests {
     /// Types a wrong PIN each time, and waits out each cool-down.
     private struct WrongPins: PinUserVerifier {

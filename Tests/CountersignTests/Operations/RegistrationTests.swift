@@ -6,7 +6,8 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 13, 17, 21, 31, 38, 39, 42, 44: registration, out of band and in the app")
+@Suite(
+    "Operations parity 13, 17, 21, 31, 38, 39, 42, 44: registration, out of band and in the app", .overEachKeyAbility)
 struct RegistrationTests {
     @Test("An out-of-band registration with a PIN leaves an account, its authenticator and the device's name")
     func pin() async throws {

@@ -4,7 +4,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("uaf-sections §9.5: 1481 deletes the keys that the server does not know")
+@Suite("uaf-sections §9.5: 1481 deletes the keys that the server does not know", .overEachKeyAbility)
 struct UnknownKeyTests {
     private func refused(_ world: World, naming aaid: AAID?) async throws -> [AuthenticatorDescriptor.Kind] {
         let both = World.policy([[World.possession, World.fingerprint]])

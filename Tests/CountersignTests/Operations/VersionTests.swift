@@ -4,7 +4,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("uaf-sections §9.1: versions of a request that reaches the SDK")
+@Suite("uaf-sections §9.1: versions of a request that reaches the SDK", .overEachKeyAbility)
 struct VersionTests {
     private static let older = Version.uaf10
     private static let newer = Version(major: 1, minor: 2)

@@ -4,7 +4,7 @@ import CountersignTestKit
 import Foundation
 import Testing
 
-@Suite("What services ask a person without a browser: the phone fetches it")
+@Suite("What services ask a person without a browser: the phone fetches it", .overEachKeyAbility)
 struct WaitingQuestionsTests {
     private static let provider = JwtAuthorizationProvider("the-jwt")
     private static let body = """

@@ -190,12 +190,20 @@ struct AuthenticatorModuleTests {
         values["module"] = [1, 2, 3]
         #expect(throws: StorageError(.corrupt, "")) { try Device(storage: InMemoryStorage(values)) }
         for text in [
-            "", "[]", "{}", #"{"version":2,"registrationCounter":1}"#, #"{"version":1,"registrationCounter":-1}"#,
+            "", "[]", "{}", #"{"version":0,"registrationCounter":1}"#, #"{"version":1,"registrationCounter":-1}"#,
         ] {
             values = device.storage.snapshot
             values["authenticators"] = Array(text.utf8)
             #expect(throws: StorageError(.corrupt, "")) { try Device(storage: InMemoryStorage(values)) }
         }
+    }
+
+    @Test("What a later version has written is not read, and not called corrupt")
+    func laterStore() async throws {
+        let stored = ["authenticators": Array(#"{"version":2,"registrationCounter":1}"#.utf8)]
+        let storage = InMemoryStorage(stored)
+        #expect(throws: StorageError(.newer, "")) { try Device(storage: storage) }
+        #expect(storage.snapshot == stored)
     }
 
     @Test("There is room for so many keys and no more")

@@ -96,15 +96,17 @@ struct FingerprintTests {
     func passcodeFallback(model: AuthenticatorModel) async throws {
         for (invalidates, allows) in [(true, false), (true, true), (false, false), (false, true)] {
             let device = try Device()
-            let options = BiometricOptions(invalidatesOnNewBiometrics: invalidates, allowsDevicePasscode: allows)
-            let name = try await device.register(model, options: options).name
+            let options = BiometricOptions(invalidatesOnNewBiometrics: invalidates)
+            let other = AuthenticatorModel(factor: model.factor, keyStore: .file, allowsPasscode: allows)
+            let name = try await device.register(other, options: options).name
+            #expect(name.aaid == other.aaid && (name.aaid == model.aaid) == !allows)
             let again = try device.reopened()
             again.recognise(model)
             _ = try await again.sign(name)
             let isAllowed = allows && !invalidates
             #expect(try again.sensor(of: model).passcodeAllowed == [isAllowed, isAllowed])
         }
-        #expect(BiometricOptions() == BiometricOptions(invalidatesOnNewBiometrics: true, allowsDevicePasscode: false))
+        #expect(BiometricOptions() == BiometricOptions(invalidatesOnNewBiometrics: true))
     }
 
     @Test("Without anybody enrolled a registration says so, and a signature is denied", arguments: models)

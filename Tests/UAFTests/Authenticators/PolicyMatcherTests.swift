@@ -199,6 +199,43 @@ struct AuthenticatorModelTests {
         }
     }
 
+    @Test("A factor, where its keys are and whether the passcode may stand in have an AAID of their own each")
+    func wholeTable() throws {
+        let expected: [(AuthenticatorModel, String)] = [
+            (AuthenticatorModel(factor: .fingerprint, keyStore: .file, allowsPasscode: true), "C516#0103"),
+            (AuthenticatorModel(factor: .pin, keyStore: .secretService), "C516#1001"),
+            (AuthenticatorModel(factor: .devicePossession, keyStore: .tpm), "C516#2006"),
+            (AuthenticatorModel(factor: .face, keyStore: .secureEnclave), "C516#3004"),
+            (AuthenticatorModel(factor: .face, keyStore: .secureEnclave, allowsPasscode: true), "C516#3104"),
+        ]
+        for (model, text) in expected { #expect(model.aaid.text == text) }
+        #expect(Set(AuthenticatorModel.table.map(\.aaid)).count == 4 * 8)
+        for model in AuthenticatorModel.table { #expect(AuthenticatorModel(aaid: model.aaid) == model) }
+        // A passcode in place of a passcode, a PIN or nothing is none.
+        #expect(AuthenticatorModel(factor: .pin, keyStore: .file, allowsPasscode: true).aaid.text == "C516#0001")
+    }
+
+    @Test("What the passcode may stand in for is worth a passcode, and meets no policy that wants finger or face")
+    func passcodeFallback() {
+        for model in AuthenticatorModel.table where [.fingerprint, .face].contains(model.factor) {
+            var wanted = MatchCriteria()
+            wanted.userVerification = model.factor == .face ? .faceprint : .fingerprint
+            let matcher = PolicyMatcher(Policy(accepted: [[wanted]]))
+            let isTaken = !matcher.selections(among: [PolicyCandidate(info: model.info)]).isEmpty
+            #expect(isTaken == !model.allowsPasscode)
+            #expect(model.info.userVerification == .passcode || !model.allowsPasscode)
+        }
+    }
+
+    @Test("Keys that no chip holds are software, and a chip's are hardware")
+    func protection() {
+        for model in AuthenticatorModel.table {
+            let isHardware = [.tpm, .secureEnclave].contains(model.keyStore)
+            #expect(model.info.keyProtection.contains(.hardware) == isHardware)
+            #expect(model.info.keyProtection.contains(.software) == !isHardware)
+        }
+    }
+
     @Test("Other AAIDs are of no model of ours")
     func others() throws {
         #expect(AuthenticatorModel(aaid: try AAID("C516#0099")) == nil)

@@ -1,4 +1,3 @@
-import Crypto
 import CryptoExtras
 import _Primitives
 
@@ -65,30 +64,14 @@ struct SecretSalt: Hashable {
     }
 }
 
-/// The wrapping keys of key handles (UAF authenticator commands 1.1, `Wrap.sym`).
-enum KeyWrap {
-    /// The key for authenticators without a secret of the person.
-    static func key(secret: SecretBytes, keyID: [UInt8]) -> SymmetricKey {
-        secret.withBytes { bytes in
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: bytes), salt: keyID, info: Array("countersign key handle/1".utf8),
-                outputByteCount: 32)
-        }
-    }
-
-    /// The key for a PIN or a password: its slow hash together with the store's secret, so that neither is enough.
-    static func key(typed: SecretBytes, salt: SecretSalt, secret: SecretBytes, keyID: [UInt8]) throws -> SymmetricKey {
+extension SecretSalt {
+    /// What a typed secret becomes before a key sees it: its slow hash.
+    func stretched(_ typed: SecretBytes) throws -> SecretBytes {
         let hashed = try typed.withBytes { bytes in
             try KDF.Scrypt.deriveKey(
-                from: bytes, salt: salt.salt, outputByteCount: 32, rounds: salt.hardening.rounds,
-                blockSize: salt.hardening.blockSize, parallelism: salt.hardening.parallelism)
+                from: bytes, salt: self.salt, outputByteCount: 32, rounds: self.hardening.rounds,
+                blockSize: self.hardening.blockSize, parallelism: self.hardening.parallelism)
         }
-        let both = SecretBytes(
-            hashed.withUnsafeBytes { Array($0) } + secret.withBytes { Array($0) })
-        return both.withBytes { bytes in
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: bytes), salt: keyID,
-                info: Array("countersign key handle under a typed secret/1".utf8), outputByteCount: 32)
-        }
+        return SecretBytes(hashed.withUnsafeBytes { Array($0) })
     }
 }
