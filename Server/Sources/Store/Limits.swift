@@ -156,6 +156,28 @@ public struct Limits: Sendable, Equatable {
     /// The services that a phone is shown for one session.
     public var servicesPerSession = 5
 
+    // MARK: Personalised identities
+
+    /// How long a session can be claimed that an app has opened for itself.
+    public var inAppLifetime: Duration = .seconds(5 * 60)
+    /// How long a session can be claimed that was pushed to a person's devices.
+    public var pushLifetime: Duration = .seconds(180)
+    /// How long what was granted to an app can be done: another PIN, a further factor or device, the account's deletion.
+    public var grantLifetime: Duration = .seconds(5 * 60)
+    /// How often a person's answers about attributes can be wrong in one session. With one more it ends.
+    public var correctionsPerSession = 3
+    /// How many new PINs one grant refuses. With the last of them it ends.
+    public var pinsPerGrant = 3
+    /// How long an activation rests after so many failed attempts in a row, in seconds: after the first, the second and
+    /// so on; the last of them counts for all that follow.
+    public var lockoutSeconds = [5, 15, 60, 300, 1_800, 7_200, 43_200, 86_400]
+    /// With so many failed attempts in a row an activation is disabled.
+    public var lockoutFailuresInARow = 10
+    /// With so many failed attempts within ``lockoutWindow`` it is disabled, too, whatever was right in between.
+    public var lockoutFailuresInWindow = 100
+    /// How long a failed attempt counts.
+    public var lockoutWindow: Duration = .seconds(30 * 24 * 60 * 60)
+
     // MARK: Administration
 
     /// How long the one-time link for the first administrator works. Past it the next start makes another.

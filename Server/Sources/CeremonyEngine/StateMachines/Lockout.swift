@@ -1,0 +1,113 @@
+package import Store
+package import _Primitives
+
+/// What an app is told of a lockout, as the result of a refused attempt or because one runs.
+package struct LockoutInformation: Hashable, Sendable {
+    /// Until when nothing is judged; `nil` where it never ends.
+    package let lockedUntil: Timestamp?
+
+    package init(lockedUntil: Timestamp?) { self.lockedUntil = lockedUntil }
+
+    /// Whether the activation is disabled for good.
+    package var isPermanent: Bool { self.lockedUntil == nil }
+}
+
+/// The failed attempts of one activation, and the rest that they cost. A pure value: the store writes it, and nothing is
+/// verified before what ``reserve(request:at:limits:)`` makes of it is on disk (founding decision, Attempts).
+package struct Lockout: Equatable, Sendable {
+    /// Attempts that failed, one after the other.
+    package private(set) var failuresInARow: Int
+    /// When attempts failed, in the window that counts, the oldest first.
+    package private(set) var failures: [Timestamp]
+    /// Until when nothing is judged.
+    package private(set) var lockedUntil: Timestamp?
+    /// Whether the activation is disabled for good.
+    package private(set) var isPermanent: Bool
+    /// The attempt that is being verified.
+    package private(set) var reservation: Reservation?
+
+    /// An attempt that counts as failed until it is known to be right.
+    package struct Reservation: Equatable, Sendable {
+        /// SHA-256 of the request.
+        package let request: [UInt8]
+        /// When it was reserved.
+        package let at: Timestamp
+
+        package init(request: [UInt8], at: Timestamp) {
+            self.request = request
+            self.at = at
+        }
+    }
+
+    /// No attempt so far.
+    package init() {
+        self.init(failuresInARow: 0, failures: [], lockedUntil: nil, isPermanent: false, reservation: nil)
+    }
+
+    /// What a record holds.
+    package init(
+        failuresInARow: Int, failures: [Timestamp], lockedUntil: Timestamp?, isPermanent: Bool,
+        reservation: Reservation?
+    ) {
+        self.failuresInARow = failuresInARow
+        self.failures = failures
+        self.lockedUntil = lockedUntil
+        self.isPermanent = isPermanent
+        self.reservation = reservation
+    }
+
+    /// The lockout that runs; `nil` where none does.
+    package func pending(at now: Timestamp) -> LockoutInformation? {
+        if self.isPermanent { return LockoutInformation(lockedUntil: nil) }
+        return self.lockedUntil.flatMap { now < $0 ? LockoutInformation(lockedUntil: $0) : nil }
+    }
+
+    /// What came of reserving an attempt.
+    package enum Reserved: Equatable, Sendable {
+        /// It may be verified. If it is wrong, this is what the app is told.
+        case mayVerify(ifRefused: LockoutInformation)
+        /// A lockout runs: nothing is verified, and nothing counted.
+        case pending(LockoutInformation)
+    }
+
+    /// Counts an attempt as failed before it is verified, so that nobody can make more of them at once than one after
+    /// the other, nor get one back by cutting the power.
+    ///
+    /// The request that is reserved already may be verified again: whoever lost the answer to it repeats it, and it is
+    /// counted once. Requests are told by their SHA-256, which is no secret.
+    package mutating func reserve(request: [UInt8], at now: Timestamp, limits: Limits) -> Reserved {
+        if self.reservation?.request == request { return .mayVerify(ifRefused: self.outcome) }
+        if let pending = self.pending(at: now) { return .pending(pending) }
+        self.failuresInARow += 1
+        self.failures.removeAll { $0 + limits.lockoutWindow <= now }
+        self.failures.append(now)
+        self.isPermanent =
+            self.failuresInARow >= limits.lockoutFailuresInARow
+            || self.failures.count >= limits.lockoutFailuresInWindow
+        let growth = limits.lockoutSeconds
+        let rest = growth.isEmpty ? 0 : growth[min(self.failuresInARow, growth.count) - 1]
+        // Never nothing, whatever an operator has set.
+        self.lockedUntil = now + max(.seconds(rest), Limits.Fixed.shortestLifetime)
+        self.reservation = Reservation(request: request, at: now)
+        return .mayVerify(ifRefused: self.outcome)
+    }
+
+    /// What the attempt that was reserved turned out to be.
+    ///
+    /// A right one is taken out again, ends the row, and leaves the failures of the window as they are. `false` where
+    /// it is not the one that is reserved: then nothing changes.
+    package mutating func settle(request: [UInt8], isRight: Bool) -> Bool {
+        guard let reservation = self.reservation, reservation.request == request else { return false }
+        self.reservation = nil
+        guard isRight else { return true }
+        if let own = self.failures.lastIndex(of: reservation.at) { self.failures.remove(at: own) }
+        self.failuresInARow = 0
+        self.lockedUntil = nil
+        self.isPermanent = false
+        return true
+    }
+
+    private var outcome: LockoutInformation {
+        LockoutInformation(lockedUntil: self.isPermanent ? nil : self.lockedUntil)
+    }
+}
