@@ -1,4 +1,5 @@
 import Ceremony
+import PersonalInformation
 public import Store
 import _Primitives
 
@@ -7,7 +8,7 @@ extension AccountDirectory {
     public func setPhone(_ phone: AccountPhone?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
-        guard phone.map({ Self.isNumber($0.number) }) ?? true else {
+        guard phone.map({ PhoneNumberValidator().accepts($0.number) }) ?? true else {
             throw AccountError(.invalidRequest, "a telephone number that is none: + and 7 to 15 digits, E.164")
         }
         return try await self.change(username, .accountPhoneChanged, by: `operator`) { account, event in
@@ -37,15 +38,6 @@ extension AccountDirectory {
         let event = AuditEvent(kind, at: self.time.now(), accountID: account.id, actor: `operator`)
         guard try await step(&account, event) else { throw AccountError(.notFound) }
         return account
-    }
-
-    /// E.164: a plus sign, a country's number, which does not begin with 0, and the rest.
-    private static func isNumber(_ text: String) -> Bool {
-        let digits = text.utf8.dropFirst()
-        return text.utf8.first == UInt8(ascii: "+")
-            && (Limits.Fixed.fewestPhoneDigits...Limits.Fixed.phoneDigits).contains(digits.count)
-            && digits.first != UInt8(ascii: "0")
-            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     /// The whole address and the street can have several lines.

@@ -1,4 +1,5 @@
 import Ceremony
+import PersonalInformation
 public import Store
 public import _Primitives
 
@@ -47,7 +48,7 @@ public struct AccountDirectory: Sendable {
         AccountRecord(
             id: self.random.identifier(), username: nil,
             displayName: displayName.flatMap { self.isName($0, limit: self.limits.nameCharacters) ? $0 : nil },
-            email: email.flatMap { EmailAddress.isValid($0.address) ? $0 : nil }, createdAt: self.time.now())
+            email: email.flatMap { EmailValidator().accepts($0.address) ? $0 : nil }, createdAt: self.time.now())
     }
 
     /// The one spelling of a user name, which requests, phones and the audit trail have.
@@ -122,7 +123,7 @@ public struct AccountDirectory: Sendable {
     }
 
     private static func check(_ email: AccountEmail?) throws {
-        guard let email, !EmailAddress.isValid(email.address) else { return }
+        guard let email, !EmailValidator().accepts(email.address) else { return }
         throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
     }
 

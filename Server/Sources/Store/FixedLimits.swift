@@ -189,20 +189,10 @@ extension Limits {
 
         // MARK: Accounts
 
-        /// Bytes of an e-mail address: what a path of 256 holds without its brackets (RFC 5321, section 4.5.3.1.3).
-        public static let emailBytes = 254
-        /// Bytes of what stands before the `@` (RFC 5321, section 4.5.3.1.1).
-        public static let emailNameBytes = 64
-        /// Digits of a telephone number, its country's among them (ITU-T E.164).
-        public static let phoneDigits = 15
-        /// The fewest digits that a telephone number has.
-        public static let fewestPhoneDigits = 7
         /// Characters of each part of a postal address.
         public static let addressPartCharacters = 256
         /// Bytes of a host (RFC 1035, section 2.3.4, without the length bytes).
         public static let hostBytes = 253
-        /// Bytes of a part of a host (RFC 1035, section 2.3.4).
-        public static let hostLabelBytes = 63
         /// What the weights in the document of invented accounts add up to: fine enough to look like the accounts that
         /// there are, too coarse to tell how many of them there are. It is what four bits of a name's seed draw from.
         public static let inventedWeights = 16

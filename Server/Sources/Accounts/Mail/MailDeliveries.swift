@@ -1,3 +1,4 @@
+import PersonalInformation
 public import Store
 import Synchronization
 public import _Primitives
@@ -99,7 +100,7 @@ public final class MailDeliveries: Sendable {
         guard now < delivery.expiresAt else { return try await self.giveUp(delivery, "its time is over") }
         guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
             // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
-            email.isVerified || delivery.subject == .addressConfirmation, EmailAddress.isValid(email.address)
+            email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
         else { return try await self.giveUp(delivery, "the account has no verified address any more") }
         if delivery.linkName != nil {
             // However long the letter has waited: whoever gets it has the whole time.

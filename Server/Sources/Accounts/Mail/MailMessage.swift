@@ -1,4 +1,5 @@
 import Foundation
+import PersonalInformation
 import Store
 import _Primitives
 
@@ -9,7 +10,7 @@ public struct MailSender: Sendable, Equatable {
 
     /// A sender; `nil` where the text is no address.
     public init?(_ address: String) {
-        guard EmailAddress.isValid(address) else { return nil }
+        guard EmailValidator().accepts(address) else { return nil }
         self.address = address
     }
 
