@@ -72,16 +72,22 @@ extension ServerFixture {
 
     /// What an app shows after an authentication with a device of a new account.
     func deviceAuthorization(username: String) async throws -> String {
-        let account = try await self.assembly.directory.create(username: username, displayName: nil, by: "test")
+        try await self.deviceAuthorization(
+            of: try await self.assembly.directory.create(username: username, displayName: nil, by: "test"))
+    }
+
+    /// The same of an account that is there.
+    func deviceAuthorization(of account: AccountRecord) async throws -> String {
+        let device = "device-\(account.id)"
         var change = CeremonyChange()
         change.registration = DeviceRegistration(
             device: DeviceRecord(
-                id: "device-\(username)", accountID: account.id, name: "Phone", isActive: true,
+                id: device, accountID: account.id, name: "Phone", isActive: true,
                 createdAt: account.createdAt), credentials: [])
         _ = try await self.database.answer(
-            AnsweredChallenge(digest: Array(username.utf8), expiresAt: account.createdAt), change: change,
+            AnsweredChallenge(digest: Array(account.id.utf8), expiresAt: account.createdAt), change: change,
             at: account.createdAt)
-        let holder = DeviceTokenHolder(account: account.id, device: "device-\(username)")
+        let holder = DeviceTokenHolder(account: account.id, device: device)
         return "Bearer \(try self.assembly.provider.deviceToken(for: holder))"
     }
 

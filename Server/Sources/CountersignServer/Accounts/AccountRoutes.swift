@@ -7,14 +7,16 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// What a person's own phone sees of the account, and ends: notices, browsers that are signed in, and what services have
-/// that lasts (threat model, Staying signed in unseen).
+/// What a person's own phone sees of the account, and ends: notices, browsers that are signed in, what services have that
+/// lasts, and the other providers that sign the person in (threat model, Staying signed in unseen).
 ///
-/// The phone proves itself by the token of an authentication in the app.
+/// The phone proves itself by the token of an authentication in the app. So an account never loses its only way in by what
+/// is ended here.
 struct AccountRoutes: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider
     let grants: AccountGrants
+    let upstream: UpstreamProviders
     let backchannel: BackchannelSignIns
     let authorization: DeviceAuthorization
 
@@ -27,6 +29,8 @@ struct AccountRoutes: Sendable {
         router.endpoint("/account/v1/consents/{id}", [.delete: self.endConsent])
         router.endpoint("/account/v1/grants", [.get: self.lastingGrants, .delete: self.endGrants])
         router.endpoint("/account/v1/grants/{id}", [.delete: self.endGrant])
+        router.endpoint("/account/v1/links", [.get: self.links])
+        router.endpoint("/account/v1/links/{id}", [.delete: self.endLink])
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -91,6 +95,33 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         guard try await self.provider.consents.end(try context.pathParameter("id"), ofAccount: account.id) else {
             throw Problem(.notFound, Problem.Name.notFound, "The account has no such consent.")
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+
+    @Sendable private func links(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        let links = try await self.upstream.links(ofAccount: account.id)
+        let providers = try await self.upstream.all()
+        return .json([
+            "username": .string(account.reference.text),
+            "links": .array(
+                links.map { link in
+                    let name = link.identity.provider
+                    let title = providers.first { $0.name.hasSameBytes(as: name) }?.title ?? name
+                    return .object([
+                        "id": .string(link.id), "provider": .string(name), "title": .string(title),
+                        "connectedAt": .string(link.createdAt.description),
+                    ])
+                }),
+        ])
+    }
+
+    /// From then on the provider signs nobody in to the account, and what it has signed in to by it has ended.
+    @Sendable private func endLink(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        guard try await self.upstream.removeLink(try context.pathParameter("id"), ofAccount: account.id) else {
+            throw Problem(.notFound, Problem.Name.notFound, "The account has no such connection.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }

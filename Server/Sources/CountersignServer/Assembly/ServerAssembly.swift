@@ -246,7 +246,7 @@ public struct ServerAssembly: Sendable {
             clients: clients, channels: self.channels, limits: limits, trace: self.trace
         ).mount(on: router)
         AccountRoutes(
-            directory: self.directory, provider: self.provider, grants: self.grants,
+            directory: self.directory, provider: self.provider, grants: self.grants, upstream: self.upstreamProviders,
             backchannel: self.ceremonies.backchannel, authorization: devices
         ).mount(on: router)
         self.mountPages(on: router, answers)

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension PublicOperations {
-    /// The way of browsers to another provider and back.
+    /// The way of browsers to another provider and back, and what a person's phone sees and ends of it.
     static let upstream: [PublicOperation] = [
         PublicOperation(
             method: .get, path: "/sign-in/provider/{name}", id: "beginAtProvider",
@@ -23,5 +23,26 @@ extension PublicOperations {
             summary: "The person wants what they are there connected with the account that they sign in to next.",
             body: (.form, [Self.signInRequest, Self.service, .optional("confirmation", "What the page's form has.")]),
             answers: [Self.goOn], refusals: .pages, refusing: [Self.unknown]),
+        PublicOperation(
+            method: .get, path: "/account/v1/links", id: "links",
+            summary: "The other providers that sign the person in.", caller: .token,
+            answers: [
+                .init(
+                    status: 200, meaning: "Connections.", type: "application/json",
+                    members: [
+                        .required("username", "Whose."),
+                        .required(
+                            "links",
+                            .objects([
+                                .required("id", "The connection."), .required("provider", "The provider, by its name."),
+                                .required("title", "What people call it."), .required("connectedAt", "RFC 3339."),
+                            ]), "The oldest first."),
+                    ])
+            ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
+            method: .delete, path: "/account/v1/links/{id}", id: "endLink",
+            summary: "End such a connection; what the person has signed in to by it ends.", caller: .token,
+            answers: [.init(status: 204, meaning: "It has ended.")],
+            refusing: [(403, "The account is locked."), (404, "There is no such connection.")]),
     ]
 }

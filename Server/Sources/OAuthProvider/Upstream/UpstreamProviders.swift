@@ -110,7 +110,11 @@ public struct UpstreamProviders: Sendable {
     public func links(ofAccount id: String) async throws -> [UpstreamLink] { try await self.store.links(ofAccount: id) }
 
     /// Ends a connection, and what the account has authenticated by it. Says whether there was one.
-    public func removeLink(_ id: String, ofAccount account: String, by operator: String) async throws -> Bool {
+    ///
+    /// - Parameter operator: Who does it, for the audit trail; `nil` for the person's own phone.
+    public func removeLink(
+        _ id: String, ofAccount account: String, by operator: String? = nil
+    ) async throws -> Bool {
         try await self.store.removeLink(
             id, ofAccount: account,
             audit: AuditEvent(

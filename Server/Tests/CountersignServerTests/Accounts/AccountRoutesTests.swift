@@ -232,6 +232,7 @@ struct AccountRoutesTests {
         (.get, "/account/v1/notices"), (.get, "/account/v1/sessions"), (.delete, "/account/v1/sessions/x"),
         (.get, "/account/v1/consents"), (.delete, "/account/v1/consents/x"),
         (.get, "/account/v1/grants"), (.delete, "/account/v1/grants/x"),
+        (.get, "/account/v1/links"), (.delete, "/account/v1/links/x"),
     ]
 
     @Test("Without the token of an authentication in the app nobody sees anything", arguments: calls)

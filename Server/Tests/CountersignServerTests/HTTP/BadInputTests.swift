@@ -29,6 +29,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
             .replacing("/sessions/unknown", with: "/sessions/{id}")
             .replacing("/consents/unknown", with: "/consents/{id}")
             .replacing("/grants/unknown", with: "/grants/{id}")
+            .replacing("/links/unknown", with: "/links/{id}")
             .replacing("/provider/unknown", with: "/provider/{name}")
     }
 
@@ -101,6 +102,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/consents/unknown", allow: "DELETE"),
         .init(path: "/account/v1/grants", allow: "GET, HEAD, DELETE"),
         .init(path: "/account/v1/grants/unknown", allow: "DELETE"),
+        .init(path: "/account/v1/links", allow: "GET, HEAD"),
+        .init(path: "/account/v1/links/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
     ]
 

@@ -1,5 +1,6 @@
 import Accounts
 import CountersignServer
+import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -108,6 +109,47 @@ struct UpstreamRoutesTests {
             let again = try await next.here.get(try await next.open().attribute("href", of: "by-staff"))
             let claims = try await next.claims(try await next.signIn(again))
             #expect(claims["sub"] == first["sub"])
+        }
+    }
+
+    @Test(
+        "the person's phone lists what the account is connected with and ends it, with what began by it, and nobody else's"
+    )
+    func ownConnections() async throws {
+        try await TwoServers.run(settings: Self.created) { two async throws in
+            let claims = try await two.claims(try await two.signIn(try await two.open()))
+            let account = try #require(try await two.server.assembly.directory.accounts().first)
+            let own: HTTPFields = [.authorization: try await two.server.deviceAuthorization(of: account)]
+            let mallory: HTTPFields = [.authorization: try await two.server.deviceAuthorization(username: "mallory")]
+            let path = "/account/v1/links"
+            let listed = try await two.client.send(.get, path, headers: own)
+            #expect(listed.response.status == .ok && listed.object["username"] == .string("id:\(account.id)"))
+            let links = try #require(try listed.object.array("links"))
+            guard case .object(let link)? = links.first, links.count == 1 else {
+                Issue.record("not one: \(links)")
+                return
+            }
+            #expect(link["provider"] == .string("staff") && link["title"] == .string("Staff <&> accounts"))
+            #expect(link["connectedAt"] == .string(two.server.clock.now().description))
+            #expect(Set(link.members.map(\.name)) == ["id", "provider", "title", "connectedAt"])
+            #expect(try await two.client.send(.get, path, headers: mallory).object.array("links") == [])
+            let id = try link.requiredString("id")
+            let foreign = try await two.client.send(.delete, "\(path)/\(id)", headers: mallory)
+            #expect(foreign.response.status == .notFound)
+            #expect(try await two.server.assembly.provider.sessions(ofAccount: account.id).count == 1)
+            let ended = try await two.client.send(.delete, "\(path)/\(id)", headers: own)
+            #expect(ended.response.status == .noContent && ended.response.headers[.cacheControl] == "no-store")
+            let again = try await two.client.send(.delete, "\(path)/\(id)", headers: own)
+            #expect(again.response.status == .notFound)
+            #expect(try await two.client.send(.get, path, headers: own).object.array("links") == [])
+            #expect(try await two.server.assembly.provider.sessions(ofAccount: account.id).isEmpty)
+            let trail = try await two.server.database.auditEntries(after: 0, limit: 99).map(\.event)
+            #expect(trail.contains { $0.kind == .identityUnlinked && $0.accountID == account.id && $0.actor == nil })
+            // Whoever comes from there is somebody new.
+            two.there.forgetCookies()
+            two.here.forgetCookies()
+            let next = try await two.claims(try await two.signIn(try await two.open()))
+            #expect(next["sub"] != claims["sub"] && claims["sub"] != nil)
         }
     }
 
