@@ -32,8 +32,8 @@ public final class SecretServiceStorage: AppStorage {
     ///     at the app.
     /// - Throws: ``StorageError``: `unsupported` where this machine has no libsecret, no session bus or no Secret Service: use
     ///   another storage. `locked` where the keyring is, and nobody was asked or opened it: open again while the person looks
-    ///   at the app. `corrupt` where values are there without their key, or what the keyring has is none: remove the folder,
-    ///   and the person signs in again. `inUse` while a process has the folder for itself. `unavailable` where bus, service or
+    ///   at the app. `corrupt` where values are there without their key, or what the keyring has is none: remove the folder
+    ///   and, where there is one, the application's item in the keyring; then the person signs in again. `inUse` while a process has the folder for itself. `unavailable` where bus, service or
     ///   disk fails, and for a folder that is an ``AppFileStorage``. `CancellationError` when the task is cancelled.
     public init(application: String, directory: String, mayAsk: Bool = true, random: RandomSource = .system)
         async throws

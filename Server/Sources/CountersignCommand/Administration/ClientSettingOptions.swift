@@ -30,7 +30,9 @@ extension ClientCommand {
 
         @Option(
             name: .long,
-            help: ArgumentHelp("With private_key_jwt: a file with its public keys, a JWK set.", valueName: "file"))
+            help: ArgumentHelp(
+                "With private_key_jwt: a file with its public keys, a JWK set, or certificates or public keys in PEM.",
+                valueName: "file"))
         var jwks: String?
 
         @Option(
@@ -267,15 +269,13 @@ extension ClientCommand {
             }
         }
 
-        /// Throws `ValidationError` for a file that is no JSON object. What the keys must be the server says.
+        /// Throws `ValidationError` for a file of anything else. What the keys must be the server says.
         private static func keySet(in path: String) throws -> JSON {
-            guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw ValidationError("\(path) cannot be read.")
+            do {
+                return .object(try PublicKeyFile(path: path).keySet)
+            } catch {
+                throw ValidationError(error.description)
             }
-            guard case .object(let set)? = try? JSON(parsing: bytes), !set.members.isEmpty else {
-                throw ValidationError("\(path) holds no JWK set.")
-            }
-            return .object(set)
         }
     }
 }
