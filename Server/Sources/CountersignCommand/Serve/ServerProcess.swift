@@ -39,6 +39,22 @@ struct ServerProcess {
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: limits, measure: { metrics.stored($0) })
+        // However it ends, and also where it does not even begin: the folder is the next process's then.
+        let ending: Result<Void, any Error>
+        do {
+            ending = .success(try await self.serve(opened, folder, hashing, connections, metrics, reloads, logger))
+        } catch {
+            ending = .failure(error)
+        }
+        await opened.database.close()
+        try ending.get()
+    }
+
+    /// Serves until a signal ends it, or something that it needs is not there.
+    private func serve(
+        _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ connections: OpenConnections,
+        _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence, _ logger: Logger
+    ) async throws {
         try await self.checkIssuer(folder, opened.database)
         let trace = try self.traceRecorder()
         let identity = try self.tlsIdentity()
@@ -81,11 +97,8 @@ struct ServerProcess {
                 services: services + mutualListener + deliverers.compactMap(\.self),
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
-        let ending: Result<Void, any Error>
-        do { ending = .success(try await group.run()) } catch { ending = .failure(error) }
-        unlink(folder.socketPath)
-        await database.close()
-        try ending.get()
+        defer { unlink(folder.socketPath) }
+        try await group.run()
     }
 
     /// Refuses another address than the people's phones were enrolled at, unless it is meant: their keys are bound to
@@ -96,7 +109,6 @@ struct ServerProcess {
         guard let former = try await database.issuer() ?? folder.issuer, !former.hasSameBytes(as: issuer),
             !former.hasSameBytes(as: self.configuration.formerIssuer ?? ""), try await database.hasDevices()
         else { return }
-        await database.close()
         throw CommandFailure(
             .failed, "people are enrolled at \(former), and the issuer is \(issuer)",
             remedy: """
