@@ -65,42 +65,37 @@ public struct JWE: Sendable {
         opening compact: String, with key: JWK, allowing algorithms: Set<KeyManagementAlgorithm>,
         encryptions: Set<ContentEncryption>, limits: JOSELimits = JOSELimits(), random: RandomSource = .system
     ) throws(JOSEError) {
-        let parts = try CompactParts(compact, count: 5, limits: limits)
-        let header = try JOSEHeader(parsing: parts.decoded[0], limits: limits)
-        guard let algorithm = KeyManagementAlgorithm(rawValue: header.algorithm), algorithms.contains(algorithm) else {
-            throw JOSEError(.algorithmNotAllowed, String(header.algorithm.prefix(16)))
-        }
-        guard case .string(let name) = header.members["enc"] else { throw JOSEError(.malformed, "enc") }
-        guard let encryption = ContentEncryption(rawValue: name), encryptions.contains(encryption) else {
-            throw JOSEError(.algorithmNotAllowed, String(name.prefix(16)))
-        }
-        guard header.members["zip"] == nil else { throw JOSEError(.algorithmNotAllowed, "zip") }
-        let encryptedKey = parts.decoded[1]
-        guard parts.decoded[2].count == 12, parts.decoded[4].count == 16 else {
-            throw JOSEError(.malformed, "an initialization vector or tag of another length")
-        }
-        try key.checkFits(algorithm)
-
-        var contentKey: [UInt8]
+        let sealed = try SealedContent(compact, algorithms, encryptions, limits)
+        try key.checkFits(sealed.algorithm)
+        let contentKey: [UInt8]
         switch key.material {
         case .p256(_, _, .some(let d)):
-            guard encryptedKey.isEmpty else { throw JOSEError(.malformed, "an encrypted key beside ECDH-ES") }
-            contentKey = try Agreement(header: header.members, encryption: encryption).contentKey(
-                privateScalar: d, publicKey: Agreement.ephemeralKey(of: header.members))
+            let secret = try Agreement.secret(
+                privateScalar: d, publicKey: Agreement.ephemeralKey(of: sealed.header.members))
+            contentKey = try sealed.contentKey(agreedOn: secret)
         case .rsa(let n, let e, .some(let numbers)):
-            contentKey = Self.decrypt(encryptedKey, n: n, e: e, numbers: numbers, algorithm: algorithm) ?? []
+            contentKey =
+                Self.decrypt(sealed.encryptedKey, n: n, e: e, numbers: numbers, algorithm: sealed.algorithm) ?? []
         case .p256, .ed25519, .rsa, .octets: throw JOSEError(.invalidKey, "no private part")
         }
-        if contentKey.count != encryption.keyLength { contentKey = random.bytes(encryption.keyLength) }
+        self.header = sealed.header
+        self.plaintext = try sealed.open(
+            with: contentKey.count == sealed.encryption.keyLength
+                ? contentKey : random.bytes(sealed.encryption.keyLength))
+    }
 
-        guard
-            let box = try? AES.GCM.SealedBox(
-                nonce: AES.GCM.Nonce(data: parts.decoded[2]), ciphertext: parts.decoded[3], tag: parts.decoded[4]),
-            let plaintext = try? AES.GCM.open(
-                box, using: SymmetricKey(data: contentKey), authenticating: parts.letters[0])
-        else { throw JOSEError(.undecryptable, algorithm.rawValue) }
-        self.header = header
-        self.plaintext = Array(plaintext)
+    /// Decrypts a compact form (ECDH-ES) with a private key that nobody gives out, such as a chip's: `agree` gives what it
+    /// agrees on with a point of P-256 (65 bytes), which was checked to be one: the coordinate x, 32 bytes.
+    ///
+    /// - Throws: ``JOSEError`` as ``init(opening:with:allowing:encryptions:limits:random:)`` does, and what `agree` throws.
+    public init(
+        opening compact: String, encryptions: Set<ContentEncryption>, limits: JOSELimits = JOSELimits(),
+        agreeing agree: (_ point: [UInt8]) throws -> SecretBytes
+    ) throws {
+        let sealed = try SealedContent(compact, [.ecdhES], encryptions, limits)
+        let point = try Agreement.ephemeralKey(of: sealed.header.members)
+        self.header = sealed.header
+        self.plaintext = try sealed.open(with: try sealed.contentKey(agreedOn: try agree([4] + point)))
     }
 
     /// Encrypts `plaintext` to a public key and gives the compact form.
@@ -137,7 +132,7 @@ public struct JWE: Sendable {
                 "y": .string(Base64URL.encode(point[32...])),
             ])
             contentKey = try Agreement(header: members, encryption: encryption).contentKey(
-                privateScalar: Array(ephemeral.rawRepresentation), publicKey: x + y)
+                of: Agreement.secret(privateScalar: Array(ephemeral.rawRepresentation), publicKey: x + y))
         case .rsa(let n, let e, _):
             contentKey = random.bytes(encryption.keyLength)
             guard
@@ -164,6 +159,54 @@ public struct JWE: Sendable {
         let key = try? _RSA.Encryption.PrivateKey(n: n, e: e, d: numbers.d, p: numbers.p, q: numbers.q)
         let padding: _RSA.Encryption.Padding = algorithm == .rsaOAEP ? .PKCS1_OAEP : .PKCS1_OAEP_SHA256
         return (try? key?.decrypt(encrypted, padding: padding)).map { Array($0) }
+    }
+}
+
+/// A compact form, read and not yet opened.
+private struct SealedContent {
+    let header: JOSEHeader
+    let algorithm: KeyManagementAlgorithm
+    let encryption: ContentEncryption
+    private let parts: CompactParts
+
+    var encryptedKey: [UInt8] { self.parts.decoded[1] }
+
+    init(
+        _ compact: String, _ algorithms: Set<KeyManagementAlgorithm>, _ encryptions: Set<ContentEncryption>,
+        _ limits: JOSELimits
+    ) throws(JOSEError) {
+        self.parts = try CompactParts(compact, count: 5, limits: limits)
+        self.header = try JOSEHeader(parsing: self.parts.decoded[0], limits: limits)
+        guard let algorithm = KeyManagementAlgorithm(rawValue: self.header.algorithm), algorithms.contains(algorithm)
+        else { throw JOSEError(.algorithmNotAllowed, String(self.header.algorithm.prefix(16))) }
+        guard case .string(let name) = self.header.members["enc"] else { throw JOSEError(.malformed, "enc") }
+        guard let encryption = ContentEncryption(rawValue: name), encryptions.contains(encryption) else {
+            throw JOSEError(.algorithmNotAllowed, String(name.prefix(16)))
+        }
+        guard self.header.members["zip"] == nil else { throw JOSEError(.algorithmNotAllowed, "zip") }
+        guard self.parts.decoded[2].count == 12, self.parts.decoded[4].count == 16 else {
+            throw JOSEError(.malformed, "an initialization vector or tag of another length")
+        }
+        guard algorithm != .ecdhES || self.parts.decoded[1].isEmpty else {
+            throw JOSEError(.malformed, "an encrypted key beside ECDH-ES")
+        }
+        self.algorithm = algorithm
+        self.encryption = encryption
+    }
+
+    func contentKey(agreedOn secret: SecretBytes) throws(JOSEError) -> [UInt8] {
+        try Agreement(header: self.header.members, encryption: self.encryption).contentKey(of: secret)
+    }
+
+    func open(with contentKey: [UInt8]) throws(JOSEError) -> [UInt8] {
+        guard
+            let box = try? AES.GCM.SealedBox(
+                nonce: AES.GCM.Nonce(data: self.parts.decoded[2]), ciphertext: self.parts.decoded[3],
+                tag: self.parts.decoded[4]),
+            let plaintext = try? AES.GCM.open(
+                box, using: SymmetricKey(data: contentKey), authenticating: self.parts.letters[0])
+        else { throw JOSEError(.undecryptable, self.algorithm.rawValue) }
+        return Array(plaintext)
     }
 }
 
@@ -204,15 +247,20 @@ private struct Agreement {
         }
     }
 
-    func contentKey(privateScalar: [UInt8], publicKey: [UInt8]) throws(JOSEError) -> [UInt8] {
+    /// What two keys agree on.
+    static func secret(privateScalar: [UInt8], publicKey: [UInt8]) throws(JOSEError) -> SecretBytes {
         guard let own = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateScalar),
             let other = try? P256.KeyAgreement.PublicKey(rawRepresentation: publicKey),
             let secret = try? own.sharedSecretFromKeyAgreement(with: other)
         else { throw JOSEError(.undecryptable, "no agreement") }
+        return SecretBytes(secret.withUnsafeBytes { Array($0) })
+    }
+
+    func contentKey(of secret: SecretBytes) throws(JOSEError) -> [UInt8] {
         // One round is enough: neither key is longer than SHA-256.
         var hash = SHA256()
         hash.update(data: [0, 0, 0, 1])
-        secret.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        secret.withBytes { hash.update(bufferPointer: $0) }
         for field in [Array(self.encryption.rawValue.utf8), self.partyU, self.partyV] {
             hash.update(data: Self.fourBytes(field.count))
             hash.update(data: field)

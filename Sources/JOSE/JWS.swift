@@ -93,13 +93,40 @@ public enum JWS {
     public static func sign(
         _ payload: some Collection<UInt8>, type: String? = nil, header: JSONObject = [:], with key: SigningKey
     ) throws(JOSEError) -> String {
+        let unsigned = try UnsignedJWS(
+            payload, type: type, header: header, algorithm: key.algorithm, keyID: key.keyID)
+        return unsigned.compact(signature: try key.signature(over: unsigned.signingInput))
+    }
+}
+
+/// A JSON Web Signature that is still to be signed, by a key that nobody gives out, such as a chip's.
+public struct UnsignedJWS: Sendable {
+    private let text: String
+
+    /// What is to be signed (RFC 7515, section 5.1).
+    public var signingInput: [UInt8] { Array(self.text.utf8) }
+
+    /// Puts header and payload together.
+    ///
+    /// - Parameters:
+    ///   - type: The header's `typ`, such as `at+jwt`.
+    ///   - header: Other members. `alg` and `kid` in it are replaced; `crit` is refused.
+    ///   - algorithm: What it is to be signed with.
+    ///   - keyID: The name of the key that is to sign.
+    /// - Throws: ``JOSEError`` `criticalHeader`.
+    public init(
+        _ payload: some Collection<UInt8>, type: String? = nil, header: JSONObject = [:], algorithm: JWSAlgorithm,
+        keyID: String?
+    ) throws(JOSEError) {
         guard header["crit"] == nil else { throw JOSEError(.criticalHeader, "crit") }
         var members = header
-        members["alg"] = .string(key.algorithm.rawValue)
+        members["alg"] = .string(algorithm.rawValue)
         if let type { members["typ"] = .string(type) }
-        if let keyID = key.keyID { members["kid"] = .string(keyID) }
-        let input = Base64URL.encode(JSON.object(members).serialized) + "." + Base64URL.encode(payload)
-        let signature = try key.signature(over: Array(input.utf8))
-        return input + "." + Base64URL.encode(signature)
+        if let keyID { members["kid"] = .string(keyID) }
+        self.text = Base64URL.encode(JSON.object(members).serialized) + "." + Base64URL.encode(payload)
     }
+
+    /// The compact form with the key's signature, in the form that RFC 7518, section 3, has it. Whether it is good is not
+    /// looked at.
+    public func compact(signature: [UInt8]) -> String { self.text + "." + Base64URL.encode(signature) }
 }

@@ -51,6 +51,34 @@ struct JWETests {
         }
     }
 
+    @Test("opens by an agreement that somebody else makes, of ECDH-ES alone, with a point that was checked")
+    func agreement() throws {
+        let key = P256.KeyAgreement.PrivateKey()
+        let point = Array(key.publicKey.rawRepresentation)
+        let jwk = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
+        func open(_ compact: String) throws -> [UInt8] {
+            try JWE(opening: compact, encryptions: [.a256GCM]) { point in
+                let other = try P256.KeyAgreement.PublicKey(x963Representation: point)
+                let secret = try key.sharedSecretFromKeyAgreement(with: other)
+                return SecretBytes(secret.withUnsafeBytes { Array($0) })
+            }.plaintext
+        }
+        let sealed = try JWE.seal([1, 2, 3], to: jwk, algorithm: .ecdhES)
+        #expect(try open(sealed) == [1, 2, 3])
+        #expect(throws: JOSEError(.undecryptable, "")) {
+            try JWE(opening: sealed, encryptions: [.a256GCM]) { _ in SecretBytes([UInt8](repeating: 1, count: 32)) }
+        }
+        #expect(throws: CancellationError.self) {
+            try JWE(opening: sealed, encryptions: [.a256GCM]) { _ in throw CancellationError() }
+        }
+        #expect(throws: JOSEError(.algorithmNotAllowed, "")) {
+            try open(try JWE.seal([1], to: jwk, algorithm: .ecdhES, encryption: .a128GCM))
+        }
+        #expect(throws: JOSEError(.algorithmNotAllowed, "")) { try open(Vectors.foreignOAEP256) }
+        let header = Vectors.aliceHeader.replacing(#""x":""#, with: #""x":"AA"#)
+        #expect(throws: JOSEError.self) { try open(Self.fromAlice(header: header)) }
+    }
+
     @Test(
         "opens what it seals",
         arguments: [

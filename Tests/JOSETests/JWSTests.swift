@@ -218,6 +218,21 @@ struct JWSTests {
         #expect(try UnverifiedJWS(compact: compact.joined(separator: ".")).uncheckedClaim("sub") == value)
     }
 
+    @Test("is signed by a key elsewhere as by one that is here")
+    func unsigned() throws {
+        let key = P256.Signing.PrivateKey()
+        let point = Array(key.publicKey.rawRepresentation)
+        let jwk = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
+        let unsigned = try UnsignedJWS([1, 2, 3], type: "x+jwt", algorithm: .es256, keyID: "a")
+        let signature = Array(try key.signature(for: unsigned.signingInput).rawRepresentation)
+        let token = try UnverifiedJWS(compact: unsigned.compact(signature: signature)).verified(
+            by: VerificationKey(jwk, algorithm: .es256))
+        #expect(token.payload == [1, 2, 3] && token.header.hasType("x+jwt") && token.header.keyID == "a")
+        #expect(throws: JOSEError(.criticalHeader, "")) {
+            try UnsignedJWS([], header: ["crit": .array([])], algorithm: .es256, keyID: nil)
+        }
+    }
+
     @Test func aCriticalHeaderIsNotWritten() throws {
         let key = try SigningKey(Self.key(Vectors.ecKey), algorithm: .es256)
         #expect(throws: JOSEError(.criticalHeader, "")) {

@@ -37,6 +37,8 @@ struct StoredAccount: Equatable {
     var browsers: [String] = []
     /// The enrolments that keys are left of, oldest first.
     var enrolments: [Enrolment] = []
+    /// The keys by which this device speaks for itself to the account's server; `nil` until they are made.
+    var identity: IdentityKeys?
 }
 
 /// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
@@ -94,7 +96,7 @@ actor AccountRegister: CustomReflectable {
     /// room: those of the oldest enrolment that was never confirmed, where there are too many.
     func add(
         _ keys: [KeyName], to key: AccountKey, named username: Username, appID: String, deviceName: String?,
-        confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil
+        confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil, identity: IdentityKeys? = nil
     ) throws -> [KeyName] {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
@@ -105,6 +107,7 @@ actor AccountRegister: CustomReflectable {
         }
         content.accounts[index].keys += keys
         content.accounts[index].appID = appID
+        if content.accounts[index].identity == nil { content.accounts[index].identity = identity }
         var gone: [KeyName] = []
         if let enrolment {
             gone = content.accounts[index].makeRoomForEnrolment(keeping: confirmed)
@@ -203,6 +206,16 @@ actor AccountRegister: CustomReflectable {
         try self.write(content)
     }
 
+    /// Keeps the keys by which the device speaks for itself, unless there are some: these are returned.
+    func keep(_ identity: IdentityKeys, of key: AccountKey) throws -> IdentityKeys? {
+        var content = self.content
+        guard let index = Self.index(of: key, in: content) else { return nil }
+        if let kept = content.accounts[index].identity { return kept }
+        content.accounts[index].identity = identity
+        try self.write(content)
+        return identity
+    }
+
     func isApproved(browser: String, by key: AccountKey) -> Bool {
         self.record(of: key)?.browsers.containsBytes(of: browser) ?? false
     }
@@ -224,13 +237,15 @@ actor AccountRegister: CustomReflectable {
         object["deviceName"] = content.deviceName.map { .string($0) }
         object["accounts"] = .array(
             content.accounts.map { account in
-                .object([
+                var object: JSONObject = [
                     "server": .string(account.key.server.absoluteString), "id": .string(account.key.id.text),
-                    "username": .string(account.username),
-                    "appID": .string(account.appID), "browsers": .array(account.browsers.map { .string($0) }),
+                    "username": .string(account.username), "appID": .string(account.appID),
+                    "browsers": .array(account.browsers.map { .string($0) }),
                     "enrolments": .array(account.enrolments.map { .object($0.json) }),
                     "keys": .array(account.keys.map { .object($0.json) }),
-                ])
+                ]
+                object["identity"] = account.identity.map { .object($0.json) }
+                return .object(object)
             })
         if !content.deregistrations.isEmpty {
             object["deregistrations"] = .array(
@@ -270,7 +285,8 @@ actor AccountRegister: CustomReflectable {
                     StoredAccount(
                         key: key, username: username, keys: keys, appID: try account.requiredString("appID"),
                         browsers: try account.strings("browsers") ?? [],
-                        enrolments: try StoredAccount.Enrolment.read(from: account, keys)))
+                        enrolments: try StoredAccount.Enrolment.read(from: account, keys),
+                        identity: try account.object("identity").map { try IdentityKeys(json: $0) }))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
                 guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),

@@ -85,15 +85,27 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
 
     /// Forgets keys that a server has deleted, and with them the token that they were deleted by.
     func forget(_ keys: [(record: StoredAccount, keys: [KeyName])], endingDeregistrationBy token: String) async throws {
+        let before = await self.register.records
         for (appID, key) in try await self.register.remove(keys, endingDeregistrationBy: token) {
             try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
         }
+        try await self.deleteIdentities(of: before)
     }
 
     /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
     func forget(_ keys: [KeyName], of record: StoredAccount) async throws {
+        let before = await self.register.records
         for key in try await self.register.remove(keys, from: record.key) {
             try await self.module.deregister(appID: record.appID, aaid: key.aaid, keyID: key.keyID)
+        }
+        try await self.deleteIdentities(of: before)
+    }
+
+    /// Deletes the keys by which the device spoke for itself to servers of accounts that have gone.
+    private func deleteIdentities(of records: [StoredAccount]) async throws {
+        let left = await self.register.records.compactMap(\.identity)
+        for identity in records.compactMap(\.identity) where !left.contains(identity) {
+            try self.module.deleteIdentity(identity)
         }
     }
 }

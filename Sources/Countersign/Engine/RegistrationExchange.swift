@@ -87,9 +87,20 @@ struct RegistrationExchange: Sendable {
             }
             let confirmed = await self.core.confirmedKeys(
                 of: await self.core.register.record(of: owner.account))
-            let gone = try await self.core.register.add(
-                answer.keys, to: owner.account, named: owner.username, appID: appID, deviceName: owner.deviceName,
-                confirmed: confirmed, enrolment: proof?.enrolment(of: answer.keys))
+            // A device that has no room for them speaks for itself later, or not: it has its key all the same.
+            let identity =
+                await self.core.register.record(of: owner.account)?.identity == nil
+                ? try? self.core.module.makeIdentity() : nil
+            let gone: [KeyName]
+            do {
+                gone = try await self.core.register.add(
+                    answer.keys, to: owner.account, named: owner.username, appID: appID,
+                    deviceName: owner.deviceName, confirmed: confirmed,
+                    enrolment: proof?.enrolment(of: answer.keys), identity: identity)
+            } catch {
+                if let identity { try? self.core.module.deleteIdentity(identity) }
+                throw error
+            }
             // The account is there: what the storage fails at now is done at the next start, or by the first answer.
             for key in gone {
                 try? await self.core.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)

@@ -16,7 +16,9 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
 
     private let lock = NSLock()
     private var entries: [[UInt8]: Entry] = [:]
-    private var isFull = false
+    private var agreements: [[UInt8]: (name: DeviceKeyName, key: P256.KeyAgreement.PrivateKey)] = [:]
+    /// For how many more keys there is room.
+    private var room = Int.max
     private let fingerprintSensor: any BiometricSensor
     private let faceSensor: any BiometricSensor
     private let devicePasscode: any DevicePasscode
@@ -36,13 +38,20 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     }
 
     /// How many keys there are.
-    public var count: Int { self.lock.withLock { self.entries.count } }
+    public var count: Int { self.lock.withLock { self.entries.count + self.agreements.count } }
 
     /// Every key is gone, as after the fingers of a Secure Enclave have changed.
-    public func lose() { self.lock.withLock { self.entries = [:] } }
+    public func lose() {
+        self.lock.withLock {
+            self.entries = [:]
+            self.agreements = [:]
+        }
+    }
 
-    /// Whether there is no room for a further key.
-    public func refuseKeys(_ isFull: Bool) { self.lock.withLock { self.isFull = isFull } }
+    /// Whether there is no room for further keys, after the next `count`.
+    public func refuseKeys(_ isFull: Bool, after count: Int = 0) {
+        self.lock.withLock { self.room = isFull ? count : .max }
+    }
 
     /// A signature is where the person is verified.
     public var verifiesWhileSigning: Bool { true }
@@ -52,7 +61,8 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         let key = P256.Signing.PrivateKey()
         let handle = RandomSource.system.bytes(16)
         try self.lock.withLock {
-            guard !self.isFull else { throw DeviceKeyError.noRoom }
+            guard self.room > 0 else { throw DeviceKeyError.noRoom }
+            self.room -= 1
             self.entries[handle] = Entry(name: name, key: key, lock: lock)
         }
         return NewDeviceKey(handle: handle, publicKey: Array(key.publicKey.x963Representation))
@@ -91,8 +101,34 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         return other
     }
 
+    /// Makes a key for agreements.
+    public func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey {
+        let key = P256.KeyAgreement.PrivateKey()
+        let handle = RandomSource.system.bytes(16)
+        try self.lock.withLock {
+            guard self.room > 0 else { throw DeviceKeyError.noRoom }
+            self.room -= 1
+            self.agreements[handle] = (name, key)
+        }
+        return NewDeviceKey(handle: handle, publicKey: Array(key.publicKey.x963Representation))
+    }
+
+    /// Agrees on a secret.
+    public func agree(with point: [UInt8], by handle: [UInt8], of name: DeviceKeyName) throws -> SecretBytes {
+        guard let (own, key) = self.lock.withLock({ self.agreements[handle] }) else { throw DeviceKeyError.gone }
+        guard own == name, let other = try? P256.KeyAgreement.PublicKey(x963Representation: point),
+            let secret = try? key.sharedSecretFromKeyAgreement(with: other)
+        else { throw DeviceKeyError.closed }
+        return SecretBytes(secret.withUnsafeBytes { Array($0) })
+    }
+
     /// Deletes a key.
-    public func delete(_ handle: [UInt8], of name: DeviceKeyName) { self.lock.withLock { self.entries[handle] = nil } }
+    public func delete(_ handle: [UInt8], of name: DeviceKeyName) {
+        self.lock.withLock {
+            self.entries[handle] = nil
+            self.agreements[handle] = nil
+        }
+    }
 
     private func entry(_ handle: [UInt8], _ name: DeviceKeyName) throws -> Entry {
         guard let entry = self.lock.withLock({ self.entries[handle] }) else { throw DeviceKeyError.gone }

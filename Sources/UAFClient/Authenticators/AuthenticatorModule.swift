@@ -132,9 +132,12 @@ public actor AuthenticatorModule: CustomReflectable {
     }
 
     /// Where the keys of a model are; `nil` where this device has no such place, or not any more.
-    func keys(of model: AuthenticatorModel) -> (any DeviceKeys)? {
-        if model.keyStore == self.keyStore { return self.keys }
-        return model.keyStore == self.softwareKeys.keyStore ? self.softwareKeys : nil
+    nonisolated func keys(of model: AuthenticatorModel) -> (any DeviceKeys)? { self.keys(in: model.keyStore) }
+
+    /// The keys in a place; `nil` where this device has none there, or not any more.
+    nonisolated func keys(in keyStore: AuthenticatorModel.KeyStore) -> (any DeviceKeys)? {
+        if keyStore == self.keyStore { return self.keys }
+        return keyStore == self.softwareKeys.keyStore ? self.softwareKeys : nil
     }
 
     /// What a policy sees of a model on this device: pictures can be shown where the app says so.
@@ -281,7 +284,7 @@ extension AuthenticatorModule {
     }
 
     /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID) (§12).
-    private func keyHandleAccessToken(appID: String) -> [UInt8] {
+    nonisolated func keyHandleAccessToken(appID: String) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Array(appID.utf8))
         self.token.withBytes { hash.update(bufferPointer: $0) }

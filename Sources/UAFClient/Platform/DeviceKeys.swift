@@ -1,7 +1,7 @@
 public import UAF
 public import _Primitives
 
-/// Keys for signatures (ECDSA on P-256 with SHA-256) that the device makes, keeps and signs with.
+/// Keys for signatures (ECDSA on P-256 with SHA-256), and for agreements, that the device makes, keeps and uses.
 ///
 /// Devices are of two kinds. Where a key lies in a file, the person is verified first, and the key is opened then. A Secure
 /// Enclave or a TPM lets nobody have the key, and verifies the person as a part of each signature.
@@ -50,6 +50,13 @@ public protocol DeviceKeys: Sendable {
     /// Puts another secret in the place of the one that opens a key, and returns the handle from now on. The old one holds
     /// until the new handle is kept. Throws as ``check(_:of:unlocking:)`` does.
     func relock(_ handle: [UInt8], of name: DeviceKeyName, from old: SecretBytes, to new: SecretBytes) throws -> [UInt8]
+
+    /// Makes a key for agreements (ECDH on P-256), which nothing locks. Throws as ``make(_:owner:lock:)`` does.
+    func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey
+
+    /// What a key for agreements agrees on with a point of P-256, uncompressed: the coordinate x, 32 bytes. Throws
+    /// ``DeviceKeyError``: `closed`, also for what is no such point, and `gone`; and ``StorageError``.
+    func agree(with point: [UInt8], by handle: [UInt8], of name: DeviceKeyName) throws -> SecretBytes
 
     /// Deletes a key for good; nothing happens where there is none. Throws ``StorageError``.
     func delete(_ handle: [UInt8], of name: DeviceKeyName) throws

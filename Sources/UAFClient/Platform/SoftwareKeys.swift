@@ -42,6 +42,20 @@ struct SoftwareKeys: DeviceKeys {
         try self.open(handle, name, .secret(old)).wrapped(under: self.wrapKey(new, name), name, self.random)
     }
 
+    /// A scalar of P-256 as any other; by its name it is never asked to sign.
+    func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey {
+        try self.make(name, owner: "", lock: .none)
+    }
+
+    func agree(with point: [UInt8], by handle: [UInt8], of name: DeviceKeyName) throws -> SecretBytes {
+        let scalar = try self.open(handle, name, .none).privateKey.rawRepresentation
+        guard let other = try? P256.KeyAgreement.PublicKey(x963Representation: point),
+            let secret = try? P256.KeyAgreement.PrivateKey(rawRepresentation: scalar)
+                .sharedSecretFromKeyAgreement(with: other)
+        else { throw DeviceKeyError.closed }
+        return SecretBytes(secret.withUnsafeBytes { Array($0) })
+    }
+
     /// The key was in its handle.
     func delete(_ handle: [UInt8], of name: DeviceKeyName) {}
 

@@ -327,5 +327,9 @@ private struct GatedKeys: DeviceKeys {
     }
     func relock(_ handle: [UInt8], of name: DeviceKeyName, from old: SecretBytes, to new: SecretBytes) throws -> [UInt8]
     { try self.keys.relock(handle, of: name, from: old, to: new) }
+    func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey { try self.keys.makeAgreementKey(name) }
+    func agree(with point: [UInt8], by handle: [UInt8], of name: DeviceKeyName) throws -> SecretBytes {
+        try self.keys.agree(with: point, by: handle, of: name)
+    }
     func delete(_ handle: [UInt8], of name: DeviceKeyName) { self.keys.delete(handle, of: name) }
 }

@@ -97,6 +97,12 @@ public struct MobileAuthenticationClient: Sendable {
     public var localData: LocalData { LocalData(core: self.core) }
     /// Whether the keys lie in a store for development: the app says so to the person at enrolment.
     public var isDevelopmentStore: Bool { self.core.platform.storage.isDevelopmentStore }
+    /// This device, as it speaks for itself to an account's server; `nil` where there is no such account. Throws
+    /// `DeviceKeyError` and ``StorageError``.
+    package func deviceIdentity(of account: Account) async throws -> DeviceIdentity? {
+        try await self.core.identity(
+            of: AccountKey(server: account.server.baseUrl, username: account.username))
+    }
     /// The configuration that the client was made with.
     public var configuration: Configuration { self.core.configuration }
 }

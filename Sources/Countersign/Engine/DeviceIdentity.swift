@@ -1,0 +1,79 @@
+import Ceremony
+package import JOSE
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// This device, as it speaks for itself to the server of one account: what it says is signed with a key of its own, and
+/// what is sealed to it, it alone opens.
+package struct DeviceIdentity: Sendable {
+    private let module: AuthenticatorModule
+    private let keys: IdentityKeys
+    private let server: String
+    private let clock: any DeviceClock
+    private let random: RandomSource
+
+    /// What the server verifies proofs with (`use` is `sig`), named by its thumbprint.
+    package let signingKey: JWK
+    /// What the server seals to (`use` is `enc`, ECDH-ES), named by its thumbprint.
+    package let encryptionKey: JWK
+
+    init(_ keys: IdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
+        self.module = core.module
+        self.keys = keys
+        self.server = account.server.absoluteString
+        self.clock = core.platform.clock
+        self.random = core.platform.random
+        self.signingKey = try Self.jwk(keys.signingKey, use: "sig", algorithm: "ES256")
+        self.encryptionKey = try Self.jwk(keys.openingKey, use: "enc", algorithm: "ECDH-ES")
+    }
+
+    /// Proves that a request is this device's: the compact form that goes with it, once.
+    ///
+    /// Throws `DeviceKeyError` and ``StorageError``.
+    package func proof(method: String, target: String, body: [UInt8]) async throws -> String {
+        let unsigned = try DeviceProof.unsigned(
+            DeviceProof.Request(audience: self.server, method: method, target: target, body: body),
+            keyID: self.signingKey.keyID ?? "", at: self.clock.now(), random: self.random)
+        return unsigned.compact(signature: try await self.module.sign(unsigned.signingInput, by: self.keys))
+    }
+
+    /// Opens what was sealed to this device (compact JWE, ECDH-ES with A256GCM). Throws `JOSEError` and `DeviceKeyError`.
+    package func open(_ sealed: String) throws -> [UInt8] {
+        try JWE(opening: sealed, encryptions: [.a256GCM]) { try self.module.agree(with: $0, by: self.keys) }.plaintext
+    }
+
+    private static func jwk(_ point: [UInt8], use: String, algorithm: String) throws(JOSEError) -> JWK {
+        guard point.count == 65, point[0] == 4 else { throw JOSEError(.invalidKey, "no point") }
+        var key = try JWK(
+            .p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil), use: use, algorithm: algorithm)
+        key.keyID = key.thumbprint
+        return key
+    }
+}
+
+extension ClientCore {
+    /// The device towards an account's server; `nil` where there is no such account. An account of before gets its keys
+    /// now.
+    ///
+    /// Throws ``DeviceKeyError`` and ``StorageError``.
+    func identity(of account: AccountKey) async throws -> DeviceIdentity? {
+        guard let record = await self.register.record(of: account) else { return nil }
+        if let kept = record.identity { return try DeviceIdentity(kept, of: account, self) }
+        let made = try self.module.makeIdentity()
+        do {
+            // Somebody else may have made them meanwhile, or taken the account away.
+            let kept = try await self.register.keep(made, of: account)
+            if kept != made { try self.module.deleteIdentity(made) }
+            return try kept.map { try DeviceIdentity($0, of: account, self) }
+        } catch {
+            try? self.module.deleteIdentity(made)
+            throw error
+        }
+    }
+}

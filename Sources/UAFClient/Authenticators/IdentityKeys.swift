@@ -1,0 +1,118 @@
+import UAF
+public import _Primitives
+
+/// The keys by which a device speaks for itself towards the server of one account: one that signs, and one that what is
+/// sealed to the device is opened with. Nothing locks them, and no other account has them.
+public struct IdentityKeys: Hashable, Sendable, CustomReflectable {
+    /// One of the two, as it is kept.
+    fileprivate struct Kept: Hashable {
+        let handle: [UInt8]
+        let publicKey: [UInt8]
+    }
+
+    fileprivate let keyStore: AuthenticatorModel.KeyStore
+    fileprivate let id: [UInt8]
+    fileprivate let signing: Kept
+    fileprivate let opening: Kept
+
+    /// The public half of the key that signs: an uncompressed point on P-256, 65 bytes.
+    public var signingKey: [UInt8] { self.signing.publicKey }
+    /// The public half of the key for what is sealed to the device: an uncompressed point on P-256, 65 bytes.
+    public var openingKey: [UInt8] { self.opening.publicKey }
+
+    /// Without children: handles are the device's own.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension IdentityKeys {
+    /// Reads what ``json`` has written. Throws ``StorageError`` `corrupt`, and `JSONError`.
+    public init(json object: JSONObject) throws {
+        guard let keyStore = AuthenticatorModel.KeyStore(rawValue: try object.requiredInteger("keyStore")) else {
+            throw StorageError(.corrupt, "a place of keys")
+        }
+        self.keyStore = keyStore
+        self.id = try Self.bytes("id", of: object)
+        self.signing = try Self.kept("signing", of: object)
+        self.opening = try Self.kept("opening", of: object)
+    }
+
+    /// As it is stored.
+    public var json: JSONObject {
+        [
+            "keyStore": .integer(Int64(self.keyStore.rawValue)), "id": .string(Base64URL.encode(self.id)),
+            "signing": .object(Self.json(self.signing)), "opening": .object(Self.json(self.opening)),
+        ]
+    }
+
+    private static func kept(_ name: String, of object: JSONObject) throws -> Kept {
+        guard let kept = try object.object(name) else { throw StorageError(.corrupt, "a key of a device") }
+        return Kept(handle: try self.bytes("handle", of: kept), publicKey: try self.bytes("publicKey", of: kept))
+    }
+
+    private static func json(_ kept: Kept) -> JSONObject {
+        [
+            "handle": .string(Base64URL.encode(kept.handle)),
+            "publicKey": .string(Base64URL.encode(kept.publicKey)),
+        ]
+    }
+
+    private static func bytes(_ name: String, of object: JSONObject) throws -> [UInt8] {
+        guard let bytes = Base64URL.decode(try object.requiredString(name)) else {
+            throw StorageError(.corrupt, "a key of a device")
+        }
+        return bytes
+    }
+}
+
+extension AuthenticatorModule {
+    private static let signingKind = "identity-signing"
+    private static let openingKind = "identity-opening"
+
+    /// Makes the keys of a device for one account. They are the caller's to keep; until it has, ``deleteIdentity(_:)``.
+    ///
+    /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key is left then.
+    public nonisolated func makeIdentity() throws -> IdentityKeys {
+        let id = self.platform.random.bytes(32)
+        let signing = try self.keys.make(self.name(Self.signingKind, id), owner: "", lock: .none)
+        do {
+            let opening = try self.keys.makeAgreementKey(self.name(Self.openingKind, id))
+            return IdentityKeys(
+                keyStore: self.keyStore, id: id,
+                signing: IdentityKeys.Kept(handle: signing.handle, publicKey: signing.publicKey),
+                opening: IdentityKeys.Kept(handle: opening.handle, publicKey: opening.publicKey))
+        } catch {
+            try? self.keys.delete(signing.handle, of: self.name(Self.signingKind, id))
+            throw error
+        }
+    }
+
+    /// Signs for the device (ES256: 64 bytes). Throws ``DeviceKeyError``, `gone` also where the place of its keys is; and
+    /// ``StorageError``.
+    public nonisolated func sign(_ message: [UInt8], by identity: IdentityKeys) async throws -> [UInt8] {
+        try await self.keys(of: identity).sign(
+            message, with: identity.signing.handle, of: self.name(Self.signingKind, identity.id), unlocking: .none)
+    }
+
+    /// What the device's key agrees on with a point of P-256 (65 bytes): the coordinate x, 32 bytes. Throws as
+    /// ``sign(_:by:)`` does, and ``DeviceKeyError`` `closed` for what is no such point.
+    public nonisolated func agree(with point: [UInt8], by identity: IdentityKeys) throws -> SecretBytes {
+        try self.keys(of: identity).agree(
+            with: point, by: identity.opening.handle, of: self.name(Self.openingKind, identity.id))
+    }
+
+    /// Deletes the keys of a device for one account. Throws ``StorageError``.
+    public nonisolated func deleteIdentity(_ identity: IdentityKeys) throws {
+        guard let keys = try? self.keys(of: identity) else { return }
+        try keys.delete(identity.signing.handle, of: self.name(Self.signingKind, identity.id))
+        try keys.delete(identity.opening.handle, of: self.name(Self.openingKind, identity.id))
+    }
+
+    private nonisolated func keys(of identity: IdentityKeys) throws -> any DeviceKeys {
+        guard let keys = self.keys(in: identity.keyStore) else { throw DeviceKeyError.gone }
+        return keys
+    }
+
+    private nonisolated func name(_ kind: String, _ id: [UInt8]) -> DeviceKeyName {
+        DeviceKeyName(kind: kind, id: id, accessToken: self.keyHandleAccessToken(appID: ""))
+    }
+}

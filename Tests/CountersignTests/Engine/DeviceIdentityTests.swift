@@ -1,0 +1,120 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import JOSE
+import Testing
+import UAF
+import UAFClient
+import _Primitives
+
+@Suite("Decision 61: a device has an identity towards each account's server", .overEachKeyAbility)
+struct DeviceIdentityTests {
+    private static func identity(_ world: World, _ username: Username = "alice") async throws -> DeviceIdentity {
+        let account = try #require(
+            await world.phone.client.localData.accounts.first { $0.username == username })
+        return try #require(try await world.phone.client.deviceIdentity(of: account))
+    }
+
+    private static func stored(_ world: World) throws -> [JSONObject] {
+        guard case .object(let list) = try JSON(parsing: try #require(world.phone.storage.snapshot["accounts"])),
+            let accounts = try list.array("accounts")
+        else { throw JSONError(.wrongType, "accounts") }
+        return accounts.compactMap { if case .object(let account) = $0 { account } else { nil } }
+    }
+
+    @Test("It is made at the first registration, and stays the same through further ones and restarts")
+    func made() async throws {
+        let world = try await World()
+        try await world.enroll("alice", [World.pin])
+        #expect(try Self.stored(world).allSatisfy { $0["identity"] != nil })
+        let first = try await Self.identity(world)
+        #expect(first.signingKey.use == "sig" && first.encryptionKey.use == "enc")
+        #expect(first.signingKey.keyID == first.signingKey.thumbprint)
+        try await world.enroll("alice", [World.password])
+        let again = try await Self.identity(try await world.restarted())
+        #expect(again.signingKey == first.signingKey && again.encryptionKey == first.encryptionKey)
+    }
+
+    @Test("What it says about a request is taken for this request and server")
+    func proof() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let identity = try await Self.identity(world)
+        let compact = try await identity.proof(method: "POST", target: "https://id.example.com/x", body: [1, 2, 3])
+        let request = DeviceProof.Request(
+            audience: "https://id.example.com", method: "POST", target: "https://id.example.com/x", body: [1, 2, 3])
+        let now = world.phone.clock.now()
+        _ = try DeviceProof(verifying: compact, of: request, with: identity.signingKey, at: now)
+        try await world.enroll("bob")
+        let other = try await Self.identity(world, "bob")
+        #expect(throws: JOSEError(.invalidSignature, "")) {
+            try DeviceProof(verifying: compact, of: request, with: other.signingKey, at: now)
+        }
+    }
+
+    @Test("What is sealed to it, it opens, and no other account does")
+    func sealed() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        try await world.enroll("bob")
+        let identity = try await Self.identity(world)
+        let sealed = try JWE.seal([1, 2, 3], to: identity.encryptionKey, algorithm: .ecdhES)
+        #expect(try identity.open(sealed) == [1, 2, 3])
+        let other = try await Self.identity(world, "bob")
+        #expect(throws: JOSEError(.undecryptable, "")) { try other.open(sealed) }
+    }
+
+    @Test("It goes with its account, and with no other")
+    func deleted() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        let keys = world.phone.keys as? VerifyingKeys
+        let count = keys?.count
+        try await world.enroll("bob")
+        let bob = try #require(await world.phone.client.localData.accounts.first { $0.username == "bob" })
+        try await world.phone.client.localData.forget(bob)
+        #expect(keys?.count == count)
+        #expect(try await world.phone.client.deviceIdentity(of: bob) == nil)
+        let alice = try await Self.identity(world)
+        _ = try await alice.proof(method: "GET", target: "https://id.example.com/x", body: [])
+        _ = try await world.phone.redeem(try await world.server.deregistration(of: "alice"))
+        #expect(await world.phone.client.localData.accounts.isEmpty)
+        #expect(keys.map { $0.count == 0 } ?? true)
+    }
+
+    @Test("A registration whose account could not be written leaves none")
+    func storageFails() async throws {
+        let world = try await World()
+        let storage = world.phone.storage
+        storage.interruptAfterWrite { name in
+            if name == "authenticators" { storage.refuseWrites(true) }
+        }
+        _ = await operationError { try await world.enroll() }
+        storage.interruptAfterWrite(nil)
+        storage.refuseWrites(false)
+        let again = try await world.restarted()
+        #expect(await again.phone.client.localData.accounts.isEmpty)
+        #expect((again.phone.keys as? VerifyingKeys).map { $0.count == 0 } ?? true)
+    }
+
+    @Test("A device without room for its keys is enrolled all the same, and gets them when there is room")
+    func noRoom() async throws {
+        let world = try await World(keyStore: .file)
+        let chip = try #require(world.phone.keys as? VerifyingKeys)
+        chip.refuseKeys(true, after: 1)
+        try await world.enroll()
+        #expect(chip.count == 1)
+        chip.refuseKeys(false)
+        let first = try await Self.identity(world)
+        #expect(try await Self.identity(world).signingKey == first.signingKey && chip.count == 3)
+    }
+
+    @Test("A phone that was enrolled before has one as soon as it is asked for, and keeps it")
+    func enrolledBefore() async throws {
+        let world = try await StoredPhone("phone-1").updated()
+        let first = try await Self.identity(world)
+        #expect(try Self.stored(world).filter { $0["identity"] != nil }.count == 1)
+        #expect(try await Self.identity(try await world.restarted()).signingKey == first.signingKey)
+    }
+}
