@@ -1,0 +1,252 @@
+public import JOSE
+public import _Primitives
+
+/// `POST /identity/in-app`: an app asks to be signed in itself. The answer is a ``SessionOffer``.
+public struct InAppRequest: IdentityMessage {
+    /// The version of the protocol that the phone speaks.
+    public var version: Int
+    /// The service, by its `client_id`.
+    public var clientID: String
+    /// One of the service's, to the letter (RFC 6749, section 3.1.2).
+    public var redirectURI: String
+    /// What is asked for; contains `openid`.
+    public var scope: String
+    /// What comes back with the code.
+    public var state: String?
+    /// What comes back in the ID token.
+    public var nonce: String?
+    /// RFC 7636, by `S256`.
+    public var codeChallenge: String
+
+    /// Describes a request.
+    public init(
+        version: Int = ManagerKeySet.version, clientID: String, redirectURI: String, scope: String, state: String?,
+        nonce: String?, codeChallenge: String
+    ) {
+        self.version = version
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.scope = scope
+        self.state = state
+        self.nonce = nonce
+        self.codeChallenge = codeChallenge
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        self = try IdentityMessageError.reading { () throws(JSONError) in
+            Self(
+                version: try object.requiredInteger("version", as: Int.self),
+                clientID: try object.requiredText("clientID", 1...256),
+                redirectURI: try object.requiredText("redirectURI", 1...2048),
+                scope: try object.requiredText("scope", 1...1024), state: try object.text("state", 0...2048),
+                nonce: try object.text("nonce", 0...2048),
+                codeChallenge: try object.requiredText("codeChallenge", 43...43))
+        }
+    }
+
+    public var json: JSONObject {
+        var object: JSONObject = [
+            "version": .integer(Int64(self.version)), "clientID": .string(self.clientID),
+            "redirectURI": .string(self.redirectURI), "scope": .string(self.scope),
+        ]
+        object["state"] = self.state.map { .string($0) }
+        object["nonce"] = self.nonce.map { .string($0) }
+        object["codeChallenge"] = .string(self.codeChallenge)
+        return object
+    }
+}
+
+/// `POST /identity/api-access`: an app wants something done with its own account or activation. The answer is a
+/// ``SessionOffer``.
+public struct AccessRequest: IdentityMessage {
+    /// The version of the protocol that the phone speaks.
+    public var version: Int
+    /// What is to be done: none of the two sign-ins.
+    public var purpose: SessionDocument.Purpose
+    /// To merge: ``ProvenActivation/token`` of the invitation's activation.
+    public var token: SecretBytes?
+
+    /// Describes a request.
+    public init(version: Int = ManagerKeySet.version, purpose: SessionDocument.Purpose, token: SecretBytes? = nil) {
+        self.version = version
+        self.purpose = purpose
+        self.token = token
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                version: try object.requiredInteger("version", as: Int.self),
+                purpose: try object.requiredText("purpose", 1...32),
+                token: object["token"] == nil ? nil : SecretBytes(try object.requiredBytes("token", 32...32))
+            )
+        }
+        guard let purpose = SessionDocument.Purpose(exactly: read.purpose) else {
+            throw IdentityMessageError(.unsupported, "purpose")
+        }
+        self.init(version: read.version, purpose: purpose, token: read.token)
+    }
+
+    public var json: JSONObject {
+        var object: JSONObject = [
+            "version": .integer(Int64(self.version)), "purpose": .string(self.purpose.rawValue),
+        ]
+        object["token"] = self.token.map { .string($0.withBytes { Base64URL.encode($0) }) }
+        return object
+    }
+}
+
+/// `POST /identity/api-access/{session}/complete`: what was granted is done, once.
+public struct CompleteRequest: IdentityMessage {
+    /// ``Completion``, sealed for ``SealedMessage/Place/completion(session:)``.
+    public var completion: SealedMessage
+
+    /// Uses a grant.
+    public init(completion: SealedMessage) { self.completion = completion }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        self.completion = try SealedMessage(
+            json: try IdentityMessageError.reading { () throws(JSONError) in try object.requiredObject("completion") })
+    }
+
+    public var json: JSONObject { ["completion": .object(self.completion.json)] }
+}
+
+/// What uses a grant, by what it was given for.
+public enum Completion: IdentityMessage {
+    /// A factor more, by a UAF registration response with one assertion over ``SessionDocument/challenge``.
+    case addFactor(response: String)
+    /// Another PIN, by a UAF registration response with one assertion of it over ``SessionDocument/challenge``.
+    case changePin(version: UInt32, response: String)
+    /// An activation for another device.
+    case newActivation(NewActivation)
+    /// The end of the account.
+    case delete
+
+    /// The activation that another device is to be given. The phone makes its secret and the key of its PIN, so that the
+    /// server knows neither.
+    public struct NewActivation: IdentityMessage {
+        /// ``ProcessCode/digest(ofClaim:)`` of the secret.
+        public var claimDigest: [UInt8]
+        /// The public key of the activation's PIN, whose device secret is the code's, version 0 (P-256).
+        public var pinKey: JWK
+        /// How the PIN became the key.
+        public var pin: PinParameters
+        /// What the key is bound to as the activation (``PinScheme/Context``): the server makes the activation by this name.
+        public var activation: String
+        /// What the other device is to be called.
+        public var name: String?
+        /// Whether the server sends the code to the person's address, too: then without the secret's half it would be of
+        /// no use, so the phone gives the secret away for this letter.
+        public var secretForMail: SecretBytes?
+
+        /// Describes an activation.
+        public init(
+            claimDigest: [UInt8], pinKey: JWK, pin: PinParameters, activation: String, name: String?,
+            secretForMail: SecretBytes?
+        ) {
+            self.claimDigest = claimDigest
+            self.pinKey = pinKey
+            self.pin = pin
+            self.activation = activation
+            self.name = name
+            self.secretForMail = secretForMail
+        }
+
+        public init(json object: JSONObject) throws(IdentityMessageError) {
+            let read = try IdentityMessageError.reading { () throws(JSONError) in
+                (
+                    digest: try object.requiredBytes("claimDigest", 32...32), key: try object.requiredObject("pinKey"),
+                    pin: try object.requiredObject("pin"),
+                    activation: try object.requiredText("activation", 16...64), name: try object.text("name", 1...256),
+                    secret: object["secret"] == nil ? nil : SecretBytes(try object.requiredBytes("secret", 32...32))
+                )
+            }
+            let key: JWK
+            do throws(JOSEError) { key = try JWK(publicJSON: read.key) } catch {
+                throw IdentityMessageError(.malformed, "pinKey")
+            }
+            guard case .p256 = key.material else { throw IdentityMessageError(.malformed, "pinKey") }
+            self.init(
+                claimDigest: read.digest, pinKey: key, pin: try PinParameters(message: read.pin),
+                activation: read.activation, name: read.name, secretForMail: read.secret)
+        }
+
+        public var json: JSONObject {
+            var object: JSONObject = [
+                "claimDigest": .bytes(self.claimDigest), "pinKey": .object(self.pinKey.publicJSON ?? [:]),
+                "pin": .object(self.pin.json), "activation": .string(self.activation),
+            ]
+            object["name"] = self.name.map { .string($0) }
+            object["secret"] = self.secretForMail.map { .string($0.withBytes { Base64URL.encode($0) }) }
+            return object
+        }
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                purpose: try object.requiredText("purpose", 1...32),
+                response: try object.text("response", 1...24 * 1024),
+                version: try object.integer("version", as: UInt32.self), activation: try object.object("activation")
+            )
+        }
+        switch (SessionDocument.Purpose(exactly: read.purpose), read.response, read.version, read.activation) {
+        case (.addFactor, let response?, nil, nil): self = .addFactor(response: response)
+        case (.changePin, let response?, let version?, nil): self = .changePin(version: version, response: response)
+        case (.newActivation, nil, nil, let activation?):
+            self = .newActivation(try NewActivation(json: activation))
+        case (.delete, nil, nil, nil): self = .delete
+        default: throw IdentityMessageError(.malformed, "purpose")
+        }
+    }
+
+    public var json: JSONObject {
+        switch self {
+        case .addFactor(let response):
+            ["purpose": .string(SessionDocument.Purpose.addFactor.rawValue), "response": .string(response)]
+        case .changePin(let version, let response):
+            [
+                "purpose": .string(SessionDocument.Purpose.changePin.rawValue), "version": .integer(Int64(version)),
+                "response": .string(response),
+            ]
+        case .newActivation(let activation):
+            [
+                "purpose": .string(SessionDocument.Purpose.newActivation.rawValue),
+                "activation": .object(activation.json),
+            ]
+        case .delete: ["purpose": .string(SessionDocument.Purpose.delete.rawValue)]
+        }
+    }
+}
+
+/// The answer to a ``CompleteRequest``: what there is now.
+public struct CompleteResponse: IdentityMessage, Hashable {
+    /// The activation as it is now; `nil` where it was deleted with its account.
+    public var activation: ActivationRecord?
+    /// For another device: what the server signed of its code (``ProcessCode/signed(kind:server:id:claimDigest:expiresAt:by:)``).
+    public var code: String?
+
+    /// Describes what there is.
+    public init(activation: ActivationRecord?, code: String? = nil) {
+        self.activation = activation
+        self.code = code
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (activation: try object.object("activation"), code: try object.text("code", 1...2048))
+        }
+        self.activation = try read.activation.map { json throws(IdentityMessageError) in
+            try ActivationRecord(json: json)
+        }
+        self.code = read.code
+    }
+
+    public var json: JSONObject {
+        var object: JSONObject = [:]
+        object["activation"] = self.activation.map { .object($0.json) }
+        object["code"] = self.code.map { .string($0) }
+        return object
+    }
+}

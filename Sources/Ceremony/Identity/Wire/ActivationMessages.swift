@@ -1,0 +1,313 @@
+public import JOSE
+public import _Primitives
+
+/// `POST /identity/activations/{id}/open`: a phone has read an activation's code.
+public struct OpenRequest: IdentityMessage {
+    /// The version of the protocol that the phone speaks.
+    public var version: Int
+    /// What the code's secret gives.
+    public var claim: SecretBytes
+    /// As in ``StartRequest``.
+    public var security: SecurityReport?
+
+    /// Opens an activation.
+    public init(version: Int = ManagerKeySet.version, claim: SecretBytes, security: SecurityReport?) {
+        self.version = version
+        self.claim = claim
+        self.security = security
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let start = try StartRequest(json: object)
+        self.init(version: start.version, claim: start.claim, security: start.security)
+    }
+
+    public var json: JSONObject {
+        StartRequest(version: self.version, claim: self.claim, security: self.security).json
+    }
+}
+
+/// The answer to an ``OpenRequest``.
+public struct OpenResponse: IdentityMessage, Hashable {
+    /// What a proof of the activation's PIN is made over, once: the next answer has another one.
+    public var challenge: String
+    /// How the activation's PIN becomes a key. The device secret is the code's secret, and the version 0.
+    public var pin: PinParameters
+
+    /// Describes an activation.
+    public init(challenge: String, pin: PinParameters) {
+        self.challenge = challenge
+        self.pin = pin
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (challenge: try object.requiredText("challenge", 16...128), pin: try object.requiredObject("pin"))
+        }
+        self.challenge = read.challenge
+        self.pin = try PinParameters(message: read.pin)
+    }
+
+    public var json: JSONObject { ["challenge": .string(self.challenge), "pin": .object(self.pin.json)] }
+}
+
+/// `POST /identity/activations/{id}/prove`: somebody typed the activation's PIN.
+public struct ProveRequest: IdentityMessage {
+    /// What the code's secret gives.
+    public var claim: SecretBytes
+    /// ``Proof``, sealed for ``SealedMessage/Place/activationProof(activation:challenge:)``.
+    public var proof: SealedMessage
+
+    /// Proves a PIN.
+    public init(claim: SecretBytes, proof: SealedMessage) {
+        self.claim = claim
+        self.proof = proof
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                claim: SecretBytes(try object.requiredBytes("claim", 32...32)),
+                proof: try object.requiredObject("proof")
+            )
+        }
+        self.init(claim: read.claim, proof: try SealedMessage(json: read.proof))
+    }
+
+    public var json: JSONObject {
+        ["claim": .string(self.claim.withBytes { Base64URL.encode($0) }), "proof": .object(self.proof.json)]
+    }
+
+    /// What is sealed.
+    public struct Proof: IdentityMessage {
+        /// ECDSA with SHA-256 and the key of the activation's PIN over ``signedBytes(activation:challenge:)``: r ‖ s.
+        public var signature: [UInt8]
+
+        /// A proof.
+        public init(signature: [UInt8]) { self.signature = signature }
+
+        public init(json object: JSONObject) throws(IdentityMessageError) {
+            self.signature = try IdentityMessageError.reading { () throws(JSONError) in
+                try object.requiredBytes("signature", 64...64)
+            }
+        }
+
+        public var json: JSONObject { ["signature": .bytes(self.signature)] }
+
+        /// What is signed.
+        public static func signedBytes(activation: String, challenge: String) -> [UInt8] {
+            Array("countersign activation proof/1".utf8) + [0] + Array(activation.utf8) + [0] + Array(challenge.utf8)
+        }
+    }
+}
+
+/// The answer to a ``ProveRequest``.
+public enum ProveResponse: IdentityMessage {
+    /// The PIN was right.
+    case proven(ProvenActivation)
+    /// It was not; another try after the rest, with another challenge.
+    case lockout(LockoutNotice, challenge: String)
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                proven: try object.object("proven"), lockout: try object.object("lockout"),
+                challenge: try object.text("challenge", 16...128)
+            )
+        }
+        switch (read.proven, read.lockout, read.challenge) {
+        case (let proven?, nil, nil): self = .proven(try ProvenActivation(json: proven))
+        case (nil, let lockout?, let challenge?):
+            self = .lockout(try LockoutNotice(json: lockout), challenge: challenge)
+        default: throw IdentityMessageError(.malformed, "proven")
+        }
+    }
+
+    public var json: JSONObject {
+        switch self {
+        case .proven(let proven): ["proven": .object(proven.json)]
+        case .lockout(let lockout, let challenge):
+            ["lockout": .object(lockout.json), "challenge": .string(challenge)]
+        }
+    }
+}
+
+/// An activation whose PIN was proven.
+public struct ProvenActivation: IdentityMessage {
+    /// Opens the enrolment or the merge, until ``until``.
+    public var token: SecretBytes
+    /// Until when the token is good.
+    public var until: Timestamp
+    /// The activation that is made: the server's name for this app from then on.
+    public var activation: String
+    /// The account, by a name that only this server and its phones use.
+    public var account: String
+    /// The challenge of the UAF registration of the new factors.
+    public var challenge: String
+    /// The AppID of the UAF assertions.
+    public var appID: String
+    /// The name of the account in the UAF registration.
+    public var username: String
+    /// Whether an app that is personalised at this server already can take the activation's account into its own, in the
+    /// place of an enrolment.
+    public var mayMerge: Bool
+
+    /// Describes an activation.
+    public init(
+        token: SecretBytes, until: Timestamp, activation: String, account: String, challenge: String, appID: String,
+        username: String, mayMerge: Bool
+    ) {
+        self.token = token
+        self.until = until
+        self.activation = activation
+        self.account = account
+        self.challenge = challenge
+        self.appID = appID
+        self.username = username
+        self.mayMerge = mayMerge
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        self = try IdentityMessageError.reading { () throws(JSONError) in
+            Self(
+                token: SecretBytes(try object.requiredBytes("token", 32...32)),
+                until: try object.requiredMoment("until"), activation: try object.requiredText("activation", 1...64),
+                account: try object.requiredText("account", 1...64),
+                challenge: try object.requiredText("challenge", 16...128), appID: try object.requiredText("appID"),
+                username: try object.requiredText("username", 1...128),
+                mayMerge: try object.requiredBool("mayMerge"))
+        }
+    }
+
+    public var json: JSONObject {
+        [
+            "token": .string(self.token.withBytes { Base64URL.encode($0) }), "until": .moment(self.until),
+            "activation": .string(self.activation), "account": .string(self.account),
+            "challenge": .string(self.challenge), "appID": .string(self.appID), "username": .string(self.username),
+            "mayMerge": .bool(self.mayMerge),
+        ]
+    }
+}
+
+/// `POST /identity/activations/{id}/enroll`: the keys of the new activation.
+public struct EnrollRequest: IdentityMessage {
+    /// ``Enrolment``, sealed for ``SealedMessage/Place/enrolment(activation:token:)``, the token in base64url.
+    public var enrolment: SealedMessage
+
+    /// Enrols.
+    public init(enrolment: SealedMessage) { self.enrolment = enrolment }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        self.enrolment = try SealedMessage(
+            json: try IdentityMessageError.reading { () throws(JSONError) in try object.requiredObject("enrolment") })
+    }
+
+    public var json: JSONObject { ["enrolment": .object(self.enrolment.json)] }
+
+    /// What is sealed. The device's signing key proves itself by the ``DeviceProof`` of the request, whose `kid` is the
+    /// new activation.
+    public struct Enrolment: IdentityMessage {
+        /// ``ProvenActivation/token``.
+        public var token: SecretBytes
+        /// What the person calls the device.
+        public var name: String
+        /// The key by which the device signs for itself (P-256).
+        public var signingKey: JWK
+        /// The key that the device opens messages with (P-256).
+        public var encryptionKey: JWK
+        /// The `uafProtocolMessage`: a registration response with one assertion of each factor.
+        public var response: String
+
+        /// Puts keys together.
+        public init(token: SecretBytes, name: String, signingKey: JWK, encryptionKey: JWK, response: String) {
+            self.token = token
+            self.name = name
+            self.signingKey = signingKey
+            self.encryptionKey = encryptionKey
+            self.response = response
+        }
+
+        public init(json object: JSONObject) throws(IdentityMessageError) {
+            let read = try IdentityMessageError.reading { () throws(JSONError) in
+                (
+                    token: SecretBytes(try object.requiredBytes("token", 32...32)),
+                    name: try object.requiredText("name", 1...256), signing: try object.requiredObject("signingKey"),
+                    encryption: try object.requiredObject("encryptionKey"),
+                    response: try object.requiredText("response", 1...24 * 1024)
+                )
+            }
+            let keys: (signing: JWK, encryption: JWK)
+            do throws(JOSEError) {
+                keys = (try JWK(publicJSON: read.signing), try JWK(publicJSON: read.encryption))
+            } catch {
+                throw IdentityMessageError(.malformed, "signingKey")
+            }
+            guard case .p256 = keys.signing.material, case .p256 = keys.encryption.material else {
+                throw IdentityMessageError(.malformed, "signingKey")
+            }
+            self.init(
+                token: read.token, name: read.name, signingKey: keys.signing, encryptionKey: keys.encryption,
+                response: read.response)
+        }
+
+        public var json: JSONObject {
+            [
+                "token": .string(self.token.withBytes { Base64URL.encode($0) }), "name": .string(self.name),
+                "signingKey": .object(self.signingKey.publicJSON ?? [:]),
+                "encryptionKey": .object(self.encryptionKey.publicJSON ?? [:]), "response": .string(self.response),
+            ]
+        }
+    }
+}
+
+/// What a server gives for an enrolment, and of an activation whenever it is asked (`GET /identity/activation`).
+public struct ActivationRecord: IdentityMessage, Hashable {
+    /// The activation.
+    public var activation: String
+    /// What the person calls it.
+    public var name: String
+    /// Its factors, by types.
+    public var factors: [String]
+    /// Which PIN is in force.
+    public var pinVersion: UInt32?
+    /// When it was made.
+    public var createdAt: Timestamp
+
+    /// Describes an activation.
+    public init(activation: String, name: String, factors: [String], pinVersion: UInt32?, createdAt: Timestamp) {
+        self.activation = activation
+        self.name = name
+        self.factors = factors
+        self.pinVersion = pinVersion
+        self.createdAt = createdAt
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        self = try IdentityMessageError.reading { () throws(JSONError) in
+            Self(
+                activation: try object.requiredText("activation", 1...64),
+                name: try object.requiredText("name", 1...256), factors: try object.strings("factors") ?? [],
+                pinVersion: try object.integer("pinVersion", as: UInt32.self),
+                createdAt: try object.requiredMoment("createdAt"))
+        }
+    }
+
+    public var json: JSONObject {
+        var object: JSONObject = [
+            "activation": .string(self.activation), "name": .string(self.name),
+            "factors": .array(self.factors.map { .string($0) }),
+        ]
+        object["pinVersion"] = self.pinVersion.map { .integer(Int64($0)) }
+        object["createdAt"] = .moment(self.createdAt)
+        return object
+    }
+}
+
+extension PinParameters {
+    /// Reads the parameters that stand in a message.
+    init(message object: JSONObject) throws(IdentityMessageError) {
+        do throws(PinSchemeError) { try self.init(json: object) } catch {
+            throw IdentityMessageError(error.code == .unsupported ? .unsupported : .malformed, "pin")
+        }
+    }
+}

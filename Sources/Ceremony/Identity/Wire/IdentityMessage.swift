@@ -1,0 +1,144 @@
+public import _Primitives
+
+/// A message between a phone and its server about a personalised identity: a JSON object.
+///
+/// Members that are not known are ignored, so that either side can be the newer one within a protocol version
+/// (``ManagerKeySet/versions``). What is known has to have its type and its bounds.
+public protocol IdentityMessage: Sendable {
+    /// Reads a message. Throws ``IdentityMessageError``.
+    init(json: JSONObject) throws(IdentityMessageError)
+    /// The object as it is sent.
+    var json: JSONObject { get }
+}
+
+extension IdentityMessage {
+    /// Reads the bytes of a body or a payload: one JSON object of at most ``IdentityMessageError/maximumBytes``.
+    ///
+    /// Throws ``IdentityMessageError``: `malformed`, `unsupported`.
+    public init(parsing bytes: some Collection<UInt8>) throws(IdentityMessageError) {
+        let object = try IdentityMessageError.reading { () throws(JSONError) in
+            guard case .object(let object) = try JSON(parsing: bytes, limits: IdentityMessageError.limits) else {
+                throw JSONError(.wrongType, "not an object")
+            }
+            return object
+        }
+        try self.init(json: object)
+    }
+
+    /// The bytes of a body or a payload.
+    public var serialized: [UInt8] { JSON.object(self.json).serialized }
+}
+
+/// Why a message cannot be read. Two are equal when their codes are.
+public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, for code that has to choose.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case malformed, unsupported, wrongSignature, wrongReceiver, expired, notSealed }
+        private let base: Base
+        /// Not JSON, or a member is missing, of another type or outside its bounds.
+        public static let malformed = Self(base: .malformed)
+        /// A form of a later version.
+        public static let unsupported = Self(base: .unsupported)
+        /// No key that is trusted has signed it.
+        public static let wrongSignature = Self(base: .wrongSignature)
+        /// It is an answer to another request, or another server's.
+        public static let wrongReceiver = Self(base: .wrongReceiver)
+        /// Its time is over.
+        public static let expired = Self(base: .expired)
+        /// It was not sealed to this server, or for another place.
+        public static let notSealed = Self(base: .notSealed)
+        public var description: String { self.base.rawValue }
+    }
+
+    /// The most bytes of a message.
+    public static let maximumBytes = 65_536
+    static let limits = JSONLimits(bytes: maximumBytes, depth: 8, values: 4096)
+
+    /// What is wrong.
+    public let code: Code
+    /// For the log: a member's name, never a value.
+    public let reason: String
+
+    /// An error with that code; `reason` must hold no value of the message.
+    public init(_ code: Code, _ reason: String = "") {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// Reads members, and says of what is wrong with them that the message is malformed.
+    static func reading<Value>(_ read: () throws(JSONError) -> Value) throws(IdentityMessageError) -> Value {
+        do throws(JSONError) { return try read() } catch { throw Self(.malformed, error.description) }
+    }
+
+    public var description: String {
+        self.reason.isEmpty ? "IdentityMessageError.\(self.code)" : "IdentityMessageError.\(self.code): \(self.reason)"
+    }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+extension JSONObject {
+    /// Bytes in base64url, within bounds of their number.
+    func requiredBytes(_ name: String, _ bounds: ClosedRange<Int>) throws(JSONError) -> [UInt8] {
+        guard let bytes = Base64URL.decode(try self.requiredString(name)), bounds.contains(bytes.count) else {
+            throw JSONError(.wrongType, name)
+        }
+        return bytes
+    }
+
+    /// A text within bounds of its bytes.
+    func requiredText(_ name: String, _ bounds: ClosedRange<Int> = 1...512) throws(JSONError) -> String {
+        let text = try self.requiredString(name)
+        guard bounds.contains(text.utf8.count) else { throw JSONError(.wrongType, name) }
+        return text
+    }
+
+    /// A text within bounds of its bytes, or nothing.
+    func text(_ name: String, _ bounds: ClosedRange<Int> = 1...512) throws(JSONError) -> String? {
+        guard let text = try self.string(name) else { return nil }
+        guard bounds.contains(text.utf8.count) else { throw JSONError(.wrongType, name) }
+        return text
+    }
+
+    /// A moment in milliseconds since 1970.
+    func requiredMoment(_ name: String) throws(JSONError) -> Timestamp {
+        let milliseconds = try self.requiredInteger(name, as: Int64.self)
+        guard (0..<253_402_300_800_000).contains(milliseconds) else { throw JSONError(.wrongType, name) }
+        return Timestamp(milliseconds: milliseconds)
+    }
+
+    /// Objects, at most `limit`; none where the member is missing.
+    func objects(_ name: String, limit: Int = 64) throws(JSONError) -> [JSONObject] {
+        let values = try self.array(name) ?? []
+        guard values.count <= limit else { throw JSONError(.wrongType, name) }
+        var objects: [JSONObject] = []
+        for value in values {
+            guard case .object(let object) = value else { throw JSONError(.wrongType, name) }
+            objects.append(object)
+        }
+        return objects
+    }
+
+    /// Lists of texts, at most `limit` of at most as many; none where the member is missing.
+    func textLists(_ name: String, limit: Int = 16) throws(JSONError) -> [[String]] {
+        let values = try self.array(name) ?? []
+        guard values.count <= limit else { throw JSONError(.wrongType, name) }
+        var lists: [[String]] = []
+        for value in values {
+            guard case .array(let texts) = value, texts.count <= limit else { throw JSONError(.wrongType, name) }
+            var list: [String] = []
+            for text in texts {
+                guard case .string(let text) = text else { throw JSONError(.wrongType, name) }
+                list.append(text)
+            }
+            lists.append(list)
+        }
+        return lists
+    }
+}
+
+extension JSON {
+    static func moment(_ moment: Timestamp) -> JSON { .integer(moment.milliseconds) }
+    static func bytes(_ bytes: some Collection<UInt8>) -> JSON { .string(Base64URL.encode(bytes)) }
+    static func textLists(_ lists: [[String]]) -> JSON { .array(lists.map { .array($0.map { .string($0) }) }) }
+}

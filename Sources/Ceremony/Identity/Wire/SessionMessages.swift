@@ -1,0 +1,440 @@
+public import PersonalInformation
+public import _Primitives
+
+/// What a device says about its own soundness. A server decides by it, and never trusts it alone.
+public struct SecurityReport: IdentityMessage, Hashable {
+    /// When the device looked, by its own clock.
+    public var date: Timestamp
+    /// Which version of the check it was.
+    public var checkVersion: Int
+    /// The operating system and its version.
+    public var osVersion: String
+    /// Whether the system's protection was taken away.
+    public var isRooted: Bool
+    /// Whether something has reached into the app.
+    public var isHooked: Bool
+
+    /// Describes a device.
+    public init(date: Timestamp, checkVersion: Int, osVersion: String, isRooted: Bool, isHooked: Bool) {
+        self.date = date
+        self.checkVersion = checkVersion
+        self.osVersion = osVersion
+        self.isRooted = isRooted
+        self.isHooked = isHooked
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        (self.date, self.checkVersion, self.osVersion, self.isRooted, self.isHooked) =
+            try IdentityMessageError.reading { () throws(JSONError) in
+                (
+                    try object.requiredMoment("date"), Int(try object.requiredInteger("checkVersion", as: Int32.self)),
+                    try object.requiredText("osVersion", 1...128), try object.requiredBool("isRooted"),
+                    try object.requiredBool("isHooked")
+                )
+            }
+    }
+
+    public var json: JSONObject {
+        [
+            "date": .moment(self.date), "checkVersion": .integer(Int64(self.checkVersion)),
+            "osVersion": .string(self.osVersion), "isRooted": .bool(self.isRooted), "isHooked": .bool(self.isHooked),
+        ]
+    }
+}
+
+/// Until when a session waits, by the server's clock.
+public struct SessionDeadlines: IdentityMessage, Hashable {
+    /// Until when the next request, or a prolongation, has to be there.
+    public var nextRequestUntil: Timestamp
+    /// After which nothing prolongs it.
+    public var lastRequestBefore: Timestamp
+
+    /// Describes deadlines.
+    public init(nextRequestUntil: Timestamp, lastRequestBefore: Timestamp) {
+        self.nextRequestUntil = nextRequestUntil
+        self.lastRequestBefore = lastRequestBefore
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        (self.nextRequestUntil, self.lastRequestBefore) = try IdentityMessageError.reading { () throws(JSONError) in
+            (try object.requiredMoment("nextRequestUntil"), try object.requiredMoment("lastRequestBefore"))
+        }
+    }
+
+    public var json: JSONObject {
+        ["nextRequestUntil": .moment(self.nextRequestUntil), "lastRequestBefore": .moment(self.lastRequestBefore)]
+    }
+}
+
+/// A session that an app has begun itself, as it has it from the server: in the place of a code.
+public struct SessionOffer: IdentityMessage, Hashable {
+    /// The session.
+    public var session: String
+    /// What it is claimed with (``ProcessCode/claim``).
+    public var claim: SecretBytes
+    /// Until when it can be claimed.
+    public var expiresAt: Timestamp
+
+    /// Describes an offer.
+    public init(session: String, claim: SecretBytes, expiresAt: Timestamp) {
+        self.session = session
+        self.claim = claim
+        self.expiresAt = expiresAt
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        (self.session, self.claim, self.expiresAt) = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                try object.requiredText("session", 1...64), SecretBytes(try object.requiredBytes("claim", 32...32)),
+                try object.requiredMoment("expiresAt")
+            )
+        }
+    }
+
+    public var json: JSONObject {
+        [
+            "session": .string(self.session), "claim": .string(self.claim.withBytes { Base64URL.encode($0) }),
+            "expiresAt": .moment(self.expiresAt),
+        ]
+    }
+
+    public static func == (left: Self, right: Self) -> Bool { left.session.hasSameBytes(as: right.session) }
+    public func hash(into hasher: inout Hasher) { self.session.hashBytes(into: &hasher) }
+}
+
+/// `POST /identity/sessions/{id}/start`: an activation claims a session.
+public struct StartRequest: IdentityMessage {
+    /// The version of the protocol that the phone speaks.
+    public var version: Int
+    /// What the code's secret gives.
+    public var claim: SecretBytes
+    /// What the device says about itself; `nil` where the app looks at nothing.
+    public var security: SecurityReport?
+
+    /// Claims a session.
+    public init(version: Int = ManagerKeySet.version, claim: SecretBytes, security: SecurityReport?) {
+        self.version = version
+        self.claim = claim
+        self.security = security
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let security: JSONObject?
+        (self.version, self.claim, security) = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                try object.requiredInteger("version", as: Int.self),
+                SecretBytes(try object.requiredBytes("claim", 32...32)), try object.object("security")
+            )
+        }
+        self.security = try security.map { json throws(IdentityMessageError) in try SecurityReport(json: json) }
+    }
+
+    public var json: JSONObject {
+        var object: JSONObject = [
+            "version": .integer(Int64(self.version)), "claim": .string(self.claim.withBytes { Base64URL.encode($0) }),
+        ]
+        object["security"] = self.security.map { .object($0.json) }
+        return object
+    }
+}
+
+/// The answer to a ``StartRequest``: who asks, as what the person can come, and what is asked for. No value of an account
+/// is in it.
+public struct RequestDocument: IdentityMessage, Hashable {
+    /// As what the person can come.
+    public struct Role: Hashable, Sendable {
+        /// The server's name for it.
+        public var id: String
+        /// The name, to be shown.
+        public var name: String
+        /// What is to be signed with: alternatives of types of authenticators, by their names. What the activation can
+        /// meet or, where it can meet none, all of them. Never empty.
+        public var alternatives: [[String]]
+        /// What the activation lacks, by names; empty where it can meet an alternative.
+        public var missing: [String]
+
+        /// Describes a role.
+        public init(id: String, name: String, alternatives: [[String]], missing: [String]) {
+            self.id = id
+            self.name = name
+            self.alternatives = alternatives
+            self.missing = missing
+        }
+    }
+
+    /// What it is for.
+    public var purpose: SessionDocument.Purpose
+    /// Who asks.
+    public var service: SessionDocument.Service
+    /// As what the person can come; at least one.
+    public var roles: [Role]
+    /// What is asked for.
+    public var attributes: RequestedInformation
+    /// The bounds of the values that can be supplied.
+    public var bounds: ValidatorBounds
+    /// Until when the session waits.
+    public var deadlines: SessionDeadlines
+
+    /// Describes a request.
+    public init(
+        purpose: SessionDocument.Purpose, service: SessionDocument.Service, roles: [Role],
+        attributes: RequestedInformation, bounds: ValidatorBounds, deadlines: SessionDeadlines
+    ) {
+        self.purpose = purpose
+        self.service = service
+        self.roles = roles
+        self.attributes = attributes
+        self.bounds = bounds
+        self.deadlines = deadlines
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            let service = try object.requiredObject("service")
+            return (
+                purpose: try object.requiredText("purpose", 1...32),
+                service: SessionDocument.Service(
+                    name: try service.requiredText("name"), origin: try service.requiredText("origin")),
+                roles: try object.objects("roles").map { role throws(JSONError) in
+                    Role(
+                        id: try role.requiredText("id", 1...64), name: try role.requiredText("name"),
+                        alternatives: try role.textLists("alternatives"), missing: try role.strings("missing") ?? [])
+                },
+                attributes: try object.objects("attributes"), bounds: try object.requiredObject("bounds"),
+                deadlines: try object.requiredObject("deadlines")
+            )
+        }
+        guard let purpose = SessionDocument.Purpose(exactly: read.purpose) else {
+            throw IdentityMessageError(.unsupported, "purpose")
+        }
+        guard !read.roles.isEmpty else { throw IdentityMessageError(.malformed, "roles") }
+        self.init(
+            purpose: purpose, service: read.service, roles: read.roles,
+            attributes: RequestedInformation(
+                try read.attributes.map { json throws(IdentityMessageError) in try RequestedAttribute(json: json) }),
+            bounds: try ValidatorBounds(json: read.bounds), deadlines: try SessionDeadlines(json: read.deadlines))
+    }
+
+    public var json: JSONObject {
+        [
+            "purpose": .string(self.purpose.rawValue),
+            "service": .object(["name": .string(self.service.name), "origin": .string(self.service.origin)]),
+            "roles": .array(
+                self.roles.map {
+                    .object([
+                        "id": .string($0.id), "name": .string($0.name), "alternatives": .textLists($0.alternatives),
+                        "missing": .array($0.missing.map { .string($0) }),
+                    ])
+                }),
+            "attributes": .array(self.attributes.attributes.map { .object($0.json) }),
+            "bounds": .object(self.bounds.json), "deadlines": .object(self.deadlines.json),
+        ]
+    }
+}
+
+extension RequestedAttribute {
+    fileprivate init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                name: try object.requiredText("name", 1...32), isRequired: try object.requiredBool("required"),
+                isSuppliable: try object.requiredBool("suppliable"),
+                aliases: try object.objects("aliases").map { alias throws(JSONError) in
+                    PersonalInformationAlias(
+                        id: try alias.requiredText("id", 1...64), alias: try alias.requiredText("alias"),
+                        isPrimary: try alias.requiredBool("primary"))
+                }
+            )
+        }
+        guard let attribute = PersonalAttribute(exactly: read.name) else {
+            // A later server's attribute could neither be shown nor confirmed.
+            throw IdentityMessageError(.unsupported, "attributes")
+        }
+        self.init(
+            attribute, isRequired: read.isRequired, isSuppliable: read.isSuppliable, aliases: Set(read.aliases))
+    }
+
+    fileprivate var json: JSONObject {
+        [
+            "name": .string(self.attribute.rawValue), "required": .bool(self.isRequired),
+            "suppliable": .bool(self.isSuppliable),
+            "aliases": .array(
+                self.aliases.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }.map {
+                    .object([
+                        "id": .string($0.id), "alias": .string($0.alias), "primary": .bool($0.isPrimary),
+                    ])
+                }),
+        ]
+    }
+}
+
+/// `POST /identity/sessions/{id}/prepare`: the person's role, and what they said to the attributes.
+public struct PrepareRequest: IdentityMessage {
+    /// The role, by the server's name for it; `nil` where none was chosen.
+    public var role: String?
+    /// What was said.
+    public var answers: [PersonalAttribute: AttributeAnswer]
+    /// As in ``StartRequest``.
+    public var security: SecurityReport?
+
+    /// Says what a person said.
+    public init(role: String?, answers: [PersonalAttribute: AttributeAnswer], security: SecurityReport?) {
+        self.role = role
+        self.answers = answers
+        self.security = security
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                role: try object.text("role", 1...64), security: try object.object("security"),
+                answers: try object.objects("answers").map { answer throws(JSONError) in
+                    (
+                        name: try answer.requiredText("name", 1...32), alias: try answer.text("alias", 1...64),
+                        value: try answer.text("value", 0...4096)
+                    )
+                }
+            )
+        }
+        var answers: [PersonalAttribute: AttributeAnswer] = [:]
+        for answer in read.answers {
+            guard let attribute = PersonalAttribute(exactly: answer.name), answers[attribute] == nil else {
+                throw IdentityMessageError(.malformed, "answers")
+            }
+            switch (answer.alias, answer.value) {
+            case (let id?, nil): answers[attribute] = .alias(id: id)
+            case (nil, let text?): answers[attribute] = .value(text)
+            default: throw IdentityMessageError(.malformed, "answers")
+            }
+        }
+        self.init(
+            role: read.role, answers: answers,
+            security: try read.security.map { json throws(IdentityMessageError) in try SecurityReport(json: json) })
+    }
+
+    public var json: JSONObject {
+        let answers = PersonalAttribute.allCases.compactMap { attribute in
+            self.answers[attribute].map { answer -> JSON in
+                switch answer {
+                case .alias(let id): .object(["name": .string(attribute.rawValue), "alias": .string(id)])
+                case .value(let text): .object(["name": .string(attribute.rawValue), "value": .string(text)])
+                }
+            }
+        }
+        var object: JSONObject = [:]
+        object["role"] = self.role.map { .string($0) }
+        object["answers"] = .array(answers)
+        object["security"] = self.security.map { .object($0.json) }
+        return object
+    }
+}
+
+/// The answer to a ``PrepareRequest``.
+public enum PrepareResponse: IdentityMessage {
+    /// What is wrong, all of it at once. The same request can be made again, a few times.
+    case errors([PersonalAttribute: AuthenticationInformationErrorCode], deadlines: SessionDeadlines)
+    /// What is to be signed.
+    case prepared(PreparedSession)
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                errors: try object.object("errors"), deadlines: try object.object("deadlines"),
+                prepared: try object.object("prepared")
+            )
+        }
+        switch (read.errors, read.deadlines, read.prepared) {
+        case (let errors?, let deadlines?, nil):
+            var codes: [PersonalAttribute: AuthenticationInformationErrorCode] = [:]
+            for (name, value) in errors.members {
+                guard let attribute = PersonalAttribute(exactly: name), case .string(let code) = value,
+                    let code = AuthenticationInformationErrorCode(exactly: code)
+                else { throw IdentityMessageError(.unsupported, "errors") }
+                codes[attribute] = code
+            }
+            self = .errors(codes, deadlines: try SessionDeadlines(json: deadlines))
+        case (nil, _, let prepared?): self = .prepared(try PreparedSession(json: prepared))
+        default: throw IdentityMessageError(.malformed, "prepared")
+        }
+    }
+
+    public var json: JSONObject {
+        switch self {
+        case .errors(let codes, let deadlines):
+            var errors: JSONObject = [:]
+            for attribute in PersonalAttribute.allCases {
+                errors[attribute.rawValue] = codes[attribute].map { .string($0.rawValue) }
+            }
+            return ["errors": .object(errors), "deadlines": .object(deadlines.json)]
+        case .prepared(let prepared): return ["prepared": .object(prepared.json)]
+        }
+    }
+}
+
+/// What is to be signed, for one try.
+public struct PreparedSession: IdentityMessage {
+    /// The bytes of the ``SessionDocument``.
+    public var document: [UInt8]
+    /// The keys of the digests of what was typed, by attributes.
+    public var salts: [PersonalAttribute: SuppliedValueSalt]
+    /// What to sign with, as ``RequestDocument/Role/alternatives``.
+    public var alternatives: [[String]]
+    /// What the activation lacks for every alternative.
+    public var missing: [String]
+    /// The AppID of the UAF assertions.
+    public var appID: String
+    /// Which PIN of the activation is in force; `nil` where it has none.
+    public var pinVersion: UInt32?
+    /// Until when the session waits.
+    public var deadlines: SessionDeadlines
+
+    /// Describes what is to be signed.
+    public init(
+        document: [UInt8], salts: [PersonalAttribute: SuppliedValueSalt], alternatives: [[String]], missing: [String],
+        appID: String, pinVersion: UInt32?, deadlines: SessionDeadlines
+    ) {
+        self.document = document
+        self.salts = salts
+        self.alternatives = alternatives
+        self.missing = missing
+        self.appID = appID
+        self.pinVersion = pinVersion
+        self.deadlines = deadlines
+    }
+
+    public init(json object: JSONObject) throws(IdentityMessageError) {
+        let read = try IdentityMessageError.reading { () throws(JSONError) in
+            (
+                document: try object.requiredBytes("document", 1...SessionDocument.maximumBytes),
+                salts: try object.requiredObject("salts"), alternatives: try object.textLists("alternatives"),
+                missing: try object.strings("missing") ?? [], appID: try object.requiredText("appID"),
+                pinVersion: try object.integer("pinVersion", as: UInt32.self),
+                deadlines: try object.requiredObject("deadlines")
+            )
+        }
+        var salts: [PersonalAttribute: SuppliedValueSalt] = [:]
+        for (name, value) in read.salts.members {
+            guard let attribute = PersonalAttribute(exactly: name), case .string(let text) = value,
+                let salt = SuppliedValueSalt(base64URL: text)
+            else { throw IdentityMessageError(.malformed, "salts") }
+            salts[attribute] = salt
+        }
+        guard !read.alternatives.isEmpty else { throw IdentityMessageError(.malformed, "alternatives") }
+        self.init(
+            document: read.document, salts: salts, alternatives: read.alternatives, missing: read.missing,
+            appID: read.appID, pinVersion: read.pinVersion, deadlines: try SessionDeadlines(json: read.deadlines))
+    }
+
+    public var json: JSONObject {
+        var salts: JSONObject = [:]
+        for attribute in PersonalAttribute.allCases {
+            salts[attribute.rawValue] = self.salts[attribute].map { .string($0.base64URL) }
+        }
+        var object: JSONObject = [
+            "document": .bytes(self.document), "salts": .object(salts), "alternatives": .textLists(self.alternatives),
+            "missing": .array(self.missing.map { .string($0) }), "appID": .string(self.appID),
+        ]
+        object["pinVersion"] = self.pinVersion.map { .integer(Int64($0)) }
+        object["deadlines"] = .object(self.deadlines.json)
+        return object
+    }
+}
