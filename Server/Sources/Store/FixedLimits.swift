@@ -187,12 +187,25 @@ extension Limits {
         /// Identities at other providers that one account can be connected with.
         public static let linksPerAccount = 16
 
+        // MARK: Personalised identities
+
+        /// Roles of one service.
+        public static let rolesPerService = 16
+        /// Letters of a role's identifier.
+        public static let roleLetters = 64
+        /// Characters (Unicode scalars) of the name of a role, an organisation or a value: what phones show.
+        public static let shownNameCharacters = 128
+        /// Login domains of one service.
+        public static let loginDomains = 32
+
         // MARK: Accounts
 
         /// Characters of each part of a postal address.
         public static let addressPartCharacters = 256
         /// Bytes of a host (RFC 1035, section 2.3.4, without the length bytes).
         public static let hostBytes = 253
+        /// Bytes of a label of a host (RFC 1035, section 2.3.4).
+        public static let hostLabelBytes = 63
         /// What the weights in the document of invented accounts add up to: fine enough to look like the accounts that
         /// there are, too coarse to tell how many of them there are. It is what four bits of a name's seed draw from.
         public static let inventedWeights = 16

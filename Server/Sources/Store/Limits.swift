@@ -177,6 +177,20 @@ public struct Limits: Sendable, Equatable {
     public var lockoutFailuresInWindow = 100
     /// How long a failed attempt counts.
     public var lockoutWindow: Duration = .seconds(30 * 24 * 60 * 60)
+    /// The values of one attribute that an account can have. Past it no further one is taken.
+    public var valuesPerAttribute = 8
+    /// The addresses that an account can have beside its first one. Past it no further one is taken.
+    public var emailsPerAccount = 8
+    /// The sessions that an account's history has. Older ones are forgotten.
+    public var identityHistoryRows = 100
+    /// The organisations that there can be.
+    public var organisations = 1_000
+    /// The invitations that can be open at a time.
+    public var openInvites = 10_000
+    /// How long an invitation can be accepted.
+    public var inviteLifetime: Duration = .seconds(14 * 24 * 60 * 60)
+    /// How long it is remembered what became of an invitation after its time.
+    public var inviteRetention: Duration = .seconds(90 * 24 * 60 * 60)
 
     // MARK: Administration
 
