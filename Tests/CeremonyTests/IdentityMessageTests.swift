@@ -15,7 +15,7 @@ import _Primitives
         try SigningKey(kept: try SigningKey.make(.es256, random: self.random), algorithm: .es256, keyID: name)
     }
 
-    private func keys(_ keys: SigningKey...) -> JWKSet { JWKSet(keys.map(\.publicKey)) }
+    private func keys(_ keys: SigningKey...) -> JWKSet { JWKSet(keys.compactMap(\.publicKey)) }
 
     // MARK: Codes
 

@@ -97,6 +97,8 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var contentHash: [UInt8]?
     /// Whether the outcome has been taken up by the sign-in that wanted it.
     public var isConsumed: Bool
+    /// How far a ceremony of a kind with steps of its own is: that kind's document. Sealed at rest.
+    public var progress: [UInt8]?
     /// What the phone shows. Sealed at rest and never changed.
     public let detail: CeremonyDetail
 

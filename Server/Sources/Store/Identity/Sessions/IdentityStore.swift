@@ -1,0 +1,168 @@
+public import _Primitives
+
+/// An answer that was given, for whoever lost it and asks again.
+public struct GivenAnswer: Sendable, Equatable {
+    /// Who asked: an activation, or `a:` and a pending activation.
+    public var caller: String
+    /// What the caller named the request (`jti`), or the digest of its body where it has no name.
+    public var request: String
+    /// SHA-256 of the request.
+    public var requestHash: [UInt8]
+    /// The answer as it went out. Sealed at rest.
+    public var answer: [UInt8]
+    /// Until when it is kept.
+    public var keptUntil: Timestamp
+
+    /// Describes an answer.
+    public init(caller: String, request: String, requestHash: [UInt8], answer: [UInt8], keptUntil: Timestamp) {
+        self.caller = caller
+        self.request = request
+        self.requestHash = requestHash
+        self.answer = answer
+        self.keptUntil = keptUntil
+    }
+}
+
+/// What a step of a session is decided by: everything about it as it is at that moment.
+public struct IdentityScene: Sendable {
+    /// The session.
+    public var ceremony: CeremonyRecord
+    /// The activation that asks.
+    public var activation: ActivationRecord
+    /// The activation's keys.
+    public var credentials: [CredentialRecord]
+    /// Whether its account is locked.
+    public var isAccountLocked: Bool
+    /// The token that was shown, where it is one of the session's.
+    public var token: DispatchTokenRecord?
+
+    /// Joins what belongs together.
+    public init(
+        ceremony: CeremonyRecord, activation: ActivationRecord, credentials: [CredentialRecord], isAccountLocked: Bool,
+        token: DispatchTokenRecord?
+    ) {
+        self.ceremony = ceremony
+        self.activation = activation
+        self.credentials = credentials
+        self.isAccountLocked = isAccountLocked
+        self.token = token
+    }
+}
+
+/// What becomes durable with a step of a session, beside the session's own row and the activation's.
+public struct IdentityChange: Sendable {
+    /// What any ceremony can change: counters, keys, trail, notices.
+    public var ceremony = CeremonyChange()
+    /// Keys of the activation to delete: what another PIN replaces.
+    public var withdrawnCredentials: [String] = []
+    /// The answer that goes out, to be given again.
+    public var answer: GivenAnswer?
+    /// The activation that another device is offered.
+    public var offer: PendingActivationRecord?
+    /// The session's account is deleted, with everything of it, after all else.
+    public var deletesAccount = false
+    /// The other open sessions of the activation end as failed: it was disabled.
+    public var endsOtherSessions = false
+
+    /// A change of nothing but the rows.
+    public init() {}
+}
+
+/// What came of a step.
+public enum IdentityStep<Result: Sendable>: Sendable {
+    /// It was decided now.
+    case decided(Result)
+    /// The request was answered before, and the answer is given again.
+    case again([UInt8])
+    /// There is another request of that name, with other bytes. Nothing happened.
+    case replayed
+    /// There is no such session, or no such activation.
+    case missing
+}
+
+/// How a request is known again.
+public struct RequestName: Sendable, Equatable {
+    /// As in ``GivenAnswer``.
+    public var caller: String
+    /// As in ``GivenAnswer``.
+    public var request: String
+    /// As in ``GivenAnswer``.
+    public var hash: [UInt8]
+
+    /// Names a request.
+    public init(caller: String, request: String, hash: [UInt8]) {
+        self.caller = caller
+        self.request = request
+        self.hash = hash
+    }
+}
+
+/// Sessions of personalised identities (ceremonies with a document of their progress), the activations that take part, and the
+/// offers of new ones.
+///
+/// Each method that changes something is one atomic step, as ``CeremonyStore``'s are, and looks first whether the request
+/// was answered before. What a `judge` throws reaches the caller, and nothing is changed; it is quick and pure, but for the
+/// check of signatures.
+public protocol IdentityStore: CeremonyStore {
+    /// An activation with its device, for a reader; `nil` where there is none.
+    func activation(id: String) async throws -> ActivationRecord?
+
+    /// The activations of an account, the oldest first.
+    func activations(accountID: String) async throws -> [ActivationRecord]
+
+    /// The answer that was given to a request; `nil` where it was not answered. A reader's work.
+    func answer(to request: RequestName) async throws -> IdentityStep<Never>?
+
+    /// Lets `judge` decide on a session and an activation, and writes both rows and the change.
+    ///
+    /// - Parameter tokenDigest: The claim that was shown, for a session that nobody has claimed.
+    func step<Result: Sendable>(
+        session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
+        judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
+    ) async throws -> IdentityStep<Result>
+
+    /// Adds a session that an app begins itself, with its claim, and keeps the answer.
+    func begin(
+        _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
+        audit: AuditEvent?
+    ) async throws -> IdentityStep<Void>
+
+    /// Adds an offer of an activation. Throws `conflict` where there is one of that identifier, or a device.
+    func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws
+
+    /// An offer as it is; `nil` where there is none.
+    func offer(id: String) async throws -> PendingActivationRecord?
+
+    /// The offers of an account that can still be used, the oldest first.
+    func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord]
+
+    /// Lets `judge` decide on an offer, and writes it, what it became, and the answer.
+    func step<Result: Sendable>(
+        offer id: String, request: RequestName?,
+        judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
+    ) async throws -> IdentityStep<Result>
+
+    /// Takes an activation back, with its device and keys; `false` where there is none.
+    func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool
+
+    /// Calls an activation by another name; `false` where there is none.
+    func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
+
+    /// Deletes answers and offers whose time is over, at most `limit` of each; returns how many.
+    func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int
+}
+
+/// What becomes durable with a step of an offer.
+public struct OfferChange: Sendable {
+    /// The activation that it became, with its keys: the device's identifier is the offer's.
+    public var enrolled: (activation: ActivationRecord, credentials: [CredentialRecord])?
+    /// The answer that goes out, to be given again.
+    public var answer: GivenAnswer?
+    /// What the trail keeps.
+    public var audit: [AuditEvent] = []
+    /// What the person's devices are told.
+    public var notices: [NoticeRecord] = []
+
+    /// A change of nothing but the row.
+    public init() {}
+}
