@@ -50,6 +50,7 @@ public struct MetadataCatalog: Sendable {
         for bytes in [
             PackageResources.C516_0001_json, PackageResources.C516_0002_json, PackageResources.C516_0003_json,
             PackageResources.C516_0004_json, PackageResources.C516_0005_json, PackageResources.C516_0006_json,
+            PackageResources.C516_0007_json,
         ] {
             catalog.add(try MetadataStatement(parsing: bytes))
         }
@@ -111,6 +112,10 @@ public struct MetadataCatalog: Sendable {
     public subscript(aaid: AAID) -> MetadataStatement? { self.entries[aaid]?.statement }
 
     func entry(_ aaid: AAID) -> Entry? { self.entries[aaid] }
+
+    /// Whether operations can have to do with a model: it is known, and it is not the one that signs in the ceremonies of
+    /// personalised identities alone.
+    public func servesOperations(_ aaid: AAID) -> Bool { self.entries[aaid] != nil && aaid != ServerPinModel.aaid }
 
     /// What a policy asks about a model; `nil` where it is not known.
     public func info(_ aaid: AAID) -> AuthenticatorInfo? { self.entries[aaid]?.info }

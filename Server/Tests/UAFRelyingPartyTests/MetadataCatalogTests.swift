@@ -19,9 +19,21 @@ struct MetadataCatalogTests {
         #expect(!catalog.isRevoked(model.aaid))
     }
 
+    @Test("That of the PIN which only the server can judge says what its model says, and is of no operation")
+    func serverPin() throws {
+        let catalog = try MetadataCatalog.builtIn()
+        let statement = try #require(catalog[ServerPinModel.aaid])
+        #expect(statement.info == ServerPinModel.info)
+        #expect(statement.publicKeyFormat == ServerPinModel.publicKeyFormat)
+        #expect(statement.versions == [.uaf11])
+        #expect(!catalog.servesOperations(ServerPinModel.aaid))
+        #expect(AuthenticatorModel.allCases.allSatisfy { catalog.servesOperations($0.aaid) })
+    }
+
     @Test("There are no built-in statements of other models")
     func noOthers() throws {
-        #expect(try MetadataCatalog.builtIn().aaids == Set(AuthenticatorModel.allCases.map(\.aaid)))
+        let aaids = AuthenticatorModel.allCases.map(\.aaid) + [ServerPinModel.aaid]
+        #expect(try MetadataCatalog.builtIn().aaids == Set(aaids))
     }
 
     private static func folder() throws -> URL {
@@ -48,7 +60,7 @@ struct MetadataCatalogTests {
         try catalog.add(folder: folder.path)
         #expect(catalog[Names.pin]?.description == "Replaced")
         #expect(catalog.info(Names.pin)?.authenticatorVersion == 7)
-        #expect(catalog.aaids.count == AuthenticatorModel.allCases.count)
+        #expect(catalog.aaids == (try MetadataCatalog.builtIn().aaids))
     }
 
     @Test("A bad file stops everything and is named")

@@ -36,6 +36,31 @@ public struct AuthenticatorTypeTable: Hashable, Sendable {
         self.types = types
     }
 
+    private init(unchecked models: [AuthenticatorType: [AAID]]) {
+        self.models = models
+        self.types = models.reduce(into: [:]) { types, entry in
+            for aaid in entry.value { types[aaid] = entry.key }
+        }
+    }
+
+    /// The models of this product, wherever their keys are kept.
+    ///
+    /// A finger or a face that the device's passcode can stand in for is of no type, and neither is a PIN that the device
+    /// verifies (``AuthenticatorModel/type``).
+    public static let product: Self = {
+        var models: [AuthenticatorType: [AAID]] = [.pin: [ServerPinModel.aaid]]
+        for model in AuthenticatorModel.table {
+            if let type = model.type { models[type, default: []].append(model.aaid) }
+        }
+        // A model has one type, as it has one factor.
+        return Self(unchecked: models)
+    }()
+
+    /// Only those of the models that are named, such as those that a server has statements of.
+    public func restricted(to aaids: Set<AAID>) -> Self {
+        Self(unchecked: self.models.mapValues { $0.filter(aaids.contains) })
+    }
+
     /// The models of a type; empty where there are none, as for what is reserved.
     public func models(of type: AuthenticatorType) -> [AAID] { self.models[type] ?? [] }
 

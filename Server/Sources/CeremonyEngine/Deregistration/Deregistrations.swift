@@ -73,9 +73,11 @@ public struct Deregistrations: CeremonyPart {
         _ context: DeregistrationContext, accountID: String?, askedBy device: String?, client: DispatchingClient?,
         _ refused: (_ reason: String) -> Void
     ) async throws -> ReturnUAFRequest {
-        if case .model(let aaid) = context.keys, self.rules.value.metadata[aaid] == nil {
-            refused("a model without metadata")
-            return ReturnUAFRequest(statusCode: .unknownAAID, operation: .deregistration)
+        if case .model(let aaid) = context.keys, !self.rules.value.metadata.servesOperations(aaid) {
+            let isKnown = self.rules.value.metadata[aaid] != nil
+            refused(isKnown ? "a model that operations have nothing to do with" : "a model without metadata")
+            return ReturnUAFRequest(
+                statusCode: isKnown ? .unacceptableAuthenticator : .unknownAAID, operation: .deregistration)
         }
         if let accountID {
             let now = self.time.now()

@@ -20,7 +20,7 @@ extension Dispatches {
         }
         let object = request.context ?? [:]
         let context = try DeregistrationContext(object, person: "subject", limits: self.limits)
-        if case .model(let aaid) = context.keys, self.rules.value.metadata[aaid] == nil {
+        if case .model(let aaid) = context.keys, !self.rules.value.metadata.servesOperations(aaid) {
             throw CeremonyError(.invalidRequest, "a model that is not known")
         }
         let now = self.time.now()

@@ -71,8 +71,9 @@ public struct InventedAccounts: CeremonyPart {
     ///
     /// Whoever has asked by a name before, and asks again, sees whether the answer changed.
     public func setKeyDistribution(_ distribution: KeyDistribution?, by operator: String) async throws {
-        for key in distribution?.sets.flatMap(\.keys) ?? [] where self.rules.value.metadata[key.aaid] == nil {
-            throw CeremonyError(.invalidRequest, "the model \(key.aaid) has no metadata")
+        for key in distribution?.sets.flatMap(\.keys) ?? []
+        where !self.rules.value.metadata.servesOperations(key.aaid) {
+            throw CeremonyError(.invalidRequest, "the model \(key.aaid) has no metadata, or is of no operation")
         }
         try await self.store.setInventedAccounts(
             distribution.map { JSON.object($0.json).text },

@@ -159,6 +159,7 @@ public struct AuthenticationVerifier: Sendable {
     public func check(_ response: UnverifiedAuthentication, expected: ExpectedAuthentication) throws(UAFRefusal)
         -> CheckedAuthentication
     {
+        try response.credentials.refuseServerPin()
         // The message, as for a registration.
         let (params, hash) = try self.configuration.check(
             response.envelope,

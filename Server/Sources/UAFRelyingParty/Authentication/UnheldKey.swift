@@ -22,6 +22,13 @@ extension RegisteredCredential {
     }
 }
 
+extension SignatureVerification {
+    /// With the key on P-256 that nobody has; made each time, as one that is held is.
+    static var unheld: SignatureVerification? {
+        try? SignatureVerification(publicKey: UnheldKey.p256, format: .eccX962Raw, algorithm: .p256Raw)
+    }
+}
+
 private enum UnheldKey {
     /// The first point whose x is such a hash; every second number is one of a point.
     static let p256: [UInt8] = {

@@ -118,6 +118,17 @@ extension UAFRefusal {
     }
 }
 
+extension [CredentialID] {
+    /// Refuses, before anything is verified, the model whose signatures tell whether a PIN is right: operations count no
+    /// attempts at it.
+    func refuseServerPin() throws(UAFRefusal) {
+        for id in self where id.aaid == ServerPinModel.aaid {
+            throw UAFRefusal(
+                .unacceptableAuthenticator, .policy, "a PIN of personalised identities", credential: id)
+        }
+    }
+}
+
 /// What a request said that its response must match.
 struct ExpectedMessage: Sendable {
     let challenge: Challenge

@@ -78,9 +78,16 @@ public struct VerifiedRegistration: Hashable, Sendable {
 public struct RegistrationVerifier: Sendable {
     /// What is accepted.
     public let configuration: RelyingPartyConfiguration
+    /// Whether the PIN that only the server can judge is a model like others: in ceremonies of personalised identities.
+    private let takesServerPin: Bool
 
-    /// Judges by `configuration`.
-    public init(_ configuration: RelyingPartyConfiguration) { self.configuration = configuration }
+    /// Judges by `configuration`, for operations.
+    public init(_ configuration: RelyingPartyConfiguration) { self.init(configuration, takesServerPin: false) }
+
+    init(_ configuration: RelyingPartyConfiguration, takesServerPin: Bool) {
+        self.configuration = configuration
+        self.takesServerPin = takesServerPin
+    }
 
     /// Holds a response against every rule; the first that is broken refuses all of it.
     ///
@@ -91,6 +98,7 @@ public struct RegistrationVerifier: Sendable {
         _ response: UnverifiedRegistration, expected: ExpectedRegistration, existing: Set<CredentialID>,
         at now: Timestamp
     ) throws(UAFRefusal) -> VerifiedRegistration {
+        if !self.takesServerPin { try response.credentials.refuseServerPin() }
         // 1 to 4: the message.
         let (params, hash) = try self.configuration.check(
             response.envelope,

@@ -171,7 +171,7 @@ public struct RequestBuilder: Sendable {
         }
         for alternative in policy.accepted {
             for criterion in alternative {
-                guard criterion.aaid?.allSatisfy({ self.metadata[$0] != nil }) ?? true else {
+                guard criterion.aaid?.allSatisfy(self.metadata.servesOperations) ?? true else {
                     throw RequestError(code: .unknownModel)
                 }
             }
@@ -239,8 +239,10 @@ public struct RequestBuilder: Sendable {
             .filter { criterion.matches(PolicyCandidate(info: $0)) }
     }
 
-    /// What is known of a model before it signs: its version only an assertion tells (§2.2).
+    /// What is known of a model before it signs: its version only an assertion tells (§2.2). `nil` also for a model that no
+    /// operation can ask for.
     private func info(_ aaid: AAID) -> AuthenticatorInfo? {
+        guard self.metadata.servesOperations(aaid) else { return nil }
         var info = self.metadata.info(aaid)
         info?.authenticatorVersion = nil
         return info
@@ -301,7 +303,7 @@ public struct RequestBuilder: Sendable {
 
     /// For each model, the keys that it must not hold already (§8.1 step 1).
     private func disallowed(_ existing: [RegisteredCredential]) -> [MatchCriteria] {
-        existing.map(\.id.aaid).withoutRepetition.map { aaid in
+        existing.map(\.id.aaid).filter { $0 != ServerPinModel.aaid }.withoutRepetition.map { aaid in
             MatchCriteria(
                 aaid: [aaid], keyIDs: existing.filter { $0.id.aaid == aaid }.map(\.id.keyID).withoutRepetition)
         }
@@ -309,7 +311,8 @@ public struct RequestBuilder: Sendable {
 
     /// The models that are refused by a list or by their status (§8.1 step 1).
     private var disallowedModels: [MatchCriteria] {
-        let revoked = self.metadata.aaids.filter(self.metadata.isRevoked).sorted { $0.text < $1.text }
+        let revoked = self.metadata.aaids.filter { self.metadata.servesOperations($0) && self.metadata.isRevoked($0) }
+            .sorted { $0.text < $1.text }
         return revoked.isEmpty ? [] : [MatchCriteria(aaid: revoked)]
     }
 

@@ -1,0 +1,95 @@
+package import Ceremony
+import Crypto
+import JOSE
+package import UAF
+import UAFClient
+package import _Primitives
+
+/// The authenticator of the PIN that only the server can judge (decision 58), for one activation.
+///
+/// It makes a key of the PIN and of the device's secret, signs once with it and forgets it. Every PIN signs: no call here
+/// says that one is wrong. What it returns tells a holder of the server's key of the PIN whether it was right; it leaves the
+/// phone sealed to the server, and is not kept.
+package struct ServerPinAuthenticator: Sendable {
+    private let device: DeviceIdentity
+    private let random: RandomSource
+
+    /// The authenticator of an activation, whose device seals the secrets to its own key: in a chip where it has one.
+    package init(device: DeviceIdentity, random: RandomSource = .system) {
+        self.device = device
+        self.random = random
+    }
+
+    /// Makes the secret for a new PIN: of a new activation, or at a change. It is to be kept before ``register(pin:secret:finalChallenge:)``.
+    ///
+    /// Throws `JOSEError`.
+    package func newSecret(for context: PinScheme.Context, parameters: PinParameters) throws -> ServerPinSecret {
+        ServerPinSecret(
+            context: context, parameters: parameters,
+            keyID: try KeyID(self.random.bytes(32)),
+            sealed: try self.device.seal(self.random.bytes(PinScheme.deviceSecretBytes)))
+    }
+
+    /// Registers a PIN (Register): the public key, attested by itself. `finalChallenge` is the text of the final challenge
+    /// parameters, as all assertions of the response have it.
+    ///
+    /// Throws `PinSchemeError`, ``ServerPinError`` `secretGone` and `StorageError`.
+    package func register(
+        pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String
+    ) async throws -> EncodedAssertion {
+        let key = try self.key(pin, secret)
+        let data = try KeyRegistrationData(
+            aaid: ServerPinModel.aaid, authenticatorVersion: ServerPinModel.authenticatorVersion,
+            signatureAlgorithm: ServerPinModel.info.authenticationAlgorithm,
+            publicKeyFormat: ServerPinModel.publicKeyFormat,
+            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge), keyID: secret.keyID,
+            signCounter: 0, registrationCounter: 0,
+            publicKey: P256Encoding.bytes(of: key.publicKey, format: ServerPinModel.publicKeyFormat))
+        let attestation = Attestation(type: .basicSurrogate, signature: try Self.sign(data.signedBytes, key))
+        return EncodedAssertion(
+            bytes: try RegistrationAssertion(keyRegistrationData: data, attestation: attestation).serialized())
+    }
+
+    /// Signs with a PIN (Sign), whether it is right or not: for the version that the server has named.
+    ///
+    /// Throws as ``register(pin:secret:finalChallenge:)`` does.
+    package func authenticate(
+        pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String
+    ) async throws -> EncodedAssertion {
+        let key = try self.key(pin, secret)
+        let data = try SignedData(
+            aaid: ServerPinModel.aaid, authenticatorVersion: ServerPinModel.authenticatorVersion, mode: .userVerified,
+            signatureAlgorithm: ServerPinModel.info.authenticationAlgorithm, nonce: self.random.bytes(32),
+            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge), keyID: secret.keyID,
+            signCounter: 0)
+        return EncodedAssertion(
+            bytes: try AuthenticationAssertion(signedData: data, signature: try Self.sign(data.signedBytes, key))
+                .serialized())
+    }
+
+    private func key(_ pin: SecretBytes, _ secret: ServerPinSecret) throws -> P256.Signing.PrivateKey {
+        let deviceSecret: SecretBytes
+        do {
+            deviceSecret = SecretBytes(try self.device.open(secret.sealed))
+        } catch is JOSEError {
+            throw ServerPinError.secretGone
+        } catch is DeviceKeyError {
+            throw ServerPinError.secretGone
+        }
+        guard deviceSecret.count == PinScheme.deviceSecretBytes else { throw ServerPinError.secretGone }
+        return try secret.parameters.scheme.key(
+            pin: pin, deviceSecret: deviceSecret, parameters: secret.parameters, context: secret.context)
+    }
+
+    private static func sign(_ message: [UInt8], _ key: P256.Signing.PrivateKey) throws -> [UInt8] {
+        try P256Encoding.bytes(
+            of: key.signature(for: message), algorithm: ServerPinModel.info.authenticationAlgorithm)
+    }
+}
+
+extension DeviceIdentity {
+    /// Seals what this device alone is to open again.
+    fileprivate func seal(_ secret: [UInt8]) throws(JOSEError) -> String {
+        try JWE.seal(secret, to: self.encryptionKey, algorithm: .ecdhES)
+    }
+}
