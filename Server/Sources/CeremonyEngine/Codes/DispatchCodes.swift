@@ -64,21 +64,23 @@ public enum RedeemPath: String, CaseIterable, Sendable {
 }
 
 extension CeremonyRecord.Kind {
-    /// Where the ceremony's tokens are redeemed.
-    var redeemPath: RedeemPath {
+    /// Where the ceremony's tokens are redeemed; `nil` for those that a phone claims with a proof of its own.
+    var redeemPath: RedeemPath? {
         switch self {
         case .registration: .registration
         case .authentication, .transaction: .authentication
         case .deregistration: .deregistration
+        case .identity: nil
         }
     }
 
-    /// The operation that the phone is asked for.
-    var operation: UAF.Operation {
+    /// The operation that the phone is asked for; `nil` where it is asked for none.
+    var operation: UAF.Operation? {
         switch self {
         case .registration: .registration
         case .authentication, .transaction: .authentication
         case .deregistration: .deregistration
+        case .identity: nil
         }
     }
 }
@@ -86,7 +88,7 @@ extension CeremonyRecord.Kind {
 extension CeremonyConfiguration {
     /// The link that carries a token to a phone.
     func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
-        guard let address = URL(string: self.issuer + kind.redeemPath.rawValue),
+        guard let path = kind.redeemPath, let address = URL(string: self.issuer + path.rawValue),
             let data = try? OutOfBandPayload.RedeemData(token: token, redeemUrl: address),
             let payload = try? OutOfBandPayload(redeemData: data)
         else { throw CeremonyError(.invalidRequest, "the configured issuer makes no address for tokens") }

@@ -28,6 +28,12 @@ extension CeremonyRecord {
             var machine = DeregistrationStateMachine(CeremonyStage(self))
             verdict = machine.handle(event)
             stage = machine.stage
+        case .identity:
+            var machine = IdentityLifeCycle(CeremonyStage(self))
+            verdict = machine.handle(event)
+            stage = machine.stage
+            // What was typed and is no account's yet is forgotten with the session.
+            if case .ended(let outcome) = stage, outcome != .succeeded { self.progress = nil }
         }
         if case .refuse = verdict { return verdict }
         if case .redeem(let channel) = event { self.channel = channel }

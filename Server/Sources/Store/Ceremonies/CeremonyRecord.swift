@@ -12,6 +12,8 @@ public struct CeremonyRecord: Sendable, Equatable {
         case transaction = 3
         /// Having a device delete keys that the server deletes.
         case deregistration = 4
+        /// A session of a personalised identity, whose steps are a document of its own (``CeremonyRecord/progress``).
+        case identity = 5
     }
 
     /// The outer life cycle, the same for every kind.

@@ -58,6 +58,8 @@ public struct CeremonyChange: Sendable, Equatable {
     public var newTokens: [DispatchTokenRecord]?
     /// Together with new tokens: earlier ones that expired before this moment are deleted.
     public var tokensKeptSince: Timestamp?
+    /// What a session of a personalised identity leaves with the account: values, choices and history.
+    public var identityOutcome: IdentityOutcomeChange?
     /// What the trail keeps of it.
     public var audit: [AuditEvent] = []
     /// What the person's devices are told of it.
