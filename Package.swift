@@ -13,6 +13,8 @@ let package = Package(
     products: [
         .library(name: "Countersign", targets: ["Countersign"]),
         .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
+        // For the back end of an app that signs itself in.
+        .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
         .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
         // Floors that the server stands on too.
         .library(
@@ -45,6 +47,9 @@ let package = Package(
         .target(
             name: "CountersignLinux",
             dependencies: ["_Primitives", "UAFClient", "Countersign", "CSecretService", crypto]),
+        .target(
+            name: "CountersignBackend",
+            dependencies: ["_Primitives", "JOSE", "PersonalInformation", "OAuth", "Countersign", crypto]),
         .target(
             name: "CountersignTestKit",
             dependencies: [
@@ -79,6 +84,9 @@ let package = Package(
                 "Countersign", "CountersignTestKit", "Ceremony", "JOSE", "OAuth", "UAF", "UAFClient", "_Primitives",
                 crypto,
             ], resources: [.copy("Stored")]),
+        .testTarget(
+            name: "CountersignBackendTests",
+            dependencies: ["CountersignBackend", "Countersign", "JOSE", "OAuth", "PersonalInformation", "_Primitives"]),
         .testTarget(
             name: "CountersignLinuxTests",
             dependencies: ["CountersignLinux", "Countersign", "UAF", "UAFClient", "_Primitives", "CountersignTestKit"]),

@@ -1,0 +1,253 @@
+public import Countersign
+import Crypto
+import JOSE
+import OAuth
+public import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The back end of an app that signs itself in (OpenID Connect Core 1.0; RFC 7636, RFC 9207).
+///
+/// An app never learns who its person is to a service, nor the values that the person confirmed: it gets a code, and its
+/// back end exchanges that here.
+///
+///     let signIn = backend.begin()               // keep it in the app's session, and give `signIn.offer` to the app
+///     let person = try await backend.finish(signIn, code: code, state: state, issuer: issuer)
+///
+/// It keeps the server's discovery document and keys for an hour, and fetches the keys anew for a key that it does not
+/// know, at most once a minute.
+public actor IdentityBackend {
+    private struct Kept<Value> {
+        let value: Value
+        let at: Timestamp
+    }
+
+    private struct Endpoints {
+        let token: String
+        let userinfo: String
+        let keys: String
+    }
+
+    private static let keptFor = Duration.seconds(3600)
+    private static let keysAgainAfter = Duration.seconds(60)
+    private static let timeout = Duration.seconds(20)
+
+    private let configuration: BackendConfiguration
+    private let transport: any Transport
+    private let time: TimeSource
+    private let random: RandomSource
+    private var endpoints: Kept<Endpoints>?
+    private var keys: Kept<JWKSet>?
+
+    /// The back end of a service.
+    public init(
+        _ configuration: BackendConfiguration, transport: any Transport, time: TimeSource = .system,
+        random: RandomSource = .system
+    ) {
+        self.configuration = configuration
+        self.transport = transport
+        self.time = time
+        self.random = random
+    }
+
+    /// Begins a sign-in: fresh state, nonce and verifier.
+    public nonisolated func begin() -> InAppSignIn {
+        let verifier = CodeVerifier(random: self.random)
+        return InAppSignIn(
+            offer: InAppSignInOffer(
+                clientID: self.configuration.clientID, redirectURI: self.configuration.redirectURI,
+                scope: self.configuration.scope, state: self.random.token(), nonce: self.random.token(),
+                codeChallenge: verifier.challenge.text),
+            codeVerifier: verifier)
+    }
+
+    /// Exchanges the code that an app brought, and says who has signed in. Each sign-in can be finished once.
+    ///
+    /// - Parameters:
+    ///   - signIn: What was kept for this app.
+    ///   - code: What the app brought.
+    ///   - state: What came with it.
+    ///   - issuer: Which server it came from.
+    /// - Throws: ``BackendError``.
+    public func finish(_ signIn: InAppSignIn, code: String, state: String?, issuer: String) async throws(BackendError)
+        -> SignedInPerson
+    {
+        guard issuer.hasSameBytes(as: self.configuration.issuer) else {
+            throw BackendError(.notThisSignIn, "the code is of another server")
+        }
+        guard let state, constantTimeEqual(Array(state.utf8), Array(signIn.offer.state.utf8)) else {
+            throw BackendError(.notThisSignIn, "the state is another")
+        }
+        let endpoints = try await self.currentEndpoints()
+        let tokens = try await self.tokens(signIn, code: code, at: endpoints.token)
+        let idToken: String
+        let accessToken: String
+        do throws(JSONError) {
+            idToken = try tokens.requiredString("id_token")
+            accessToken = try tokens.requiredString("access_token")
+        } catch {
+            throw BackendError(.answerNotTrusted, "tokens: \(error)")
+        }
+        let claims = try await self.claims(of: idToken, nonce: signIn.offer.nonce, keysAt: endpoints.keys)
+        guard let subject = claims.subject else { throw BackendError(.answerNotTrusted, "sub") }
+        let profile = try await self.profile(accessToken, at: endpoints.userinfo, subject: subject)
+        do throws(JSONError) {
+            return try SignedInPerson(identity: claims.members, profile: profile, subject: subject)
+        } catch {
+            throw BackendError(.answerNotTrusted, "claims: \(error)")
+        }
+    }
+
+    // MARK: The steps
+
+    private func tokens(_ signIn: InAppSignIn, code: String, at address: String) async throws(BackendError)
+        -> JSONObject
+    {
+        let form: Parameters = [
+            "grant_type": "authorization_code", "code": code, "redirect_uri": signIn.offer.redirectURI,
+            "code_verifier": signIn.codeVerifier.text,
+        ]
+        let authorization = ClientCredentials.basic(
+            clientID: self.configuration.clientID,
+            secret: self.configuration.clientSecret.withBytes { String(decoding: $0, as: UTF8.self) })
+        let answer = try await self.send(
+            "POST", address,
+            headers: [("Authorization", authorization), ("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array(form.encoded.utf8))
+        guard answer.status == 200 else {
+            let refusal = (try? Self.object(answer)).flatMap { try? $0.string("error") } ?? "status \(answer.status)"
+            switch refusal {
+            case "invalid_grant": throw BackendError(.codeRefused, refusal)
+            case "invalid_client", "unauthorized_client": throw BackendError(.clientRefused, refusal)
+            default:
+                throw BackendError(
+                    answer.status >= 500 ? .serverUnreachable : .serverMisconfigured,
+                    "the token endpoint answers with \(answer.status)")
+            }
+        }
+        return try Self.object(answer)
+    }
+
+    private func claims(of idToken: String, nonce: String, keysAt address: String) async throws(BackendError)
+        -> JWTClaims
+    {
+        let algorithms: Set<JWSAlgorithm> = [.es256, .rs256, .ps256, .edDSA]
+        do {
+            let token = try UnverifiedJWS(compact: idToken)
+            let keys = try await self.currentKeys(naming: token.header.keyID, at: address)
+            let claims = try JWTClaims(try token.verified(by: keys, allowing: algorithms))
+            try claims.check(
+                issuer: self.configuration.issuer, audience: self.configuration.clientID, at: self.time,
+                skew: self.configuration.clockSkew)
+            guard case .string(let own)? = claims.members["nonce"],
+                constantTimeEqual(Array(own.utf8), Array(nonce.utf8))
+            else { throw BackendError(.answerNotTrusted, "the nonce is another") }
+            return claims
+        } catch let error as BackendError {
+            throw error
+        } catch {
+            throw BackendError(.answerNotTrusted, "the ID token: \((error as? JOSEError)?.code.description ?? "")")
+        }
+    }
+
+    private func profile(_ accessToken: String, at address: String, subject: String) async throws(BackendError)
+        -> JSONObject
+    {
+        guard accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw BackendError(.answerNotTrusted, "the access token")
+        }
+        let answer = try await self.send(
+            "GET", address, headers: [("Authorization", "Bearer \(accessToken)")], body: [])
+        guard answer.status == 200 else {
+            throw BackendError(.serverMisconfigured, "userinfo answers with \(answer.status)")
+        }
+        let profile = try Self.object(answer)
+        // OpenID Connect Core 1.0, section 5.3.2: else it would be another person's.
+        guard case .string(let own)? = profile["sub"], own.hasSameBytes(as: subject) else {
+            throw BackendError(.answerNotTrusted, "userinfo is about another person")
+        }
+        return profile
+    }
+
+    // MARK: What is kept
+
+    private func currentEndpoints() async throws(BackendError) -> Endpoints {
+        let now = self.time.now()
+        if let endpoints = self.endpoints, now < endpoints.at + Self.keptFor { return endpoints.value }
+        let answer = try await self.send(
+            "GET", self.configuration.issuer + "/.well-known/openid-configuration", headers: [], body: [])
+        guard answer.status == 200 else {
+            throw BackendError(.serverMisconfigured, "discovery answers with \(answer.status)")
+        }
+        let document = try Self.object(answer)
+        let read: (issuer: String, endpoints: Endpoints)
+        do throws(JSONError) {
+            read = (
+                try document.requiredString("issuer"),
+                Endpoints(
+                    token: try document.requiredString("token_endpoint"),
+                    userinfo: try document.requiredString("userinfo_endpoint"),
+                    keys: try document.requiredString("jwks_uri"))
+            )
+        } catch {
+            throw BackendError(.serverMisconfigured, "discovery: \(error)")
+        }
+        guard read.issuer.hasSameBytes(as: self.configuration.issuer) else {
+            throw BackendError(.serverMisconfigured, "the discovery document is another issuer's")
+        }
+        self.endpoints = Kept(value: read.endpoints, at: now)
+        return read.endpoints
+    }
+
+    private func currentKeys(naming name: String?, at address: String) async throws(BackendError) -> JWKSet {
+        let now = self.time.now()
+        if let keys = self.keys, now < keys.at + Self.keptFor {
+            let isKnown = name.map { keys.value[$0] != nil } ?? true
+            if isKnown || now < keys.at + Self.keysAgainAfter { return keys.value }
+        }
+        let answer = try await self.send("GET", address, headers: [], body: [])
+        guard answer.status == 200, let keys = try? JWKSet(parsing: answer.body) else {
+            throw BackendError(.serverMisconfigured, "the keys cannot be had")
+        }
+        self.keys = Kept(value: keys, at: now)
+        return keys
+    }
+
+    // MARK: Sending
+
+    private func send(
+        _ method: String, _ address: String, headers: [(name: String, value: String)], body: [UInt8]
+    ) async throws(BackendError) -> TransportResponse {
+        guard let url = URL(string: address), url.host() != nil, Self.isSafe(url) else {
+            throw BackendError(.serverMisconfigured, "an address that is neither https nor this machine")
+        }
+        do {
+            return try await self.transport.send(
+                TransportRequest(
+                    method: method, url: url, headers: [("Accept", "application/json")] + headers, body: body,
+                    timeout: Self.timeout))
+        } catch {
+            throw BackendError(.serverUnreachable, "\((error as? TransportError)?.code.description ?? "no answer")")
+        }
+    }
+
+    /// A secret goes over TLS, or stays on this machine.
+    private static func isSafe(_ url: URL) -> Bool {
+        switch url.scheme?.asciiLowercased {
+        case "https": true
+        case "http": ["localhost", "127.0.0.1", "::1"].contains(url.host() ?? "")
+        default: false
+        }
+    }
+
+    private static func object(_ answer: TransportResponse) throws(BackendError) -> JSONObject {
+        guard case .object(let object)? = try? JSON(parsing: answer.body) else {
+            throw BackendError(.answerNotTrusted, "an answer that is no JSON object")
+        }
+        return object
+    }
+}
