@@ -49,7 +49,7 @@ let package = Package(
             dependencies: ["_Primitives", "UAFClient", "Countersign", "CSecretService", crypto]),
         .target(
             name: "CountersignBackend",
-            dependencies: ["_Primitives", "JOSE", "PersonalInformation", "OAuth", "Countersign", crypto]),
+            dependencies: ["_Primitives", "JOSE", "PersonalInformation", "OAuth", "Countersign"]),
         .target(
             name: "CountersignTestKit",
             dependencies: [

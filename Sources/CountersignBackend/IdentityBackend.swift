@@ -1,5 +1,4 @@
 public import Countersign
-import Crypto
 import JOSE
 import OAuth
 public import _Primitives
