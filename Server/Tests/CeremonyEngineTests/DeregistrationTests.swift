@@ -480,6 +480,8 @@ struct DeregistrationTests {
         for context: JSONObject in [
             [:], ["subject": .string("bank|\(account.id)")],
             ["subject": .string("bank|\(account.id)"), "mode": .string("aaid"), "aaid": .string("ABCD#0001")],
+            // Of personalised identities alone.
+            ["subject": .string("bank|\(account.id)"), "mode": .string("aaid"), "aaid": .string("C516#0007")],
         ] {
             await #expect(throws: CeremonyError(.invalidRequest)) { try await self.dispatch(context, server) }
         }

@@ -236,11 +236,13 @@ struct KeyDistributionTests {
         #expect(throws: CeremonyError(.invalidRequest)) { try KeyDistribution(json: try Self.object(document)) }
     }
 
-    @Test("A model without metadata is refused, and nothing is set")
-    func unknownModel() async throws {
+    @Test(
+        "A model without metadata, or of personalised identities alone, is refused, and nothing is set",
+        arguments: ["ABCD#0004", "C516#0007"])
+    func unknownModel(aaid: String) async throws {
         let server = try await self.server()
         let other = try KeyDistribution(
-            json: Self.object(Self.document.replacing("C516#0004", with: "ABCD#0004")))
+            json: Self.object(Self.document.replacing("C516#0004", with: aaid)))
         await #expect(throws: CeremonyError(.invalidRequest)) {
             try await server.engine.inventedAccounts.setKeyDistribution(other, by: "test")
         }

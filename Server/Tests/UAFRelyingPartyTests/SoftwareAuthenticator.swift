@@ -182,6 +182,7 @@ struct SoftwareKey {
     var algorithm: SignatureAlgorithm
     var format: PublicKeyFormat
     var signCounter: UInt32 = 1
+    var registrationCounter: UInt32 = 1
     var scheme = AssertionScheme.uafV1TLV
     var attestationType = AttestationType.basicSurrogate
     /// Of basic full attestation, DER, leaf first.
@@ -216,7 +217,8 @@ struct SoftwareKey {
             aaid: self.aaid, authenticatorVersion: self.authenticatorVersion, mode: self.mode,
             signatureAlgorithm: self.algorithm, publicKeyFormat: self.format,
             finalChallengeHash: self.finalChallengeHash ?? hash, keyID: self.keyID, signCounter: self.signCounter,
-            registrationCounter: 1, publicKey: self.publicKey ?? (try self.privateKey.publicKey(self.format)),
+            registrationCounter: self.registrationCounter,
+            publicKey: self.publicKey ?? (try self.privateKey.publicKey(self.format)),
             extensions: self.signedExtensions)
         let assertion = RegistrationAssertion(
             keyRegistrationData: data,

@@ -238,3 +238,45 @@ struct AuthenticatorMatrixPropertyTests {
         }
     }
 }
+
+@Suite("Decision 63: which models are of which type")
+struct ProductTypeTests {
+    private static let table = AuthenticatorTypeTable.product
+
+    @Test("A device is one wherever its keys are, and so are a finger and a face that nothing stands in for")
+    func types() {
+        for model in AuthenticatorModel.table {
+            let type: AuthenticatorType? =
+                switch (model.factor, model.allowsPasscode) {
+                case (.devicePossession, _): .device
+                case (.fingerprint, false), (.face, false): .biometric
+                default: nil
+                }
+            #expect(Self.table.type(of: model.aaid) == type, "\(model.aaid)")
+            #expect(model.type == type)
+        }
+        #expect(Self.table.models(of: .device).count == 4 && Self.table.models(of: .biometric).count == 8)
+        #expect(Self.table.models(of: .otp).isEmpty && Self.table.models(of: .yubikey).isEmpty)
+    }
+
+    @Test("The PIN is the one that the server judges, and no model of a device's")
+    func pin() throws {
+        #expect(ServerPinModel.aaid.text == "C516#0007")
+        #expect(Self.table.models(of: .pin) == [ServerPinModel.aaid])
+        #expect(Self.table.type(of: ServerPinModel.aaid) == .pin)
+        #expect(AuthenticatorModel(aaid: ServerPinModel.aaid) == nil)
+        #expect(!ServerPinModel.info.isSilent && !ServerPinModel.info.isSecondFactorOnly)
+        #expect(ServerPinModel.info.tcDisplay.isEmpty)
+    }
+
+    @Test("Restricted to models, it has no others")
+    func restricted() {
+        let files = Set(AuthenticatorModel.allCases.map(\.aaid) + [ServerPinModel.aaid])
+        let table = Self.table.restricted(to: files)
+        #expect(table.models(of: .device).count == 1 && table.models(of: .biometric).count == 2)
+        #expect(table.models(of: .pin) == [ServerPinModel.aaid])
+        let chip = AuthenticatorModel(factor: .devicePossession, keyStore: .tpm).aaid
+        #expect(table.type(of: chip) == nil && Self.table.type(of: chip) == .device)
+        #expect(Self.table.restricted(to: []).type(of: ServerPinModel.aaid) == nil)
+    }
+}
