@@ -40,7 +40,9 @@ let package = Package(
         // Floor 4
         .target(
             name: "Countersign",
-            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto]),
+            dependencies: [
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", crypto,
+            ]),
         // libsecret, which is looked for when it is used first: nothing of it is needed to build an app or to run it.
         .target(name: "CSecretService"),
         // Floor 5
@@ -53,7 +55,8 @@ let package = Package(
         .target(
             name: "CountersignTestKit",
             dependencies: [
-                "_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign", crypto, cryptoExtras,
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
+                crypto, cryptoExtras,
             ]),
         // Floor 6
         .executableTarget(name: "VectorCommand", dependencies: ["CountersignTestKit", "_Primitives"]),
@@ -81,9 +84,12 @@ let package = Package(
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "Countersign", "CountersignTestKit", "Ceremony", "JOSE", "OAuth", "UAF", "UAFClient", "_Primitives",
-                crypto,
+                "Countersign", "CountersignTestKit", "Ceremony", "JOSE", "OAuth", "PersonalInformation", "UAF",
+                "UAFClient", "_Primitives", crypto,
             ], resources: [.copy("Stored")]),
+        // The listings of the identities' documentation, as an app's developer has them: they import nothing but the SDK, and
+        // what the compiler remarks of them is theirs.
+        .testTarget(name: "SeedListingTests", dependencies: ["Countersign", "CountersignTestKit"]),
         .testTarget(
             name: "CountersignBackendTests",
             dependencies: ["CountersignBackend", "Countersign", "JOSE", "OAuth", "PersonalInformation", "_Primitives"]),
@@ -94,7 +100,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets {
+for target in package.targets where target.name != "SeedListingTests" {
     target.swiftSettings = [
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,4 +1,5 @@
 public import Ceremony
+public import PersonalInformation
 public import UAF
 public import UAFClient
 public import _Primitives
@@ -87,3 +88,59 @@ public typealias TraceRecorder = Ceremony.TraceRecorder
 
 /// Bytes that must not be shown, for ``BiometricKeys``: `SecretBytes(bytes)` takes them, `withBytes` lends them.
 public typealias SecretBytes = _Primitives.SecretBytes
+
+// MARK: Identities
+
+/// What roles ask for: `device`, `pin`, `biometric`, and two that are reserved.
+public typealias AuthenticatorType = UAF.AuthenticatorType
+
+/// What a service asks of a person: a property for each of the twelve attributes, `nil` where it does not ask.
+public typealias AuthenticationPersonalInformation = PersonalInformation.AuthenticationPersonalInformation
+
+/// One attribute that a service asks for: what a screen shows of it, and where the person's answer goes.
+public typealias AuthenticationInformation = PersonalInformation.AuthenticationInformation
+
+/// What is wrong with an attribute, by the server's last word.
+public typealias AuthenticationInformationErrorCode = PersonalInformation.AuthenticationInformationErrorCode
+
+/// A value that an account has, without the value: a word that its owner gave it.
+public typealias PersonalInformationAlias = PersonalInformation.PersonalInformationAlias
+
+/// Judges what a person types for an attribute.
+public typealias PersonalInformationValidator = PersonalInformation.PersonalInformationValidator
+
+/// Judges names: `minLength` and `maxLength` are its bounds.
+public typealias NameValidator = PersonalInformation.NameValidator
+
+/// Judges user names.
+public typealias UsernameValidator = PersonalInformation.UsernameValidator
+
+/// Judges salutations.
+public typealias SalutationValidator = PersonalInformation.SalutationValidator
+
+/// Judges birthdays.
+public typealias BirthdateValidator = PersonalInformation.BirthdateValidator
+
+/// A day of the calendar, without a time and without a zone.
+public typealias CalendarDay = PersonalInformation.CalendarDay
+
+/// Where a person lives.
+public typealias Address = PersonalInformation.Address
+
+/// Judges addresses.
+public typealias AddressValidator = PersonalInformation.AddressValidator
+
+/// Judges nationalities: countries, in two letters.
+public typealias NationalityValidator = PersonalInformation.NationalityValidator
+
+/// What a person's papers say of their gender.
+public typealias Gender = PersonalInformation.Gender
+
+/// Judges genders.
+public typealias GenderValidator = PersonalInformation.GenderValidator
+
+/// Judges e-mail addresses.
+public typealias EmailValidator = PersonalInformation.EmailValidator
+
+/// Judges telephone numbers.
+public typealias PhoneNumberValidator = PersonalInformation.PhoneNumberValidator

@@ -38,7 +38,7 @@ public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, Cu
     }
 
     /// The UTF-8 bytes of a text that a person typed.
-    public convenience init(utf8 text: String) { self.init(Array(text.utf8)) }
+    public convenience init(utf8 text: String) { self.init(text.utf8) }
 
     deinit {
         overwrite(self.storage)

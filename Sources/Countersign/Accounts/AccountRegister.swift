@@ -318,7 +318,7 @@ actor AccountRegister: CustomReflectable {
         return (AccountKey(server: server, username: username), username)
     }
 
-    fileprivate static func keys(_ name: String, of object: JSONObject) throws -> [KeyName] {
+    static func keys(_ name: String, of object: JSONObject) throws -> [KeyName] {
         try (object.array(name) ?? []).map { value in
             guard case .object(let key) = value else { throw StorageError(.corrupt, "a key is not an object") }
             return try KeyName(json: key)

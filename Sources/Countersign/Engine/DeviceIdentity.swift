@@ -24,22 +24,33 @@ package struct DeviceIdentity: Sendable {
     package let encryptionKey: JWK
 
     init(_ keys: IdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
-        self.module = core.module
+        try self.init(keys, server: account.server.absoluteString, core.module, core.platform)
+    }
+
+    /// The device towards a server of that name.
+    init(_ keys: IdentityKeys, server: String, _ module: AuthenticatorModule, _ platform: Platform) throws(JOSEError) {
+        self.module = module
         self.keys = keys
-        self.server = account.server.absoluteString
-        self.clock = core.platform.clock
-        self.random = core.platform.random
+        self.server = server
+        self.clock = platform.clock
+        self.random = platform.random
         self.signingKey = try Self.jwk(keys.signingKey, use: "sig", algorithm: "ES256")
         self.encryptionKey = try Self.jwk(keys.openingKey, use: "enc", algorithm: "ECDH-ES")
     }
 
     /// Proves that a request is this device's: the compact form that goes with it, once.
     ///
+    /// - Parameters:
+    ///   - keyID: What the server knows the device by; by default the name of its key.
+    ///   - clockOffset: How far the server's clock is ahead of the device's.
+    ///
     /// Throws `DeviceKeyError` and ``StorageError``.
-    package func proof(method: String, target: String, body: [UInt8]) async throws -> String {
+    package func proof(
+        method: String, target: String, body: [UInt8], keyID: String? = nil, clockOffset: Duration = .zero
+    ) async throws -> String {
         let unsigned = try DeviceProof.unsigned(
             DeviceProof.Request(audience: self.server, method: method, target: target, body: body),
-            keyID: self.signingKey.keyID ?? "", at: self.clock.now(), random: self.random)
+            keyID: keyID ?? self.signingKey.keyID ?? "", at: self.clock.now() + clockOffset, random: self.random)
         return unsigned.compact(signature: try await self.module.sign(unsigned.signingInput, by: self.keys))
     }
 

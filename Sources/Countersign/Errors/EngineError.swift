@@ -31,6 +31,16 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case refused
         /// The server has judged, and does not know the key.
         case unknownKey
+        /// There is no such account on this device. Nothing was sent.
+        case unknownAccount
+        /// There is an account at that server on this device already. Nothing was sent.
+        case knownAccount
+        /// The account has no such factor on this device. Nothing was sent.
+        case noSuchFactor
+        /// The factor has ended with what the operating system has enrolled. Nothing was sent.
+        case factorInvalidated
+        /// The operating system has locked the sensor. Nothing was sent.
+        case sensorLocked
         /// Something was to be shown to the person, or asked, and no face did. Nothing was signed.
         case undisclosed
     }

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import UAF
+public import UAF
 import _Primitives
 
 /// How strictly a key of finger or face is bound to what the operating system has enrolled. It holds for the key's life.
@@ -345,6 +345,25 @@ extension AuthenticatorModule {
         }
         guard let enrolment else { throw OperationFailure(.userNotEnrolled, of: command, "nobody is enrolled") }
         return Array(SHA256.hash(data: enrolment))
+    }
+
+    /// Whether a model's keys have the operating system asked by each of their signatures, so that there is nothing to ask
+    /// before.
+    public nonisolated func asksWhileSigning(_ model: AuthenticatorModel) -> Bool {
+        self.keys(of: model)?.verifiesWhileSigning ?? false
+    }
+
+    /// Finds out, without a signature, whether what the operating system judges for a key is still what it was made for. A
+    /// key that ended with its enrolment is deleted.
+    ///
+    /// Throws ``OperationFailure``: `keyDisappearedPermanently` for such a key and for one that is not there,
+    /// `userNotEnrolled` where nobody is enrolled, and what a sensor's silence comes to; ``StorageError``.
+    public func checkEnrolment(of name: KeyName) async throws {
+        guard let index = self.ownIndex(of: name), let model = AuthenticatorModel(aaid: name.aaid) else {
+            throw OperationFailure(.keyDisappearedPermanently, of: .sign, "no such key")
+        }
+        guard [.fingerprint, .face, .devicePasscode].contains(model.factor) else { return }
+        try await self.checkEnrolment(of: self.database.keys[index], model)
     }
 
     /// Deletes a key that ends with its enrolment, once that is another one.

@@ -67,6 +67,9 @@ extension OperationError {
         case .refused: self = .fido(.protocolError, serverStatusCode: error.status?.rawValue, error.reason)
         case .unknownKey:
             self.init(.userNotRegisteredInServer, serverStatusCode: error.status?.rawValue, error.reason)
+        case .unknownAccount, .knownAccount, .noSuchFactor, .factorInvalidated, .sensorLocked:
+            // Of identities alone.
+            self.init(.unknown, recovery: .correctApp, error.reason)
         case .undisclosed: self.init(.missingInteraction, error.reason)
         }
     }

@@ -1,0 +1,215 @@
+import Ceremony
+import Crypto
+import JOSE
+import UAF
+import UAFClient
+import _Primitives
+
+/// An activation whose PIN a person has proven, and which is not this device's yet.
+struct ProvenCode: Sendable {
+    let code: ProcessCode
+    let proven: ProvenActivation
+    /// What a try of the PIN costs.
+    let parameters: PinParameters
+    /// The PIN, which the identity goes on with.
+    let pin: SecretBytes
+}
+
+/// A PIN of an activation that was not the right one.
+struct FailedAttempt: Error, Sendable {
+    let notice: LockoutNotice
+    /// The server's time.
+    let now: Timestamp
+}
+
+/// Makes identities on this device, and takes them away.
+struct IdentityActivations: Sendable {
+    /// Which PIN of an identity its first is: that of its activation's code is 0.
+    private static let firstPin: UInt32 = 1
+    private static let path = "/identity/activation"
+
+    let core: IdentityCore
+
+    private var factors: IdentityFactors { IdentityFactors(core: self.core) }
+
+    // MARK: Opening
+
+    /// Opens an activation with its PIN. Every PIN makes a proof; whether it is right the server says.
+    ///
+    /// Throws ``FailedAttempt``, `PinSchemeError`, and what ``ManagerExchange/send(_:to:by:as:)`` throws.
+    func open(_ code: ProcessCode, pin: SecretBytes) async throws -> ProvenCode {
+        let exchange = ManagerExchange(self.core, code.server)
+        let path = try Self.path(of: code)
+        let opened = try await exchange.send(
+            OpenRequest(claim: code.claim, security: try await self.core.securityReport()), to: path + "/open",
+            by: nil, as: OpenResponse.self
+        ).message
+        let key = try opened.pin.scheme.key(
+            pin: pin, deviceSecret: code.secret, parameters: opened.pin,
+            context: PinScheme.Context(server: code.server, activation: code.id, version: 0))
+        let signature = try key.signature(
+            for: ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge))
+        let sealed = try SealedMessage(
+            sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
+            to: try await exchange.sealingKey(),
+            for: .activationProof(activation: code.id, challenge: opened.challenge))
+        let answer = try await exchange.sendToTheEnd(
+            ProveRequest(claim: code.claim, proof: sealed), to: path + "/prove", by: nil, as: ProveResponse.self)
+        switch answer.message {
+        case .proven(let proven):
+            return ProvenCode(code: code, proven: proven, parameters: opened.pin, pin: pin)
+        case .lockout(let notice, _): throw FailedAttempt(notice: notice, now: answer.now)
+        }
+    }
+
+    // MARK: Enrolling
+
+    /// Makes the identity's keys and has the server take them. What was interrupted is brought to its end first.
+    ///
+    /// Throws ``OperationFailure``, ``EngineError`` `knownAccount` where there is an identity of that server already, and what
+    /// ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the server can be asked.
+    func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
+        let server = proven.code.server
+        await self.settleInterrupted(at: server)
+        if let identity = self.core.register.identity(of: server) {
+            // The receipt of this very enrolment was lost, and has been fetched now.
+            guard identity.activation.hasSameBytes(as: proven.proven.activation) else {
+                throw EngineError(.knownAccount, "an identity of that server")
+            }
+            return identity
+        }
+        let device = try self.core.module.makeIdentity()
+        let identity: StoredIdentity
+        let message: String
+        do {
+            (identity, message) = try await self.make(proven, name, witness, device)
+        } catch {
+            try? self.core.module.deleteIdentity(device)
+            throw error
+        }
+        do {
+            let exchange = ManagerExchange(self.core, server)
+            let speaker = try DeviceIdentity(device, server: server, self.core.module, self.core.platform)
+            let token = proven.proven.token
+            let sealed = try SealedMessage(
+                sealing: EnrollRequest.Enrolment(
+                    token: token, name: name, signingKey: speaker.signingKey, encryptionKey: speaker.encryptionKey,
+                    response: message),
+                to: try await exchange.sealingKey(),
+                for: .enrolment(activation: proven.code.id, token: token.withBytes { Base64URL.encode($0) }))
+            let receipt = try await exchange.sendToTheEnd(
+                EnrollRequest(enrolment: sealed), to: Self.path(of: proven.code) + "/enroll",
+                by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+            return try await self.adopt(identity, receipt.message)
+        } catch let error as Refused {
+            try? await self.core.forget(identity)
+            throw error
+        }
+    }
+
+    /// Makes the keys, and writes down what is about to leave.
+    private func make(
+        _ code: ProvenCode, _ name: String, _ witness: BiometricWitness?, _ device: IdentityKeys
+    ) async throws -> (StoredIdentity, message: String) {
+        let server = code.code.server
+        let proven = code.proven
+        guard proven.activation.isPathSegment else { throw EngineError(.malformed, "the name of an activation") }
+        let finalChallenge = self.factors.finalChallenge(try Challenge(proven.challenge), appID: proven.appID)
+        let authenticator = try self.factors.pinAuthenticator(device, server: server)
+        let secret = try authenticator.newSecret(
+            for: PinScheme.Context(server: server, activation: proven.activation, version: Self.firstPin),
+            parameters: code.parameters)
+        let pinAssertion = try await authenticator.register(
+            pin: code.pin, secret: secret, finalChallenge: finalChallenge)
+        let deviceModel = AuthenticatorModel(factor: .devicePossession, keyStore: self.core.module.keyStore)
+        // The person's first: where they give up, nothing of the device was made.
+        let (keys, message) = try await self.factors.register(
+            [witness?.model, deviceModel].compactMap(\.self), witness: witness,
+            for: IdentityFactors.Target(appID: proven.appID, username: proven.username), beside: [pinAssertion],
+            finalChallenge: finalChallenge)
+        let identity = StoredIdentity(
+            server: server, account: proven.account, activation: proven.activation, appID: proven.appID,
+            username: proven.username, device: device, created: self.core.now(at: server), name: name, keys: keys,
+            pin: ServerPinRecord(secret))
+        do {
+            try self.core.register.keep(identity)
+        } catch {
+            await self.factors.settle(keys, isKept: false)
+            throw error
+        }
+        return (identity, message)
+    }
+
+    /// Makes an identity answer, by the server's receipt. Throws ``EngineError`` `malformed` for the receipt of another.
+    private func adopt(_ identity: StoredIdentity, _ receipt: ActivationRecord) async throws -> StoredIdentity {
+        guard receipt.activation.hasSameBytes(as: identity.activation) else {
+            throw EngineError(.malformed, "the receipt of another activation")
+        }
+        let adopted = try self.core.register.change(identity) { identity in
+            identity.state = .active
+            identity.name = receipt.name
+            if let version = receipt.pinVersion { try? identity.pin?.settle(on: version) }
+        }
+        guard let adopted else { throw EngineError(.unknownAccount, "taken away meanwhile") }
+        await self.factors.settle(adopted.keys, isKept: true)
+        return adopted
+    }
+
+    // MARK: What was interrupted
+
+    /// Asks the server what has become of what was cut off: of enrolments without a receipt, and of identities that were
+    /// taken off this device while the server was not to be reached. What cannot be told stays for the next time.
+    func settleInterrupted(at server: String? = nil) async {
+        for identity in self.core.register.identities where server?.hasSameBytes(as: identity.server) ?? true {
+            switch identity.state {
+            case .active: break
+            case .pending: await self.settlePending(identity)
+            case .ending: try? await self.tell(identity)
+            }
+        }
+    }
+
+    private func settlePending(_ identity: StoredIdentity) async {
+        do {
+            let record = try await ManagerExchange(self.core, identity.server).send(
+                "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+            _ = try await self.adopt(identity, record.message)
+        } catch let error as Refused where error.problem.code.saysThatThereIsNone {
+            try? await self.core.forget(identity)
+        } catch {}
+    }
+
+    // MARK: Taking away
+
+    /// Takes an identity off this device: its factors at once, whatever the network does. The server is told now where it
+    /// can be reached, and else later.
+    ///
+    /// Throws ``StorageError``.
+    func remove(_ identity: StoredIdentity) async throws {
+        guard let ended = try await self.core.end(identity) else { return }
+        try? await self.tell(ended)
+    }
+
+    /// Tells the server that an identity is gone, and forgets it once the server has heard.
+    private func tell(_ identity: StoredIdentity) async throws {
+        do {
+            _ = try await ManagerExchange(self.core, identity.server).send(
+                "DELETE", [], to: Self.path, by: ManagerExchange.Prover(identity), as: EmptyMessage.self)
+        } catch let error as Refused {
+            guard error.problem.code.saysThatThereIsNone else { throw error }
+        }
+        try await self.core.forget(identity)
+    }
+
+    private static func path(of code: ProcessCode) throws -> String {
+        guard code.id.isPathSegment else { throw EngineError(.malformed, "the name of an activation") }
+        return "/identity/activations/\(code.id)"
+    }
+}
+
+extension IdentityProblem.Code {
+    /// Whether the server has no activation that answers, so that nothing is to be told to it.
+    fileprivate var saysThatThereIsNone: Bool {
+        [.activationUnknown, .activationDisabled, .notProven].contains(self)
+    }
+}

@@ -1,0 +1,145 @@
+import Ceremony
+import JOSE
+import UAF
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What all processes of personalised identities share. Its storage is its own, beside that of operations: neither knows of
+/// the other's keys.
+struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
+    var description: String { "IdentityCore" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// What the names of everything that is stored begin with.
+    private static let scope = "identity-"
+
+    let configuration: IdentityConfiguration
+    let platform: Platform
+    let channel: SecureChannel
+    let module: AuthenticatorModule
+    let register: IdentityRegister
+    let facetID: FacetID
+    /// The root keys of the servers, by the servers' identifiers.
+    private let roots: [ExactText: JWKSet]
+    private let traceRecorder: TraceRecorder?
+
+    /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
+    init(
+        configuration: IdentityConfiguration, platform: Platform, transport: any Transport,
+        traceRecorder: TraceRecorder?
+    ) async throws {
+        var roots: [ExactText: JWKSet] = [:]
+        for server in configuration.servers {
+            guard let url = URL(string: server.idmIdentifier), SecureChannel.isSecure(url) else {
+                throw EngineError(.misconfigured, "the address of a server")
+            }
+            roots[ExactText(server.idmIdentifier)] = try server.roots()
+        }
+        guard !roots.isEmpty else { throw EngineError(.misconfigured, "no server") }
+        var own = platform
+        own.storage = ScopedStorage(storage: platform.storage, scope: Self.scope)
+        let register = try IdentityRegister(storage: own.storage)
+        let facetID = try FacetID(configuration.facetId)
+        let module = try AuthenticatorModule(
+            platform: own, configuration: AuthenticatorModule.Configuration(callerID: facetID))
+        // Factors of a process that was cut off before the server's answer belong to nobody.
+        try await module.deleteAll(except: Set(register.identities.flatMap(\.keys)))
+        self.configuration = configuration
+        self.platform = own
+        self.channel = SecureChannel(transport: transport)
+        self.module = module
+        self.register = register
+        self.facetID = facetID
+        self.roots = roots
+        self.traceRecorder = traceRecorder
+    }
+
+    /// What is told of one process, and what its requests carry.
+    func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.platform.random) }
+
+    /// How long a start waits for the servers, in all.
+    private static let patience = Duration.seconds(5)
+
+    /// Fetches keys that are too old, and brings to an end what was interrupted. Servers that do not answer hold up nobody
+    /// for long.
+    func getReady() async {
+        let patience = Patience(clock: self.platform.clock, limit: Self.patience)
+        try? await patience.compute {
+            for server in self.configuration.servers {
+                _ = try? await ManagerExchange(self, server.idmIdentifier).keys()
+            }
+            await IdentityActivations(core: self).settleInterrupted()
+        }
+    }
+
+    /// The root keys of a server. Throws ``EngineError`` `foreignHost` for one that is not configured.
+    func roots(of server: String) throws -> JWKSet {
+        guard let roots = self.roots[ExactText(server)] else { throw EngineError(.foreignHost, "not configured") }
+        return roots
+    }
+
+    /// The time by a server's clock, as far as this device knows it.
+    func now(at server: String) -> Timestamp {
+        self.platform.clock.now() + (self.register.server(server)?.clockOffset ?? .zero)
+    }
+
+    /// The keys of a server that were fetched before, as long as they are good. Throws ``StorageError`` never: what cannot
+    /// be verified any more is as if it were not there.
+    func keptKeys(of server: String) throws -> ManagerKeySet? {
+        let roots = try self.roots(of: server)
+        guard let kept = self.register.server(server) else { return nil }
+        return try? ManagerKeySet(verifying: kept.keySet, server: server, roots: roots, at: self.now(at: server))
+    }
+
+    /// The identity of a server. Throws ``EngineError``: `foreignHost`, and `unknownAccount` where there is none.
+    func identity(of server: String) throws -> StoredIdentity {
+        _ = try self.roots(of: server)
+        guard let identity = self.register.identity(of: server) else {
+            throw EngineError(.unknownAccount, "no identity of that server")
+        }
+        return identity
+    }
+
+    /// What the device says about itself. Throws what the app's inspection throws, and `IdentityProblem` where the app's own
+    /// policy wants more.
+    func securityReport() async throws -> SecurityReport? {
+        guard let result = try await self.securityCheck() else { return nil }
+        let reasons = self.configuration.securityPolicy(result)
+        guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
+        return SecurityReport(
+            date: Timestamp(milliseconds: Int64((result.date.timeIntervalSince1970 * 1000).rounded(.down))),
+            checkVersion: Int(result.checkVersion), osVersion: result.osVersion, isRooted: result.isRooted,
+            isHooked: result.isHooked)
+    }
+
+    /// Looks at the device; `nil` where the app has nothing that looks.
+    func securityCheck() async throws -> SecurityCheckResult? {
+        guard let inspection = self.configuration.securityInspection else { return nil }
+        return SecurityCheckResult(try await inspection.inspect(), at: self.platform.clock.now())
+    }
+
+    /// Takes an identity's factors off this device, and leaves what is needed to tell the server.
+    @discardableResult
+    func end(_ identity: StoredIdentity) async throws -> StoredIdentity? {
+        let ended = try self.register.change(identity) { identity in
+            identity.state = .ending
+            identity.keys = []
+            identity.pin = nil
+        }
+        try await self.module.deleteAll(except: Set(self.register.identities.flatMap(\.keys)))
+        return ended
+    }
+
+    /// Forgets everything of an identity.
+    func forget(_ identity: StoredIdentity) async throws {
+        try await self.end(identity)
+        try self.module.deleteIdentity(identity.device)
+        try self.register.remove(identity)
+    }
+}

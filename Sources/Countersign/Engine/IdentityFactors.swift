@@ -1,0 +1,278 @@
+import Ceremony
+import Foundation
+import UAF
+import UAFClient
+import _Primitives
+
+/// A factor that a person has supplied for an authentication, before it signs.
+enum SuppliedFactor: Sendable {
+    /// The device itself.
+    case device
+    /// A PIN, right or wrong: nobody here knows.
+    case pin(SecretBytes)
+    /// A finger or a face.
+    case biometric(BiometricWitness)
+
+    /// What roles are configured by.
+    var type: AuthenticatorType {
+        switch self {
+        case .device: .device
+        case .pin: .pin
+        case .biometric: .biometric
+        }
+    }
+}
+
+/// That a person has shown a finger or a face, or is about to: which sensor, and the texts of its dialog. What the operating
+/// system judges with each signature of a key is asked when the key signs; elsewhere it was asked before, and counts once.
+struct BiometricWitness: Sendable {
+    let model: AuthenticatorModel
+    let prompt: SystemPrompt
+    /// A match that is still to be used; `nil` where the key's own signature asks.
+    fileprivate let match: UnusedMatch?
+}
+
+/// A match of a sensor, which stands for one signature within a short time.
+// Safe to share: every access to `isUsed` is within `lock`.
+private final class UnusedMatch: @unchecked Sendable {
+    /// How long a person who was recognised may take until the signature.
+    private static let validity = Duration.seconds(120)
+
+    private let lock = NSLock()
+    private var isUsed = false
+    private let clock: any DeviceClock
+    private let made: Duration
+
+    init(clock: any DeviceClock) {
+        self.clock = clock
+        self.made = clock.uptime()
+    }
+
+    /// True once, and only for as long as it is good.
+    func take() -> Bool {
+        self.lock.withLock {
+            defer { self.isUsed = true }
+            let age = self.clock.uptime() - self.made
+            return !self.isUsed && age >= .zero && age < Self.validity
+        }
+    }
+}
+
+/// What answers the authenticators of an identity: nobody but the operating system, whose dialog has the app's texts.
+private struct WitnessInteraction: UserInteraction {
+    let witness: BiometricWitness?
+
+    func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes {
+        throw UserVerificationError.unavailable
+    }
+
+    func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
+        async throws -> SecretBytes
+    { throw UserVerificationError.unavailable }
+
+    func verifyBiometric(
+        _ model: AuthenticatorModel, hint: String?,
+        read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
+    ) async throws -> BiometricReading {
+        guard let witness else { throw UserVerificationError.unavailable }
+        // The app asks again, where it wants to, with another factor.
+        guard hint == nil else { throw UserVerificationError.cancelled }
+        if let match = witness.match, match.take() { return .match }
+        return try await read(witness.prompt)
+    }
+
+    func verifyDevicePasscode(
+        _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading { throw UserVerificationError.unavailable }
+}
+
+/// Makes the keys of an identity's factors, and has them sign.
+struct IdentityFactors: Sendable {
+    let core: IdentityCore
+
+    // MARK: Fingers and faces
+
+    /// Asks the operating system for a finger or a face. With an identity it is for the key that the identity has; without,
+    /// for one that is to be made.
+    ///
+    /// Throws ``OperationFailure`` where nobody is enrolled, where the key has ended with another enrolment, and where the
+    /// finger was not the person's; ``EngineError`` `noSuchFactor` where the identity has none; `SensorError`.
+    func witness(for identity: StoredIdentity?, prompt: SystemPrompt) async throws -> BiometricWitness {
+        let model = try await self.biometricModel(of: identity)
+        if let identity { try await self.checkEnrolment(of: identity, model) }
+        guard !self.core.module.asksWhileSigning(model) else {
+            return BiometricWitness(model: model, prompt: prompt, match: nil)
+        }
+        guard let sensor = self.sensor(of: model) else { throw UserVerificationError.unavailable }
+        let before = try await sensor.enrolledSet()
+        switch try await sensor.read(prompt, allowingDevicePasscode: false) {
+        case .match: break
+        case .noMatch, .cancelled: throw UserVerificationError.cancelled
+        case .lockedOut:
+            throw EngineError(.sensorLocked, "the operating system has locked the sensor")
+        }
+        // Somebody who was enrolled while the dialog waited may have answered it.
+        guard try await sensor.enrolledSet() == before else { throw UserVerificationError.cancelled }
+        return BiometricWitness(model: model, prompt: prompt, match: UnusedMatch(clock: self.core.platform.clock))
+    }
+
+    /// Whether the operating system knows a finger or a face that a key can be made for.
+    var canEnrollBiometric: Bool { get async { (try? await self.biometricModel(of: nil)) != nil } }
+
+    private func biometricModel(of identity: StoredIdentity?) async throws -> AuthenticatorModel {
+        if let identity {
+            guard let key = self.biometricKey(of: identity), let model = AuthenticatorModel(aaid: key.aaid) else {
+                throw EngineError(.noSuchFactor, "no finger and no face")
+            }
+            return model
+        }
+        let available = await self.core.module.authenticators.filter { authenticator in
+            authenticator.model.type == .biometric && authenticator.isUserEnrolled && authenticator.makesKeys
+        }
+        guard let first = available.first else { throw UserVerificationError.unavailable }
+        return first.model
+    }
+
+    /// Throws ``EngineError`` `factorInvalidated` where the key is gone, as it is once other fingers are enrolled.
+    private func checkEnrolment(of identity: StoredIdentity, _ model: AuthenticatorModel) async throws {
+        guard let key = self.biometricKey(of: identity) else { return }
+        do {
+            try await self.core.module.checkEnrolment(of: key)
+        } catch let error as OperationFailure where error.code == .keyDisappearedPermanently {
+            throw try self.invalidated(key, of: identity)
+        }
+    }
+
+    /// Forgets a key that is gone, and says so.
+    private func invalidated(_ key: KeyName, of identity: StoredIdentity) throws -> EngineError {
+        try self.core.register.change(identity) { identity in identity.keys.removeAll { $0 == key } }
+        return EngineError(.factorInvalidated, "the enrolment has changed")
+    }
+
+    private func sensor(of model: AuthenticatorModel) -> (any BiometricSensor)? {
+        model.factor == .face ? self.core.platform.faceSensor : self.core.platform.fingerprintSensor
+    }
+
+    private func biometricKey(of identity: StoredIdentity) -> KeyName? {
+        identity.keys.last { AuthenticatorModel(aaid: $0.aaid)?.type == .biometric }
+    }
+
+    // MARK: Which there are
+
+    /// The types of factors that an identity can sign with on this device.
+    func types(of identity: StoredIdentity) -> Set<AuthenticatorType> {
+        var types = Set(identity.keys.compactMap { AuthenticatorModel(aaid: $0.aaid)?.type })
+        if identity.pin != nil { types.insert(.pin) }
+        return types
+    }
+
+    // MARK: Registering
+
+    /// Makes a key with each model, and the message for the server. They are pending: ``settle(_:isKept:)``.
+    ///
+    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
+    func register(
+        _ models: [AuthenticatorModel], witness: BiometricWitness?, for target: Target,
+        beside others: [EncodedAssertion] = [], finalChallenge: String
+    ) async throws -> (keys: [KeyName], message: String) {
+        var keys: [RegisteredKey] = []
+        do {
+            for model in models {
+                keys.append(
+                    try await self.core.module.register(
+                        model, appID: target.appID, username: target.username, finalChallenge: finalChallenge,
+                        attestationType: .basicSurrogate, verification: WitnessInteraction(witness: witness)))
+            }
+        } catch {
+            await self.settle(keys.map(\.name), isKept: false)
+            throw error
+        }
+        let response = RegistrationResponse(
+            header: OperationHeader(operation: .registration, appID: target.appID), fcParams: finalChallenge,
+            assertions: keys.map(\.assertion) + others)
+        return (keys.map(\.name), String(decoding: response.serialized, as: UTF8.self))
+    }
+
+    /// Whom new keys are made for.
+    struct Target: Sendable {
+        let appID: String
+        let username: String
+    }
+
+    /// What all assertions of one message sign.
+    func finalChallenge(_ challenge: Challenge, appID: String) -> String {
+        FinalChallengeParams(appID: appID, challenge: challenge, facetID: self.core.facetID).encoded
+    }
+
+    /// Makes new keys final, or deletes them.
+    func settle(_ keys: [KeyName], isKept: Bool) async {
+        for key in keys { try? await self.core.module.notify(key, isKept ? .ok : .requestTimeout) }
+    }
+
+    // MARK: Signing
+
+    /// Signs with each factor, and makes the message for the server. The person's come first: where they do not sign, the
+    /// silent one has not counted.
+    ///
+    /// - Parameter pinVersion: Which PIN the server has.
+    ///
+    /// Throws ``OperationFailure``, ``EngineError`` (`noSuchFactor`, `factorInvalidated`), ``ServerPinError``, `CancellationError` and
+    /// ``StorageError``.
+    func sign(
+        _ factors: [SuppliedFactor], of identity: StoredIdentity, appID: String, challenge: Challenge,
+        pinVersion: UInt32?, _: Disclosure.Complete
+    ) async throws -> String {
+        guard appID.hasSameBytes(as: identity.appID) else { throw EngineError(.malformed, "another AppID") }
+        let finalChallenge = self.finalChallenge(challenge, appID: appID)
+        var assertions: [EncodedAssertion] = []
+        for factor in factors.sorted(by: { !$0.type.isSilent && $1.type.isSilent }) {
+            switch factor {
+            case .device:
+                let key = identity.keys.last { AuthenticatorModel(aaid: $0.aaid)?.type == .device }
+                guard let key else { throw EngineError(.noSuchFactor, "no key of the device") }
+                assertions.append(try await self.signature(of: key, appID, finalChallenge, nil))
+            case .biometric(let witness):
+                guard let key = self.biometricKey(of: identity), key.aaid == witness.model.aaid else {
+                    throw EngineError(.noSuchFactor, "no finger and no face")
+                }
+                do {
+                    assertions.append(try await self.signature(of: key, appID, finalChallenge, witness))
+                } catch let error as OperationFailure where error.code == .keyDisappearedPermanently {
+                    throw try self.invalidated(key, of: identity)
+                }
+            case .pin(let pin):
+                guard let record = identity.pin else { throw EngineError(.noSuchFactor, "no PIN") }
+                guard let secret = record.secret(of: pinVersion ?? record.secrets[0].version) else {
+                    throw ServerPinError.unknownVersion
+                }
+                assertions.append(
+                    try await self.pinAuthenticator(of: identity).authenticate(
+                        pin: pin, secret: secret, finalChallenge: finalChallenge))
+            }
+        }
+        let response = AuthenticationResponse(
+            header: OperationHeader(operation: .authentication, appID: appID), fcParams: finalChallenge,
+            assertions: assertions)
+        return String(decoding: response.serialized, as: UTF8.self)
+    }
+
+    private func signature(
+        of key: KeyName, _ appID: String, _ finalChallenge: String, _ witness: BiometricWitness?
+    ) async throws -> EncodedAssertion {
+        try await self.core.module.authenticate(
+            key, appID: appID, finalChallenge: finalChallenge, transaction: nil,
+            verification: WitnessInteraction(witness: witness))
+    }
+
+    /// The authenticator of an identity's PIN.
+    func pinAuthenticator(of identity: StoredIdentity) throws -> ServerPinAuthenticator {
+        try self.pinAuthenticator(identity.device, server: identity.server)
+    }
+
+    /// The authenticator of the PIN of a device with those keys.
+    func pinAuthenticator(_ device: IdentityKeys, server: String) throws -> ServerPinAuthenticator {
+        ServerPinAuthenticator(
+            device: try DeviceIdentity(device, server: server, self.core.module, self.core.platform),
+            random: self.core.platform.random)
+    }
+}

@@ -1,0 +1,255 @@
+import Ceremony
+import JOSE
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What is sent to a server that manages identities, and how its answers are taken: proved by the device, signed by the
+/// server, and sent once more, to the letter, where an answer was lost.
+struct ManagerExchange: Sendable {
+    /// A device as one server knows it.
+    struct Prover: Sendable {
+        /// Its keys.
+        let device: IdentityKeys
+        /// The server's name for it.
+        let activation: String
+
+        /// The device as the activation of an identity.
+        init(_ identity: StoredIdentity) { self.init(device: identity.device, activation: identity.activation) }
+
+        init(device: IdentityKeys, activation: String) {
+            self.device = device
+            self.activation = activation
+        }
+    }
+
+    /// What an answer says, and when by the server's clock.
+    struct Answered<Message: Sendable>: Sendable {
+        let message: Message
+        let now: Timestamp
+    }
+
+    private static let responseType = "application/jose"
+    /// How old a server's keys may be before they are fetched anew.
+    private static let keysAge = Duration.seconds(86_400)
+    private static let keysPath = "/identity/keys"
+
+    let core: IdentityCore
+    let recording: Recording
+    /// The server's identifier.
+    let server: String
+
+    init(_ core: IdentityCore, _ server: String) {
+        self.core = core
+        self.recording = core.newRecording()
+        self.server = server
+    }
+
+    // MARK: Keys
+
+    /// The server's keys: those that were fetched less than a day ago, or fetched now. Where that fails, older ones do as
+    /// long as they are good.
+    ///
+    /// Throws ``EngineError``, `IdentityMessageError`, ``StorageError`` and what the transport throws.
+    func keys() async throws -> ManagerKeySet {
+        let kept = try self.core.keptKeys(of: self.server)
+        if let kept, let stored = self.core.register.server(self.server) {
+            let age = self.core.platform.clock.now() - stored.fetched
+            if (.zero - Self.keysAge...Self.keysAge).contains(age) { return kept }
+        }
+        do {
+            return try await self.fetchKeys()
+        } catch  where kept != nil && !(error is CancellationError) {
+            return kept ?? { preconditionFailure("kept a moment ago") }()
+        }
+    }
+
+    /// Fetches the server's keys, which its root has signed.
+    @discardableResult func fetchKeys() async throws -> ManagerKeySet {
+        let roots = try self.core.roots(of: self.server)
+        let response = try await self.core.channel.send(
+            TransportRequest(
+                method: "GET", url: try self.address(Self.keysPath), headers: [("Accept", "application/jwt")], body: [],
+                timeout: self.timeout), self.recording)
+        guard response.status == 200 else { throw Self.unsigned(response.status) }
+        guard let compact = String(validating: response.body, as: UTF8.self) else {
+            throw IdentityMessageError(.malformed, "keys")
+        }
+        // By the device's own clock, which nobody has corrected yet.
+        let set = try ManagerKeySet(
+            verifying: compact, server: self.server, roots: roots, at: self.core.now(at: self.server))
+        // An older set than the one that is kept, which somebody on the way may have kept too, replaces nothing.
+        if let kept = try self.core.keptKeys(of: self.server), set.issuedAt < kept.issuedAt { return kept }
+        try self.core.register.keep(keySet: compact, of: self.server, at: self.core.platform.clock.now())
+        return set
+    }
+
+    /// The key to seal to: the newest that may still be sealed to.
+    func sealingKey() async throws -> ManagerKeySet.SealingKey {
+        let keys = try await self.keys()
+        let now = self.core.now(at: self.server)
+        guard let key = keys.sealingKeys.first(where: { now < $0.until }) ?? keys.sealingKeys.first else {
+            throw IdentityMessageError(.malformed, "sealing")
+        }
+        return key
+    }
+
+    // MARK: Requests
+
+    /// Sends a message and reads the answer. Without a `prover` nothing is proved, as for a claim whose secret is proof.
+    ///
+    /// Throws `IdentityProblem` for a refusal, `IdentityMessageError` for an answer that is none, ``EngineError``,
+    /// `DeviceKeyError`, ``StorageError`` and what the transport throws.
+    func send<Answer: IdentityMessage>(
+        _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self
+    ) async throws -> Answered<Answer> {
+        try await self.send("POST", message.serialized, to: path, by: prover)
+    }
+
+    /// Sends a request; see ``send(_:to:by:as:)``.
+    func send<Answer: IdentityMessage>(
+        _ method: String, _ body: [UInt8], to path: String, by prover: Prover?, as: Answer.Type = Answer.self
+    ) async throws -> Answered<Answer> {
+        var isCorrected = false
+        while true {
+            let response = try await self.exchange(method, body, path, prover)
+            switch response.content {
+            case .message(let object):
+                return Answered(message: try Answer(json: object), now: response.now)
+            case .refusal(let problem):
+                // The answer itself has told what the time is.
+                guard problem.code == .clockSkew, prover != nil, !isCorrected else {
+                    throw Refused(problem: problem, now: response.now)
+                }
+                isCorrected = true
+            }
+        }
+    }
+
+    /// As ``send(_:to:by:as:)``, for what a factor has signed: it leaves and is judged also where the process's task is
+    /// cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
+    func sendToTheEnd<Answer: IdentityMessage>(
+        _ message: some IdentityMessage, to path: String, by prover: Prover?, as type: Answer.Type = Answer.self
+    ) async throws -> Answered<Answer> {
+        // A task of its own, which the process's does not cancel. The transport's time limit bounds it.
+        try await Task { try await self.send(message, to: path, by: prover, as: type) }.value
+    }
+
+    /// One request, proved anew, and its verified answer. An answer that was lost is asked for once more with the same
+    /// bytes: the server has kept it, and nothing is done twice.
+    private func exchange(_ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?) async throws
+        -> ManagerResponse
+    {
+        let keys = try await self.keys()
+        let url = try self.address(path)
+        var headers = [("Accept", Self.responseType)]
+        if !body.isEmpty { headers.append(("Content-Type", "application/json")) }
+        var name = ManagerResponse.name(ofRequest: body)
+        if let prover {
+            let device = try DeviceIdentity(
+                prover.device, server: self.server, self.core.module, self.core.platform)
+            let proof = try await device.proof(
+                method: method, target: url.absoluteString, body: body, keyID: prover.activation,
+                clockOffset: self.core.register.server(self.server)?.clockOffset ?? .zero)
+            headers.append(("Device-Proof", proof))
+            name = ManagerResponse.name(ofRequest: Array(proof.utf8))
+        }
+        let request = TransportRequest(method: method, url: url, headers: headers, body: body, timeout: self.timeout)
+        let response: TransportResponse
+        do {
+            response = try await self.core.channel.send(request, self.recording)
+        } catch let error as TransportError where [.unreachable, .timedOut].contains(error.code) {
+            try Task.checkCancellation()
+            response = try await self.core.channel.send(request, self.recording)
+        }
+        guard response.header("Content-Type")?.mediaType.hasSameBytes(as: Self.responseType) ?? false else {
+            throw Self.unsigned(response.status)
+        }
+        guard let compact = String(validating: response.body, as: UTF8.self) else {
+            throw IdentityMessageError(.wrongSignature, "letters")
+        }
+        let answer = try await self.verified(compact, answering: name, keys)
+        try self.correctClock(by: answer.now)
+        return answer
+    }
+
+    /// The answer to a request, which the server has signed: perhaps with a key that is newer than its set.
+    private func verified(_ compact: String, answering request: String, _ keys: ManagerKeySet) async throws
+        -> ManagerResponse
+    {
+        let first = self.reading(compact, answering: request, keys)
+        guard case .failure(let error) = first, error.code == .wrongSignature else { return try first.get() }
+        return try self.reading(compact, answering: request, try await self.fetchKeys()).get()
+    }
+
+    private func reading(_ compact: String, answering request: String, _ keys: ManagerKeySet)
+        -> Result<ManagerResponse, IdentityMessageError>
+    {
+        do throws(IdentityMessageError) {
+            return .success(
+                try ManagerResponse(
+                    verifying: compact, server: self.server, request: request, keys: keys.signingKeys))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Takes over the server's time. A second is what a network may take.
+    private func correctClock(by now: Timestamp) throws {
+        let known = self.core.now(at: self.server)
+        guard now < known - .seconds(1) || known + .seconds(1) < now else { return }
+        try self.core.register.keep(clockOffset: now - self.core.platform.clock.now(), of: self.server)
+    }
+
+    private func address(_ path: String) throws -> URL {
+        guard let url = URL(string: self.server)?.address(of: path) else {
+            throw EngineError(.misconfigured, "the server's address")
+        }
+        return url
+    }
+
+    private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
+
+    /// An answer that the server has not signed.
+    private static func unsigned(_ status: Int) -> EngineError {
+        switch status {
+        case 408, 429, 500...: EngineError(.unavailable, httpStatus: status, "status \(status)")
+        default: EngineError(.malformed, httpStatus: status, "status \(status), unsigned")
+        }
+    }
+}
+
+/// A refusal that the server has signed.
+struct Refused: Error, Sendable {
+    let problem: IdentityProblem
+    /// The server's time.
+    let now: Timestamp
+}
+
+/// A message without members, such as the body of a request that says everything by its address.
+struct EmptyMessage: IdentityMessage {
+    init() {}
+    init(json: JSONObject) {}
+    var json: JSONObject { [:] }
+}
+
+extension String {
+    /// Whether the text can be a part of a path as it is: an identifier that a server has made.
+    var isPathSegment: Bool {
+        (1...64).contains(self.utf8.count) && self != "." && self != ".."
+            && self.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+}

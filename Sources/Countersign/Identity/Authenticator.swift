@@ -1,0 +1,200 @@
+import Ceremony
+import Foundation
+import PersonalInformation
+import _Primitives
+
+/// Authenticates a person with an identity that is on this device, in four steps: start, prepare, sign, finish. The
+/// signatures are collected by ``AuthenticationUserInformation/sign(factor:)``.
+///
+/// Each function has a form that waits asynchronously, and one that blocks (`…Synchronous`): never call that one on the main
+/// thread, or in a task. They do the same and throw the same: ``CountersignError``, and nothing else. Each may throw
+/// `notInitialized`, `notPersonalized`, the errors of the network and the server, and
+/// ``CountersignLockoutError`` where the activation rests.
+public struct Authenticator: Sendable {
+    let sdk: CountersignSDK
+
+    // MARK: Starting
+
+    /// Tells the server that this device takes part, and gets to know who asks for what. What has begun elsewhere is this
+    /// device's from here on.
+    ///
+    /// Throws ``CountersignError``: `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
+    /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``.
+    public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
+        try await self.sdk.running { core in
+            let (claimed, document) = try await IdentitySessions(core: core).start(
+                data.session, claim: data.claim, at: data.idmIdentifier)
+            // What a person has begun in this app ends as they meant it, or not at all.
+            if let purpose = data.purpose, purpose != document.purpose {
+                throw CountersignError(.malformedData, "a session for something else")
+            }
+            let identity = try core.identity(of: data.idmIdentifier)
+            guard let today = CalendarDay(Date(core.now(at: data.idmIdentifier)), in: .current) else {
+                throw CountersignError(.clockSkew, "a year that the calendar does not have")
+            }
+            return try AuthenticateRequest(
+                document, claimed, from: IdentityFactors(core: core).types(of: identity),
+                birthdate: BirthdateValidator(latest: today))
+        }
+    }
+
+    /// As ``startAuthentication(data:)-(AuthenticationInitializationData)``. It blocks.
+    public func startAuthenticationSynchronous(data: AuthenticationInitializationData) throws -> AuthenticateRequest {
+        try Blocking.wait { try await self.startAuthentication(data: data) }
+    }
+
+    /// Starts the authentication by which an invitation's account goes into the person's own. Throws as
+    /// ``startAuthentication(data:)-(AuthenticationInitializationData)`` does.
+    public func startAuthentication(data: AuthenticationInitializationDataWithSession) async throws
+        -> AuthenticateRequest
+    { try await self.startAuthentication(data: data.data) }
+
+    /// As ``startAuthentication(data:)-(AuthenticationInitializationDataWithSession)``. It blocks.
+    public func startAuthenticationSynchronous(data: AuthenticationInitializationDataWithSession) throws
+        -> AuthenticateRequest
+    { try self.startAuthenticationSynchronous(data: data.data) }
+
+    // MARK: Preparing
+
+    /// Sends the role and what the person said to the attributes, and gets what is to be signed. What comes is held against
+    /// what was shown and said: nothing else can be signed.
+    ///
+    /// With `failure` the attributes of the same request say what is wrong. Throws ``CountersignError``: `roleNotSelected`,
+    /// `correctionLimitExceeded` after too many failures, `sessionExpired`, `sessionAborted`;
+    /// ``CountersignSecurityInsufficientError``.
+    public func prepareAuthenticationUserInformation(request: AuthenticateRequest) async throws
+        -> PrepareAuthenticationUserInformationResult
+    {
+        try await self.sdk.running { core in
+            guard let role = request.selection,
+                let asked = request.document.roles.first(where: { $0.id.hasSameBytes(as: role.id) })
+            else { throw CountersignError(.roleNotSelected) }
+            let sessions = IdentitySessions(core: core)
+            let session = request.identitySession
+            let answers = request.info.answers
+            switch try await sessions.prepare(session.claimed, role: role.id, answers: answers) {
+            case .errors(let errors, let deadlines):
+                session.move(to: deadlines)
+                request.info.report(errors)
+                return .failure(request)
+            case .prepared(let prepared):
+                request.info.report([:])
+                let checked = try sessions.check(
+                    prepared, of: session.claimed, for: request.document, role: (asked.id, asked.name), answers: answers
+                )
+                session.move(to: prepared.deadlines)
+                let identity = try sessions.identity(of: session.claimed)
+                return .success(
+                    try AuthenticationUserInformation(
+                        checked, session, from: IdentityFactors(core: core).types(of: identity)))
+            }
+        }
+    }
+
+    /// As ``prepareAuthenticationUserInformation(request:)``. It blocks.
+    public func prepareAuthenticationUserInformationSynchronous(request: AuthenticateRequest) throws
+        -> PrepareAuthenticationUserInformationResult
+    { try Blocking.wait { try await self.prepareAuthenticationUserInformation(request: request) } }
+
+    // MARK: Finishing
+
+    /// Has the factors sign, and the server judge. A wrong one is no error but a result:
+    /// ``AuthenticationResult/lockout(lockoutInformation:authenticationUserInformation:)``.
+    ///
+    /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed`,
+    /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
+    /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left.
+    public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
+        try await self.sdk.running { core in
+            let (checked, factors, disclosure) = try userInfo.take()
+            let session = userInfo.identitySession
+            let answer: ManagerExchange.Answered<FinishResponse>
+            do {
+                answer = try await IdentitySessions(core: core).finish(
+                    session.claimed, checked, with: factors, disclosure)
+            } catch {
+                userInfo.put(back: factors)
+                throw error
+            }
+            switch answer.message {
+            case .lockout(let attempt):
+                let next = try attempt.next.map { try IdentitySessions(core: core).check($0, after: checked) }
+                userInfo.move(to: next)
+                return .lockout(
+                    lockoutInformation: LockoutInformation(attempt.lockout, at: answer.now),
+                    authenticationUserInformation: userInfo)
+            case .accepted(let accepted):
+                userInfo.move(to: nil)
+                guard accepted.purpose == checked.document.purpose else {
+                    throw CountersignError(.malformedData, "a session for something else")
+                }
+                let pin = factors.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
+                return try self.result(accepted, core, session, checked, pin)
+            }
+        }
+    }
+
+    /// As ``finishAuthentication(userInfo:)``. It blocks.
+    public func finishAuthenticationSynchronous(userInfo: AuthenticationUserInformation) throws -> AuthenticationResult
+    {
+        try Blocking.wait { try await self.finishAuthentication(userInfo: userInfo) }
+    }
+
+    /// What comes after the factors.
+    private func result(
+        _ accepted: AcceptedSession, _ core: IdentityCore, _ session: IdentitySession, _ checked: CheckedSession,
+        _ pin: SecretBytes?
+    ) throws -> AuthenticationResult {
+        let server = session.claimed.server
+        let completions = IdentityCompletions(core: core, session: session.claimed, checked: checked)
+        // What the key set says was checked when it came; without one the bounds are those of the protocol.
+        let lengths = try core.keptKeys(of: server)?.pinLength ?? 5...32
+        return switch accepted.purpose {
+        case .userLogin: .userLogin(UserLoginResult(accepted))
+        case .serviceLogin: .serviceLogin(ServiceLoginResult(session, accepted))
+        case .addFactor: .apiAccessAddFactor(ApiAccessAddFactor(session, completions))
+        case .changePin:
+            .apiAccessChangePin(
+                ApiAccessChangePin(session, completions, PinSpecification(lengths, former: pin)))
+        case .newActivation:
+            .apiAccessRequestNewActivationData(
+                ApiAccessRequestNewActivationData(session, completions, PinSpecification(lengths)))
+        case .delete: .apiAccessDelete(ApiAccessDelete(session, completions))
+        case .merge: .apiAccessMergeComplete(idmIdentifier: server)
+        }
+    }
+
+    // MARK: Signing this app in
+
+    /// Begins an authentication for this app itself, without a code. Give the result to
+    /// ``startAuthentication(data:)-(AuthenticationInitializationData)``; it ends with ``AuthenticationResult/serviceLogin(_:)``.
+    ///
+    /// Throws ``CountersignError``: `serviceInactive`, `unexpected` where the server does not take the request.
+    public func fetchInAppAuthenticationInitializationData(_ request: InAppAuthenticationRequest) async throws
+        -> AuthenticationInitializationData
+    {
+        try await self.sdk.running { core in
+            let offer = try await IdentitySessions(core: core).offer(request.message, at: request.idmIdentifier)
+            return AuthenticationInitializationData(offer, at: request.idmIdentifier, for: .serviceLogin)
+        }
+    }
+
+    /// As ``fetchInAppAuthenticationInitializationData(_:)``. It blocks.
+    public func fetchInAppAuthenticationInitializationDataSynchronous(_ request: InAppAuthenticationRequest) throws
+        -> AuthenticationInitializationData
+    { try Blocking.wait { try await self.fetchInAppAuthenticationInitializationData(request) } }
+
+    /// Fetches the authorization code for the app's back end: once.
+    ///
+    /// Throws ``CountersignError``: `sessionConsumed` a second time, `sessionExpired`.
+    public func fetchAuthorizationCode(_ result: ServiceLoginResult) async throws -> AuthorizationCode {
+        try await self.sdk.running { core in
+            AuthorizationCode(try await IdentitySessions(core: core).code(result.identitySession.claimed))
+        }
+    }
+
+    /// As ``fetchAuthorizationCode(_:)``. It blocks.
+    public func fetchAuthorizationCodeSynchronous(_ result: ServiceLoginResult) throws -> AuthorizationCode {
+        try Blocking.wait { try await self.fetchAuthorizationCode(result) }
+    }
+}

@@ -1,0 +1,94 @@
+import Ceremony
+import _Primitives
+
+/// What all processes of identities have in common. It throws ``CountersignError``, and nothing else; the forms that block
+/// (`…Synchronous`) are never called on the main thread, or in a task.
+public struct CommonProcesses: Sendable {
+    let sdk: CountersignSDK
+
+    /// Reads what was scanned, pasted or opened: a code, or a link of any scheme with a code behind its `#`. Nothing is sent:
+    /// whoever changes a letter of a code is found out here.
+    ///
+    /// Throws ``CountersignError``: `malformedData` for what is no code; `unknownManager`; `serverSignatureInvalid` for a code
+    /// that the server has not made; `protocolVersionUnsupported`; `connectionError` where the server's keys were never
+    /// fetched (``refreshServerKeys()``).
+    public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
+        let core = try self.sdk.core()
+        return try CountersignError.running {
+            let (text, isFromLink) = ProcessInitializationData.code(in: text)
+            let server = try ProcessCode.uncheckedServer(of: text)
+            guard let keys = try core.keptKeys(of: server) else {
+                throw CountersignError(.connectionError, "the server's keys were never fetched")
+            }
+            let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
+            // The keys are those of one server, and the code says that it is of this one.
+            guard code.server.hasSameBytes(as: server) else { throw CountersignError(.serverSignatureInvalid) }
+            return ProcessInitializationData(code, isFromLink: isFromLink)
+        }
+    }
+
+    /// Fetches the keys of the servers whose keys are older than a day, as the SDK does when it is initialised, and before it
+    /// sends anything.
+    ///
+    /// Throws ``CountersignError``: the errors of the network, for the first server that fails.
+    public func refreshServerKeys() async throws {
+        try await self.sdk.running { core in
+            for server in core.configuration.servers {
+                _ = try await ManagerExchange(core, server.idmIdentifier).keys()
+            }
+        }
+    }
+
+    /// As ``refreshServerKeys()``. It blocks.
+    public func refreshServerKeysSynchronous() throws { try Blocking.wait { try await self.refreshServerKeys() } }
+
+    /// Gives a process up. The page that waits for it hears of it at once.
+    ///
+    /// Throws ``CountersignError``: `sessionExpired` and its neighbours where it has ended already.
+    public func abort(_ holder: any IdentitySessionHolder) async throws {
+        try await self.sdk.running { core in
+            try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
+        }
+    }
+
+    /// As ``abort(_:)``. It blocks.
+    public func abortSynchronous(_ holder: any IdentitySessionHolder) throws {
+        try Blocking.wait { try await self.abort(holder) }
+    }
+
+    /// Gives the person more time, until ``IdentitySession/lastRequestBefore`` at the most. The session of the holder has the
+    /// new deadlines.
+    ///
+    /// Throws ``CountersignError`` `sessionExpired`.
+    @discardableResult public func prolongSession(holder: any IdentitySessionHolder) async throws -> IdentitySession {
+        try await self.sdk.running { core in
+            let session = holder.identitySession
+            session.move(to: try await IdentitySessions(core: core).prolong(session.claimed))
+            return session
+        }
+    }
+
+    /// As ``prolongSession(holder:)``. It blocks.
+    @discardableResult public func prolongSessionSynchronous(holder: any IdentitySessionHolder) throws
+        -> IdentitySession
+    {
+        try Blocking.wait { try await self.prolongSession(holder: holder) }
+    }
+
+    /// Looks at the device, by the app's ``SecurityInspection``. What a server is told of it is a look of its own.
+    ///
+    /// Throws ``CountersignError`` `invalidConfiguration` where the app has none.
+    public func executeSecurityCheck() async throws -> SecurityCheckResult {
+        try await self.sdk.running { core in
+            guard let result = try await core.securityCheck() else {
+                throw CountersignError(.invalidConfiguration, "no security inspection")
+            }
+            return result
+        }
+    }
+
+    /// As ``executeSecurityCheck()``. It blocks.
+    public func executeSecurityCheckSynchronous() throws -> SecurityCheckResult {
+        try Blocking.wait { try await self.executeSecurityCheck() }
+    }
+}

@@ -1,0 +1,107 @@
+public import Ceremony
+import Foundation
+public import UAFClient
+import _Primitives
+
+/// Personalised identities on this device: what an app begins with.
+///
+/// One for an app, ``shared``, which is initialised once. A server personalises the app (``personalizer``), and from then on
+/// a person authenticates with it (``authenticator``) wherever services ask their server. What an app's own tests make beside
+/// it is a phone of its own.
+// Safe to share: every access to `state` is within `lock`.
+public final class CountersignSDK: @unchecked Sendable {
+    private enum State {
+        case new
+        case initializing
+        case ready(IdentityCore)
+    }
+
+    /// The app's.
+    public static let shared = CountersignSDK()
+
+    private let lock = NSLock()
+    private var state = State.new
+
+    /// Another one than the app's.
+    public init() {}
+
+    /// Authenticates a person.
+    public var authenticator: Authenticator { Authenticator(sdk: self) }
+    /// Makes identities, changes them and takes them away.
+    public var personalizer: Personalizer { Personalizer(sdk: self) }
+    /// What all processes have in common: codes, sessions, and the look at the device.
+    public var common: CommonProcesses { CommonProcesses(sdk: self) }
+    /// Fingers and faces.
+    public var biometrics: Biometrics { Biometrics(sdk: self) }
+
+    /// Gets ready: opens what is stored, fetches the servers' keys where they are older than a day, and brings to an end what
+    /// was interrupted. Without a network it gets ready all the same.
+    ///
+    /// Identities are kept in the platform's storage, beside what a ``MobileAuthenticationClient`` over the same one keeps:
+    /// neither touches the other's.
+    ///
+    /// Throws ``CountersignError``: `alreadyInitialized`, `invalidConfiguration`, `deviceLockNotSet`, `storageUnavailable`,
+    /// `storageCorrupt`, `storageNewer`; after each but the first it can be called again.
+    public func initialize(
+        _ configuration: IdentityConfiguration, platform: Platform, transport: any Transport = URLSessionTransport(),
+        traceRecorder: TraceRecorder? = nil
+    ) async throws {
+        try self.lock.withLock {
+            guard case .new = self.state else { throw CountersignError(.alreadyInitialized) }
+            self.state = .initializing
+        }
+        do {
+            let core = try await CountersignError.running {
+                do {
+                    return try await IdentityCore(
+                        configuration: configuration, platform: platform, transport: transport,
+                        traceRecorder: traceRecorder)
+                } catch let error as StorageError {
+                    throw error
+                } catch {
+                    throw CountersignError(.invalidConfiguration, "\(error)")
+                }
+            }
+            if configuration.isDeviceLockRequired, let passcode = platform.devicePasscode {
+                guard (try? await passcode.enrolment()) != nil else { throw CountersignError(.deviceLockNotSet) }
+            }
+            await core.getReady()
+            self.lock.withLock { self.state = .ready(core) }
+        } catch {
+            self.lock.withLock { self.state = .new }
+            throw error
+        }
+    }
+
+    /// As ``initialize(_:platform:transport:traceRecorder:)``. It blocks: not on the main thread, and not in a task.
+    public func initializeSynchronous(
+        _ configuration: IdentityConfiguration, platform: Platform, transport: any Transport = URLSessionTransport(),
+        traceRecorder: TraceRecorder? = nil
+    ) throws {
+        try Blocking.wait {
+            try await self.initialize(
+                configuration, platform: platform, transport: transport, traceRecorder: traceRecorder)
+        }
+    }
+
+    /// What all parts share. Throws ``CountersignError`` `notInitialized`.
+    func core() throws -> IdentityCore {
+        try self.lock.withLock {
+            guard case .ready(let core) = self.state else { throw CountersignError(.notInitialized) }
+            return core
+        }
+    }
+
+    /// Runs what an app has asked for, over what all parts share. Throws ``CountersignError``.
+    func running<Value>(_ body: (IdentityCore) async throws -> Value) async throws -> Value {
+        let core = try self.core()
+        return try await CountersignError.running { try await body(core) }
+    }
+}
+
+extension CountersignSDK: CustomReflectable, CustomStringConvertible {
+    /// The type alone.
+    public var description: String { "CountersignSDK" }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

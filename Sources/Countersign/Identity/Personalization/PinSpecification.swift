@@ -1,0 +1,115 @@
+import Foundation
+public import _Primitives
+
+/// A PIN that a person is to choose: what the server wants of it, and what they have typed. Which PINs are too simple is
+/// judged here and nowhere else, because the server never sees one.
+// Safe to share: every access to `pin` is within `lock`, and everything else never changes.
+public final class PinSpecification: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
+    /// What a PIN comes to.
+    public enum ResultCode: String, Hashable, Sendable, CaseIterable {
+        /// The PIN was accepted.
+        case valid
+        /// Nothing was typed.
+        case empty
+        /// Fewer digits than ``PinSpecification/minLength``.
+        case tooShort
+        /// More digits than ``PinSpecification/maxLength``.
+        case tooLong
+        /// Something else than the digits 0 to 9.
+        case invalidCharacters
+        /// One of those that whoever finds the phone tries first: a digit again and again, a row of neighbours, a pattern
+        /// that repeats, or a date.
+        case tooSimple
+        /// The PIN that is to be changed.
+        case unchanged
+    }
+
+    /// The fewest digits.
+    public let minLength: Int
+    /// The most digits.
+    public let maxLength: Int
+    private let former: SecretBytes?
+    private let lock = NSLock()
+    private var pin: SecretBytes?
+
+    init(_ lengths: ClosedRange<Int>, former: SecretBytes? = nil) {
+        self.minLength = lengths.lowerBound
+        self.maxLength = lengths.upperBound
+        self.former = former
+    }
+
+    /// Takes what the person has typed. With any other answer than `valid` no PIN is held any more.
+    @discardableResult public func setPin(_ pin: String?) -> ResultCode { self.setPin(SecretBytes(utf8: pin ?? "")) }
+
+    /// As ``setPin(_:)-(String?)``, for an app whose keyboard gives bytes (ASCII).
+    @discardableResult public func setPin(_ pin: SecretBytes) -> ResultCode {
+        let result = self.judge(pin)
+        self.lock.withLock { self.pin = result == .valid ? pin : nil }
+        return result
+    }
+
+    /// Takes the PIN out: it is used once. Throws ``CountersignError`` `pinMissing` where there is none.
+    func take() throws -> SecretBytes {
+        guard let pin = self.lock.withLock({ self.pin }) else { throw CountersignError(.pinMissing) }
+        return pin
+    }
+
+    /// Forgets the PIN.
+    func forget() { self.lock.withLock { self.pin = nil } }
+
+    private func judge(_ pin: SecretBytes) -> ResultCode {
+        pin.withBytes { bytes in
+            guard !bytes.isEmpty else { return .empty }
+            guard bytes.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+                return .invalidCharacters
+            }
+            guard bytes.count >= self.minLength else { return .tooShort }
+            guard bytes.count <= self.maxLength else { return .tooLong }
+            if let former, former == pin { return .unchanged }
+            return SimplePin.isSimple(bytes.map { Int($0 - UInt8(ascii: "0")) }) ? .tooSimple : .valid
+        }
+    }
+
+    /// The type alone.
+    public var description: String { "PinSpecification" }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The PINs that are guessed first.
+enum SimplePin {
+    /// Whether the digits are a pattern that repeats, a row of neighbours, or a date.
+    static func isSimple(_ digits: [Int]) -> Bool {
+        self.repeats(digits) || self.isRow(digits) || self.isDate(digits)
+    }
+
+    /// One to three digits again and again: 111111, 121212, 123123.
+    private static func repeats(_ digits: [Int]) -> Bool {
+        (1...3).contains { length in
+            digits.count > length && digits.indices.allSatisfy { digits[$0] == digits[$0 % length] }
+        }
+    }
+
+    /// Each digit one more, or one less, than the one before, with 0 after 9.
+    private static func isRow(_ digits: [Int]) -> Bool {
+        [1, 9].contains { step in
+            zip(digits, digits.dropFirst()).allSatisfy { ($0 + step) % 10 == $1 }
+        }
+    }
+
+    /// A day of a life: DDMMYY, MMDDYY and YYMMDD, or the same with years of four digits from 1900 to 2099.
+    private static func isDate(_ digits: [Int]) -> Bool {
+        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
+        func isDay(_ month: Int, _ day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }
+        switch digits.count {
+        case 6:
+            return isDay(number(2..<4), number(0..<2)) || isDay(number(0..<2), number(2..<4))
+                || isDay(number(2..<4), number(4..<6))
+        case 8:
+            let ends = (1900...2099).contains(number(4..<8))
+            return ends && (isDay(number(2..<4), number(0..<2)) || isDay(number(0..<2), number(2..<4)))
+                || (1900...2099).contains(number(0..<4)) && isDay(number(4..<6), number(6..<8))
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Ceremony
+public import UAF
+import _Primitives
+
+extension Personalizer {
+    // MARK: A factor more
+
+    /// Begins to add a factor, today a finger or a face. It ends with ``AuthenticationResult/apiAccessAddFactor(_:)``.
+    ///
+    /// Throws ``CountersignError``: `factorAlreadyEnrolled`, `factorNotSupported` for another type.
+    public func startAddAuthenticationFactor(_ idmIdentifier: String, type: AuthenticatorType = .biometric) async throws
+        -> AuthenticationInitializationData
+    {
+        guard type == .biometric else { throw CountersignError(.factorNotSupported) }
+        return try await self.sdk.running { core in
+            let identity = try core.identity(of: idmIdentifier)
+            guard !IdentityFactors(core: core).types(of: identity).contains(type) else {
+                throw CountersignError(.factorAlreadyEnrolled)
+            }
+            return try await self.start(.addFactor, at: idmIdentifier)
+        }
+    }
+
+    /// As ``startAddAuthenticationFactor(_:type:)``. It blocks.
+    public func startAddAuthenticationFactorSynchronous(
+        _ idmIdentifier: String, type: AuthenticatorType = .biometric
+    ) throws -> AuthenticationInitializationData {
+        try Blocking.wait { try await self.startAddAuthenticationFactor(idmIdentifier, type: type) }
+    }
+
+    /// Adds the factor that the request was completed with.
+    ///
+    /// Throws ``CountersignError``: `factorMissing`, `factorAlreadyEnrolled`, `grantExpired`, the errors of fingers and faces.
+    public func finishAddAuthenticationFactor(request: ApiAccessAddFactor) async throws {
+        try await self.sdk.running { _ in try await request.completions.add(try request.factor()) }
+    }
+
+    /// As ``finishAddAuthenticationFactor(request:)``. It blocks.
+    public func finishAddAuthenticationFactorSynchronous(request: ApiAccessAddFactor) throws {
+        try Blocking.wait { try await self.finishAddAuthenticationFactor(request: request) }
+    }
+
+    // MARK: Another PIN
+
+    /// Begins to change the PIN, for which the present one is always asked. It ends with
+    /// ``AuthenticationResult/apiAccessChangePin(_:)``.
+    public func startChangePin(idmIdentifier: String) async throws -> AuthenticationInitializationData {
+        try await self.sdk.running { _ in try await self.start(.changePin, at: idmIdentifier) }
+    }
+
+    /// As ``startChangePin(idmIdentifier:)``. It blocks.
+    public func startChangePinSynchronous(idmIdentifier: String) throws -> AuthenticationInitializationData {
+        try Blocking.wait { try await self.startChangePin(idmIdentifier: idmIdentifier) }
+    }
+
+    /// Changes the PIN to the one that the request was completed with. Where the answer is lost, the next authentication
+    /// goes by the PIN that the server has.
+    ///
+    /// Throws ``CountersignError``: `pinMissing`, `pinRefused` (set another, and call it again), `grantExpired`.
+    public func finishChangePin(request: ApiAccessChangePin) async throws {
+        try await self.sdk.running { _ in
+            try await request.completions.change(pin: try request.pinSpec.take())
+            request.pinSpec.forget()
+        }
+    }
+
+    /// As ``finishChangePin(request:)``. It blocks.
+    public func finishChangePinSynchronous(request: ApiAccessChangePin) throws {
+        try Blocking.wait { try await self.finishChangePin(request: request) }
+    }
+
+    // MARK: Another device
+
+    /// Begins to give another device an activation. It ends with
+    /// ``AuthenticationResult/apiAccessRequestNewActivationData(_:)``.
+    public func startRequestNewActivationData(idmIdentifier: String) async throws -> AuthenticationInitializationData {
+        try await self.sdk.running { _ in try await self.start(.newActivation, at: idmIdentifier) }
+    }
+
+    /// As ``startRequestNewActivationData(idmIdentifier:)``. It blocks.
+    public func startRequestNewActivationDataSynchronous(idmIdentifier: String) throws
+        -> AuthenticationInitializationData
+    { try Blocking.wait { try await self.startRequestNewActivationData(idmIdentifier: idmIdentifier) } }
+
+    /// Makes the activation, and returns the text of its code, to be shown as a QR code to the other device. It holds a
+    /// secret.
+    ///
+    /// Throws ``CountersignError``: `pinMissing`, `grantExpired`.
+    public func finishRequestNewActivationData(_ request: ApiAccessRequestNewActivationData) async throws -> String {
+        try await self.sdk.running { _ in
+            let code = try await request.completions.newActivation(
+                pin: try request.pinSpec.take(), name: request.alias, sendsLetter: request.shouldSendEmail)
+            request.pinSpec.forget()
+            return code
+        }
+    }
+
+    /// As ``finishRequestNewActivationData(_:)``. It blocks.
+    public func finishRequestNewActivationDataSynchronous(_ request: ApiAccessRequestNewActivationData) throws -> String
+    {
+        try Blocking.wait { try await self.finishRequestNewActivationData(request) }
+    }
+
+    // MARK: The end of an account
+
+    /// Begins to delete the account, with all its activations. It ends with ``AuthenticationResult/apiAccessDelete(_:)``.
+    public func startDeletion(idmIdentifier: String) async throws -> AuthenticationInitializationData {
+        try await self.sdk.running { _ in try await self.start(.delete, at: idmIdentifier) }
+    }
+
+    /// As ``startDeletion(idmIdentifier:)``. It blocks.
+    public func startDeletionSynchronous(idmIdentifier: String) throws -> AuthenticationInitializationData {
+        try Blocking.wait { try await self.startDeletion(idmIdentifier: idmIdentifier) }
+    }
+
+    /// Deletes the account, for good, and takes the identity off this device. Ask the person once more before.
+    ///
+    /// Throws ``CountersignError``: `grantExpired`.
+    public func finishDeletion(request: ApiAccessDelete) async throws {
+        try await self.sdk.running { _ in try await request.completions.deleteAccount() }
+    }
+
+    /// As ``finishDeletion(request:)``. It blocks.
+    public func finishDeletionSynchronous(request: ApiAccessDelete) throws {
+        try Blocking.wait { try await self.finishDeletion(request: request) }
+    }
+
+    private func start(_ purpose: SessionDocument.Purpose, at server: String) async throws
+        -> AuthenticationInitializationData
+    {
+        try await self.sdk.running { core in
+            let offer = try await IdentitySessions(core: core).offer(AccessRequest(purpose: purpose), at: server)
+            return AuthenticationInitializationData(offer, at: server, for: purpose)
+        }
+    }
+}

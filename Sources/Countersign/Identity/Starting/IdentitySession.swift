@@ -1,0 +1,34 @@
+import Ceremony
+public import Foundation
+import _Primitives
+
+/// How long the server waits in a process, and what names the process to ``CommonProcesses/abort(_:)`` and
+/// ``CommonProcesses/prolongSession(holder:)``.
+// Safe to share: every access to `deadlines` is within `lock`, and everything else never changes.
+public final class IdentitySession: @unchecked Sendable, CustomStringConvertible {
+    let claimed: ClaimedSession
+    private let lock = NSLock()
+    private var deadlines: SessionDeadlines
+
+    init(_ claimed: ClaimedSession, _ deadlines: SessionDeadlines) {
+        self.claimed = claimed
+        self.deadlines = deadlines
+    }
+
+    /// Until when the next step has to be there, by the server's clock. Prolong before.
+    public var nextRequestUntil: Date { Date(self.lock.withLock { self.deadlines.nextRequestUntil }) }
+    /// After which nothing prolongs the process, by the server's clock.
+    public var lastRequestBefore: Date { Date(self.lock.withLock { self.deadlines.lastRequestBefore }) }
+
+    /// Takes over what the server said last.
+    func move(to deadlines: SessionDeadlines) { self.lock.withLock { self.deadlines = deadlines } }
+
+    /// The type alone.
+    public var description: String { "IdentitySession" }
+}
+
+/// Whatever belongs to a process that the server waits in: it can be given up or prolonged by any of these.
+public protocol IdentitySessionHolder: Sendable {
+    /// The process.
+    var identitySession: IdentitySession { get }
+}

@@ -1,0 +1,112 @@
+import Ceremony
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What an authentication begins with: from a code or a link, from the app's own service, or from a process of
+/// ``Personalizer`` that a person has to confirm.
+public struct AuthenticationInitializationData: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The server.
+    public let idmIdentifier: String
+    /// Until when it can be begun, by the server's clock.
+    public let expiresAt: Date
+    /// Whether it came in a link, so that another app, or a page, may have opened it: ask the person whether they began it.
+    public let isFromLink: Bool
+    let session: String
+    let claim: SecretBytes
+    /// What has to come of it; `nil` where whoever made the code has decided.
+    let purpose: SessionDocument.Purpose?
+
+    init(_ code: ProcessCode, isFromLink: Bool) {
+        self.idmIdentifier = code.server
+        self.expiresAt = Date(code.expiresAt)
+        self.isFromLink = isFromLink
+        self.session = code.id
+        self.claim = code.claim
+        self.purpose = nil
+    }
+
+    init(_ offer: SessionOffer, at server: String, for purpose: SessionDocument.Purpose) {
+        self.idmIdentifier = server
+        self.expiresAt = Date(offer.expiresAt)
+        self.isFromLink = false
+        self.session = offer.session
+        self.claim = offer.claim
+        self.purpose = purpose
+    }
+
+    /// Without what the session is claimed with.
+    public var description: String { "AuthenticationInitializationData(\(self.idmIdentifier))" }
+    /// The server alone.
+    public var customMirror: Mirror { Mirror(self, children: ["idmIdentifier": self.idmIdentifier]) }
+}
+
+/// What the authentication begins with by which an invitation's account goes into the person's own: it belongs to a
+/// personalization that has come as far as its PIN.
+public struct AuthenticationInitializationDataWithSession: Sendable {
+    /// What to start the authentication with.
+    public let data: AuthenticationInitializationData
+    /// The server.
+    public var idmIdentifier: String { self.data.idmIdentifier }
+}
+
+/// What a personalization begins with: from a code or a link that a person was given with an activation PIN.
+public struct PersonalizationInitializationData: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The server.
+    public let idmIdentifier: String
+    /// Until when it can be used, by the server's clock.
+    public let expiresAt: Date
+    /// Whether it came in a link, so that another app, or a page, may have opened it: ask the person whether they began it.
+    public let isFromLink: Bool
+    let code: ProcessCode
+
+    init(_ code: ProcessCode, isFromLink: Bool) {
+        self.idmIdentifier = code.server
+        self.expiresAt = Date(code.expiresAt)
+        self.isFromLink = isFromLink
+        self.code = code
+    }
+
+    /// Without the code's secret.
+    public var description: String { "PersonalizationInitializationData(\(self.idmIdentifier))" }
+    /// The server alone.
+    public var customMirror: Mirror { Mirror(self, children: ["idmIdentifier": self.idmIdentifier]) }
+}
+
+/// What a code or a link begins.
+public enum ProcessInitializationData: Sendable {
+    /// ``Authenticator/startAuthentication(data:)-(AuthenticationInitializationData)``
+    case authentication(AuthenticationInitializationData)
+    /// ``Personalizer/decryptPersonalizationInitializationData(data:pin:)``
+    case personalization(PersonalizationInitializationData)
+
+    /// Tells the kinds apart.
+    init(_ code: ProcessCode, isFromLink: Bool) {
+        switch code.kind {
+        case .authentication:
+            self = .authentication(AuthenticationInitializationData(code, isFromLink: isFromLink))
+        case .activation:
+            self = .personalization(PersonalizationInitializationData(code, isFromLink: isFromLink))
+        }
+    }
+
+    /// The code within what was scanned, typed or opened: a code as it is, or behind the `#` of a link of any scheme.
+    static func code(in text: String) -> (text: String, isFromLink: Bool) {
+        let trimmed = Self.trimmed(text)
+        let parts = trimmed.splitBytes(at: "#", maxSplits: 1)
+        return parts.count == 2 ? (String(parts[1]), true) : (String(trimmed), false)
+    }
+
+    /// Without the white space of ASCII that pasting leaves around a code.
+    private static func trimmed(_ text: String) -> Substring {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let bytes = text.utf8
+        guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return text[first...last]
+    }
+}
