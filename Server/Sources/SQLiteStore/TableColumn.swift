@@ -75,3 +75,36 @@ extension Row {
 
     func optionalMoment(_ column: some TableColumn) throws -> Timestamp? { try self.optionalMoment(column.rawValue) }
 }
+
+/// Reading by columns, of a row in which another table's columns stand before this one's.
+struct RowPart<Column: TableColumn> {
+    let row: Row
+    /// Where the first column of ``TableColumn/selected()`` stands.
+    let start: Int
+
+    func bytes(_ column: Column) throws -> [UInt8] { try self.row.bytes(self.start + column.rawValue) }
+
+    func optionalBytes(_ column: Column) throws -> [UInt8]? {
+        try self.row.optionalBytes(self.start + column.rawValue)
+    }
+
+    func text(_ column: Column) throws -> String { try self.row.text(self.start + column.rawValue) }
+
+    func optionalText(_ column: Column) throws -> String? { try self.row.optionalText(self.start + column.rawValue) }
+
+    func integer<Value: FixedWidthInteger>(_ column: Column, as type: Value.Type = Value.self) throws -> Value {
+        try self.row.integer(self.start + column.rawValue)
+    }
+
+    func optionalInteger<Value: FixedWidthInteger>(
+        _ column: Column, as type: Value.Type = Value.self
+    ) throws -> Value? { try self.row.optionalInteger(self.start + column.rawValue) }
+
+    func flag(_ column: Column) throws -> Bool { try self.integer(column, as: Int.self) == 1 }
+
+    func moment(_ column: Column) throws -> Timestamp { try self.row.moment(self.start + column.rawValue) }
+
+    func optionalMoment(_ column: Column) throws -> Timestamp? {
+        try self.row.optionalMoment(self.start + column.rawValue)
+    }
+}

@@ -42,6 +42,27 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("sessions of personalised identities", arguments: IdentitySessionConformance.checks)
+    func keepsTheRuleOfIdentitySessions(check: ConformanceCheck<IdentityConformanceSubject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("activations, and offers of new ones", arguments: ActivationConformance.checks)
+    func keepsTheRuleOfActivations(check: ConformanceCheck<IdentityConformanceSubject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("the server's own keys for personalised identities", arguments: IdentityKeyConformance.checks)
+    func keepsTheRuleOfIdentityKeys(check: ConformanceCheck<IdentityKeyConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("what invented accounts look like", arguments: InventedAccountConformance.checks)
     func keepsTheRuleOfInventedAccounts(check: ConformanceCheck<any InventedAccountConformance.Subject>) async throws {
         let store = try TemporaryStore()

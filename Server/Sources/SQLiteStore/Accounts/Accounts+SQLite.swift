@@ -204,15 +204,7 @@ extension SQLiteDatabase: AccountStore {
 
     public func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
-            guard db.changesCount == 1 else { return false }
-            try db.deleteAuthentications(of: .account(id), at: audit.at)
-            for (table, column) in [
-                ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
-                ("oauth_consent", "account"),
-            ] {
-                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
-            }
+            guard try db.deleteAccount(id: id, at: audit.at) else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -220,20 +212,11 @@ extension SQLiteDatabase: AccountStore {
 
     public func devices(accountID: String) async throws -> [DeviceRecord] {
         try await self.read { [sealing] db in
-            let rows = try Row.fetchAll(
+            try Row.fetchAll(
                 db.cachedStatement(
-                    sql: """
-                        SELECT id, name, is_active, created_at, secret_code FROM device WHERE account_id = ?
-                        ORDER BY number
-                        """), arguments: [accountID])
-            return try rows.map { row in
-                let id = try row.text("id")
-                return DeviceRecord(
-                    id: id, accountID: accountID,
-                    name: try sealing.openText(try row.bytes("name"), purpose: .deviceName, row: id),
-                    isActive: try row.flag("is_active"), createdAt: try row.moment("created_at"),
-                    secretCode: try row.optionalBytes("secret_code"))
-            }
+                    sql: "SELECT \(DeviceColumn.selection) FROM device WHERE account_id = ? ORDER BY number"),
+                arguments: [accountID]
+            ).map { try DeviceRecord(RowPart(row: $0, start: 0), sealing) }
         }
     }
 
@@ -329,6 +312,25 @@ extension AccountRecord {
     }
 }
 
+/// The columns of a device.
+enum DeviceColumn: Int, TableColumn {
+    static let table = "device"
+    static let selection = Self.selected()
+
+    case id, accountID, name, isActive, createdAt, secretCode
+}
+
+extension DeviceRecord {
+    init(_ row: RowPart<DeviceColumn>, _ sealing: Sealing) throws {
+        let id = try row.text(.id)
+        self.init(
+            id: id, accountID: try row.text(.accountID),
+            name: try sealing.openText(try row.bytes(.name), purpose: .deviceName, row: id),
+            isActive: try row.flag(.isActive), createdAt: try row.moment(.createdAt),
+            secretCode: try row.optionalBytes(.secretCode))
+    }
+}
+
 extension CredentialRecord {
     fileprivate enum Column: Int, TableColumn {
         static let table = "credential"
@@ -370,6 +372,22 @@ extension Database {
             .execute(arguments: [try sealing.email(email, account: id), email?.isVerified ?? false, id])
         guard self.changesCount == 1 else { return false }
         try self.deleteMailedLinks(ofAccount: id)
+        return true
+    }
+
+    /// Deletes an account, with what hangs on it; `false` where there is none.
+    func deleteAccount(id: String, at now: Timestamp) throws -> Bool {
+        // By its devices and offers, which go with it.
+        try self.deleteAnswers(ofAccount: id)
+        try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
+        guard self.changesCount == 1 else { return false }
+        try self.deleteAuthentications(of: .account(id), at: now)
+        for (table, column) in [
+            ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
+            ("oauth_consent", "account"),
+        ] {
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
+        }
         return true
     }
 
@@ -431,6 +449,14 @@ extension Database {
             self.cachedStatement(
                 sql: "SELECT \(CredentialRecord.columns) FROM credential WHERE account_id = ? ORDER BY number"),
             arguments: [accountID]
+        ).map { try CredentialRecord($0, sealing) }
+    }
+
+    func credentials(deviceID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: "SELECT \(CredentialRecord.columns) FROM credential WHERE device_id = ? ORDER BY number"),
+            arguments: [deviceID]
         ).map { try CredentialRecord($0, sealing) }
     }
 
@@ -547,6 +573,7 @@ extension Database {
 
     /// Deletes a device; its keys go with it.
     func deleteDevice(id: String) throws -> Bool {
+        try self.deleteAnswers(of: id)
         try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])
         return self.changesCount == 1
     }

@@ -145,7 +145,7 @@ extension Database {
 
     /// Deletes a device with its keys and sessions, and ends what is open with it: an enrolment that nobody has
     /// confirmed, a sign-in that its browser has not taken up.
-    fileprivate func revokeDevice(id: String, accountID: String, at now: Timestamp) throws {
+    func revokeDevice(id: String, accountID: String, at now: Timestamp) throws {
         _ = try self.deleteDevice(id: id)
         try self.deleteAuthentications(of: .device(id), at: now)
         try self.cachedStatement(

@@ -7,21 +7,7 @@ extension SQLiteDatabase: CeremonyStore {
         async throws
     {
         try await self.step { [sealing] db in
-            if let reference = ceremony.reference, var earlier = try db.ceremony(.reference(reference), sealing) {
-                guard constantTimeEqual(earlier.browserDigest ?? [], ceremony.browserDigest ?? []) else {
-                    throw StoreError(.conflict, "another browser began this")
-                }
-                earlier.reference = nil
-                if earlier.phase != .ended {
-                    earlier.phase = .ended
-                    earlier.outcome = .cancelled
-                    earlier.changedAt = ceremony.createdAt
-                }
-                try db.update(earlier)
-                try db.expireTokens(ceremonyID: earlier.id, at: ceremony.createdAt)
-            }
-            try db.insert(ceremony, sealing)
-            try db.insert(tokens, ceremonyID: ceremony.id)
+            try db.begin(ceremony, tokens: tokens, sealing)
             if let audit { try db.appendAudit(audit, sealing) }
         }
         self.handedOutTokens.insert(tokens.map(\.digest))
@@ -39,7 +25,7 @@ extension SQLiteDatabase: CeremonyStore {
             [sealing] db, found, token in
             var ceremony = found
             let change = try judge(&ceremony, token)
-            try db.update(ceremony)
+            try db.update(ceremony, from: found, sealing)
             try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
             return try db.redeemed(ceremony, sealing)
         }
@@ -63,7 +49,7 @@ extension SQLiteDatabase: CeremonyStore {
             guard let before = try db.ceremony(key, sealing) else { return nil }
             var ceremony = before
             let change = try judge(&ceremony)
-            if ceremony != before { try db.update(ceremony) }
+            try db.update(ceremony, from: before, sealing)
             try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
             return ceremony
         }
@@ -172,6 +158,26 @@ extension SQLiteDatabase: CeremonyStore {
 }
 
 extension Database {
+    /// Adds a ceremony and its tokens, in the place of what its reference had before.
+    func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
+        if let reference = ceremony.reference, let earlier = try self.ceremony(.reference(reference), sealing) {
+            guard constantTimeEqual(earlier.browserDigest ?? [], ceremony.browserDigest ?? []) else {
+                throw StoreError(.conflict, "another browser began this")
+            }
+            var ended = earlier
+            ended.reference = nil
+            if ended.phase != .ended {
+                ended.phase = .ended
+                ended.outcome = .cancelled
+                ended.changedAt = ceremony.createdAt
+            }
+            try self.update(ended, from: earlier, sealing)
+            try self.expireTokens(ceremonyID: earlier.id, at: ceremony.createdAt)
+        }
+        try self.insert(ceremony, sealing)
+        try self.insert(tokens, ceremonyID: ceremony.id)
+    }
+
     fileprivate func offeredCeremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> OfferedCeremony? {
         guard let (ceremony, token) = try self.ceremony(ofToken: digest, sealing) else { return nil }
         return OfferedCeremony(
@@ -210,7 +216,7 @@ extension Database {
     }
 
     /// Writes what goes with a step.
-    fileprivate func apply(
+    func apply(
         _ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing
     )
         throws

@@ -63,6 +63,7 @@ extension Migration {
 
 extension SealingPurpose {
     static let ceremonyDetail = SealingPurpose("ceremony detail")
+    static let ceremonyProgress = SealingPurpose("ceremony progress")
 }
 
 /// The columns of a ceremony.
@@ -71,19 +72,20 @@ enum CeremonyColumn: Int, TableColumn {
 
     case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
-        contentHash, isConsumed, detail, methods, assurance
+        contentHash, isConsumed, detail, methods, assurance, progress
 
     /// What a step may change.
     static let changeable: [Self] = [
         .phase, .outcome, .reference, .accountID, .channel, .expiresAt, .changedAt, .continuationDigest,
         .confirmationCode, .deviceID, .uafStatus, .clientError, .asmStatus, .authenticators, .contentHash, .isConsumed,
-        .methods, .assurance,
+        .methods, .assurance, .progress,
     ]
 
     static let selection = Self.selected()
     static let insertion = Self.inserted()
-    static let change =
-        "UPDATE ceremony SET \(Self.changeable.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?"
+    static let count = Self.allCases.count
+    /// For each column that a step may change, what an UPDATE says of it.
+    static let assignments = Self.changeable.map { ($0, "\($0.name) = ?") }
 }
 
 extension CeremonyRecord {
@@ -133,10 +135,15 @@ extension CeremonyRecord {
         self.isConsumed = try row.flag(CeremonyColumn.isConsumed)
         self.methods = try row.text(CeremonyColumn.methods).split(separator: " ").map(String.init)
         self.assurance = try row.text(CeremonyColumn.assurance)
+        self.progress = try row.optionalBytes(CeremonyColumn.progress).map {
+            try sealing.open($0, purpose: .ceremonyProgress, row: id)
+        }
     }
 
-    /// What is stored in a column; `detail` is sealed.
-    fileprivate func value(of column: CeremonyColumn, detail: [UInt8] = []) -> (any DatabaseValueConvertible)? {
+    /// What is stored in a column, `detail` and `progress` as they are sealed.
+    fileprivate func value(
+        of column: CeremonyColumn, detail: [UInt8] = [], progress: [UInt8]?
+    ) -> (any DatabaseValueConvertible)? {
         switch column {
         case .id: self.id
         case .kind: self.kind.rawValue
@@ -162,7 +169,12 @@ extension CeremonyRecord {
         case .detail: detail.blob
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance
+        case .progress: progress?.blob
         }
+    }
+
+    fileprivate func sealedProgress(_ sealing: Sealing) throws -> [UInt8]? {
+        try self.progress.map { try sealing.seal($0, purpose: .ceremonyProgress, row: self.id) }
     }
 }
 
@@ -200,17 +212,30 @@ extension CeremonyDetail {
 extension Database {
     func insert(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws {
         let detail = try sealing.seal(ceremony.detail.stored, purpose: .ceremonyDetail, row: ceremony.id)
+        let progress = try ceremony.sealedProgress(sealing)
         let values: [(any DatabaseValueConvertible)?] = CeremonyColumn.allCases.map {
-            ceremony.value(of: $0, detail: detail)
+            ceremony.value(of: $0, detail: detail, progress: progress)
         }
         try self.cachedStatement(sql: CeremonyColumn.insertion).execute(arguments: StatementArguments(values))
     }
 
-    /// Writes what a step may change of a ceremony.
-    func update(_ ceremony: CeremonyRecord) throws {
-        var values: [(any DatabaseValueConvertible)?] = CeremonyColumn.changeable.map { ceremony.value(of: $0) }
+    /// Writes what a step has changed of a ceremony. What stays is not named: neither it nor an index over it is written
+    /// anew.
+    func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
+        guard ceremony != before else { return }
+        var (assignments, values): ([String], [(any DatabaseValueConvertible)?]) = ([], [])
+        for (column, assignment) in CeremonyColumn.assignments {
+            // Sealed twice, the same is not the same.
+            let value = ceremony.value(of: column, progress: ceremony.progress)
+            let former = before.value(of: column, progress: before.progress)
+            guard value?.databaseValue != former?.databaseValue else { continue }
+            assignments.append(assignment)
+            values.append(column == .progress ? try ceremony.sealedProgress(sealing)?.blob : value)
+        }
+        guard !assignments.isEmpty else { return }
         values.append(ceremony.id)
-        try self.cachedStatement(sql: CeremonyColumn.change).execute(arguments: StatementArguments(values))
+        try self.cachedStatement(sql: "UPDATE ceremony SET \(assignments.joined(separator: ", ")) WHERE id = ?")
+            .execute(arguments: StatementArguments(values))
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {

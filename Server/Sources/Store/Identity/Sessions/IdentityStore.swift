@@ -2,7 +2,10 @@ public import _Primitives
 
 /// An answer that was given, for whoever lost it and asks again.
 public struct GivenAnswer: Sendable, Equatable {
-    /// Who asked: an activation, or `a:` and a pending activation.
+    /// What stands before the identifier of an offer where that is the caller.
+    public static let offerPrefix = "a:"
+
+    /// Who asked: an activation, or ``offerPrefix`` and the offer of one. There is no space in it.
     public var caller: String
     /// What the caller named the request (`jti`), or the digest of its body where it has no name.
     public var request: String
@@ -59,7 +62,7 @@ public struct IdentityChange: Sendable {
     public var answer: GivenAnswer?
     /// The activation that another device is offered.
     public var offer: PendingActivationRecord?
-    /// The session's account is deleted, with everything of it, after all else.
+    /// The activation's account is deleted, with everything of it, after all else. The answer is kept all the same.
     public var deletesAccount = false
     /// The other open sessions of the activation end as failed: it was disabled.
     public var endsOtherSessions = false
@@ -113,7 +116,14 @@ public protocol IdentityStore: CeremonyStore {
     /// The answer that was given to a request; `nil` where it was not answered. A reader's work.
     func answer(to request: RequestName) async throws -> IdentityStep<Never>?
 
+    /// What a step of a session is decided by, as it is now; `nil` where there is no such session, or no such activation. A
+    /// reader's work.
+    func scene(session: String, activation: String, tokenDigest: [UInt8]?) async throws -> IdentityScene?
+
     /// Lets `judge` decide on a session and an activation, and writes both rows and the change.
+    ///
+    /// Of the activation anything can change but its device. Whatever has a moment, such as a counter's, has that of the
+    /// session's last change. The end of a session erases the answers that were given in it, but for this step's own.
     ///
     /// - Parameter tokenDigest: The claim that was shown, for a session that nobody has claimed.
     func step<Result: Sendable>(
@@ -136,16 +146,21 @@ public protocol IdentityStore: CeremonyStore {
     /// The offers of an account that can still be used, the oldest first.
     func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord]
 
-    /// Lets `judge` decide on an offer, and writes it, what it became, and the answer.
+    /// Lets `judge` decide on an offer, and writes it, what it became, and the answer. The key of its PIN is erased by the
+    /// step by which it can be used no longer.
+    ///
+    /// Throws `conflict` where a device of the offer's identifier, or a key, is there already, `forbidden` where the account
+    /// that it is to be enrolled for is locked.
     func step<Result: Sendable>(
         offer id: String, request: RequestName?,
         judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
     ) async throws -> IdentityStep<Result>
 
-    /// Takes an activation back, with its device and keys; `false` where there is none.
+    /// Takes an activation back, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:)`` does; `false`
+    /// where there is none. The store adds the account to the event.
     func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool
 
-    /// Calls an activation by another name; `false` where there is none.
+    /// Calls an activation by another name; `false` where there is none. The store adds the account to the event.
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
 
     /// Deletes answers and offers whose time is over, at most `limit` of each; returns how many.

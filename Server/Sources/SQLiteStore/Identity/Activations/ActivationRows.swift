@@ -1,0 +1,110 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+/// The columns of an activation, whose name and account are its device's.
+enum ActivationColumn: Int, LockoutColumn {
+    static let table = "activation"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+    static let count = Self.allCases.count
+    /// What a step changes with every attempt.
+    private static let state: [Self] = [
+        .pinVersion, .failuresInRow, .failures, .lockedUntil, .isPermanent, .reservedRequest, .reservedAt, .lastUsedAt,
+    ]
+
+    case deviceID, signingKey, encryptionKey, pinVersion, failuresInRow, failures, lockedUntil, isPermanent,
+        reservedRequest, reservedAt, lastUsedAt
+
+    fileprivate static let change = """
+        UPDATE activation SET \(Self.state.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE device_id = ?
+        """
+
+    fileprivate static func stateValues(
+        of activation: ActivationRecord
+    ) -> [(any DatabaseValueConvertible)?] {
+        let values = Self.stateByColumn(of: activation)
+        return Self.state.map { values[$0] ?? nil }
+    }
+
+    fileprivate static func stateByColumn(
+        of activation: ActivationRecord
+    ) -> [Self: (any DatabaseValueConvertible)?] {
+        var values = Self.values(of: activation.lockout)
+        values[.pinVersion] = activation.pinVersion
+        values[.lastUsedAt] = activation.lastUsedAt?.milliseconds
+        return values
+    }
+}
+
+extension ActivationRecord {
+    /// What stands behind FROM for a row that ``init(_:start:_:)`` reads.
+    static let tables = "activation JOIN device ON device.id = activation.device_id"
+    /// The columns of such a row.
+    static let selection = "\(ActivationColumn.selection), \(DeviceColumn.selection)"
+    static let columnCount = ActivationColumn.count + DeviceColumn.allCases.count
+
+    /// Reads a row whose columns from `start` on are those of ``selection``.
+    init(_ row: Row, start: Int = 0, _ sealing: Sealing) throws {
+        let part = RowPart<ActivationColumn>(row: row, start: start)
+        let id = try part.text(.deviceID)
+        self.init(
+            device: try DeviceRecord(RowPart(row: row, start: start + ActivationColumn.count), sealing),
+            signingKey: try sealing.open(try part.bytes(.signingKey), purpose: .activationSigningKey, row: id),
+            encryptionKey: try sealing.open(try part.bytes(.encryptionKey), purpose: .activationEncryptionKey, row: id),
+            pinVersion: try part.optionalInteger(.pinVersion), lockout: try LockoutRecord(part),
+            lastUsedAt: try part.optionalMoment(.lastUsedAt))
+    }
+}
+
+extension Database {
+    func activation(id: String, _ sealing: Sealing) throws -> ActivationRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE device_id = ?"),
+            arguments: [id]
+        ).map { try ActivationRecord($0, sealing) }
+    }
+
+    func activations(accountID: String, _ sealing: Sealing) throws -> [ActivationRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE account_id = ?
+                    ORDER BY device.number
+                    """), arguments: [accountID]
+        ).map { try ActivationRecord($0, sealing) }
+    }
+
+    /// Adds an activation to its device, which is there.
+    func insert(_ activation: ActivationRecord, _ sealing: Sealing) throws {
+        let id = activation.device.id
+        var values = ActivationColumn.stateByColumn(of: activation)
+        values[.deviceID] = id
+        values[.signingKey] = try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id).blob
+        values[.encryptionKey] = try sealing.seal(
+            activation.encryptionKey, purpose: .activationEncryptionKey, row: id
+        ).blob
+        try self.insert(values, by: ActivationColumn.insertion)
+    }
+
+    /// Writes what a step has changed of an activation: anything but its device.
+    func update(_ activation: ActivationRecord, from before: ActivationRecord, _ sealing: Sealing) throws {
+        guard activation.device == before.device else {
+            throw StoreError(.conflict, "a step does not change a device")
+        }
+        guard activation != before else { return }
+        let id = before.device.id
+        try self.cachedStatement(sql: ActivationColumn.change)
+            .execute(arguments: StatementArguments(ActivationColumn.stateValues(of: activation) + [id]))
+        guard activation.signingKey != before.signingKey || activation.encryptionKey != before.encryptionKey else {
+            return
+        }
+        try self.cachedStatement(sql: "UPDATE activation SET signing_key = ?, encryption_key = ? WHERE device_id = ?")
+            .execute(arguments: [
+                try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id).blob,
+                try sealing.seal(activation.encryptionKey, purpose: .activationEncryptionKey, row: id).blob, id,
+            ])
+    }
+}

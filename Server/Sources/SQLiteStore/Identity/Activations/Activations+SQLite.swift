@@ -1,0 +1,122 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase {
+    public func activation(id: String) async throws -> ActivationRecord? {
+        try await self.read { [sealing] db in try db.activation(id: id, sealing) }
+    }
+
+    public func activations(accountID: String) async throws -> [ActivationRecord] {
+        try await self.read { [sealing] db in try db.activations(accountID: accountID, sealing) }
+    }
+
+    public func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            try db.insert(activation, sealing)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func offer(id: String) async throws -> PendingActivationRecord? {
+        try await self.read { [sealing] db in try db.offer(id: id, sealing) }
+    }
+
+    public func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord] {
+        try await self.read { [sealing] db in try db.offers(accountID: accountID, at: now, sealing) }
+    }
+
+    public func step<Result: Sendable>(
+        offer id: String, request: RequestName?,
+        judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
+    ) async throws -> IdentityStep<Result> {
+        // Whoever has no code can still name an offer, and whoever has one can send a request again: readers end that.
+        try await self.step(screenedBy: { [sealing] db -> Screening<Void, IdentityStep<Result>> in
+            if let request, let before = try db.answer(to: request, sealing) { return .answered(before.step()) }
+            return try db.hasOffer(id: id) ? .step(()) : .answered(.missing)
+        }) { [sealing] db, _ in
+            if let request, let before = try db.answer(to: request, sealing) { return before.step() }
+            guard let before = try db.offer(id: id, sealing) else { return .missing }
+            var offer = before
+            let (change, result) = try judge(&offer)
+            try db.update(offer, from: before, sealing)
+            if let (activation, credentials) = change.enrolled {
+                try db.enrol(activation, credentials, sealing)
+            }
+            if let answer = change.answer { try db.insert(answer, session: nil, sealing) }
+            for event in change.audit { try db.appendAudit(event, sealing) }
+            for notice in change.notices { try db.insertNotice(notice, sealing) }
+            return .decided(result)
+        }
+    }
+
+    public func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard let account = try db.accountOfActivation(id: id) else { return false }
+            try db.revokeDevice(id: id, accountID: account, at: audit.at)
+            var audit = audit
+            audit.accountID = account
+            try db.appendAudit(audit, sealing)
+            if let notice { try db.insertNotice(notice, sealing) }
+            return true
+        }
+    }
+
+    public func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard let account = try db.accountOfActivation(id: id) else { return false }
+            try db.cachedStatement(sql: "UPDATE device SET name = ? WHERE id = ?")
+                .execute(arguments: [try sealing.seal(name, purpose: .deviceName, row: id).blob, id])
+            var audit = audit
+            audit.accountID = account
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(0) {
+                count, stale in
+                let (table, (key, end)) = stale
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM \(table) WHERE \(key) IN
+                        (SELECT \(key) FROM \(table) WHERE \(end) < ? ORDER BY \(end) LIMIT ?)
+                        """
+                ).execute(arguments: [now.milliseconds, limit])
+                return count + db.changesCount
+            }
+        }
+    }
+}
+
+extension Database {
+    fileprivate func hasOffer(id: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM pending_activation WHERE id = ?)"), arguments: [id]
+        ) ?? false
+    }
+
+    /// Whose activation it is; `nil` where there is none.
+    fileprivate func accountOfActivation(id: String) throws -> String? {
+        try String.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT account_id FROM device JOIN activation ON device_id = device.id WHERE device_id = ?
+                    """), arguments: [id])
+    }
+
+    /// Adds a device that has an identity, with its keys, to an account that is not locked.
+    fileprivate func enrol(
+        _ activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
+    ) throws {
+        let isLocked = try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT is_locked FROM account WHERE id = ?"),
+            arguments: [activation.device.accountID])
+        guard let isLocked else { throw StoreError(.notFound, "the account is gone") }
+        guard !isLocked else { throw StoreError(.forbidden, "the account is locked") }
+        try self.insert(DeviceRegistration(device: activation.device, credentials: credentials), sealing)
+        try self.insert(activation, sealing)
+    }
+}

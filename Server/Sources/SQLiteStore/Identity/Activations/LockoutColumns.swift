@@ -1,0 +1,43 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+/// The columns of a table that keep failed attempts.
+protocol LockoutColumn: TableColumn {
+    static var failuresInRow: Self { get }
+    static var failures: Self { get }
+    static var lockedUntil: Self { get }
+    static var isPermanent: Self { get }
+    static var reservedRequest: Self { get }
+    static var reservedAt: Self { get }
+}
+
+extension LockoutColumn {
+    /// Those of a record, as they are stored.
+    static func values(of lockout: LockoutRecord) -> [Self: (any DatabaseValueConvertible)?] {
+        [
+            .failuresInRow: lockout.failuresInARow,
+            .failures: lockout.failures.map { "\($0.milliseconds)" }.joined(separator: " "),
+            .lockedUntil: lockout.lockedUntil?.milliseconds, .isPermanent: lockout.isPermanent,
+            .reservedRequest: lockout.reservation?.request.blob, .reservedAt: lockout.reservation?.at.milliseconds,
+        ]
+    }
+}
+
+extension LockoutRecord {
+    init<Column: LockoutColumn>(_ row: RowPart<Column>) throws {
+        let failures = try row.text(.failures).split(separator: " ").map { text in
+            guard let moment = Int64(text) else { throw StoreError(.corrupt, "when an attempt failed") }
+            return Timestamp(milliseconds: moment)
+        }
+        var reservation: Reservation?
+        if let request = try row.optionalBytes(.reservedRequest), let moment = try row.optionalMoment(.reservedAt) {
+            reservation = Reservation(request: request, at: moment)
+        }
+        self.init(
+            failuresInARow: try row.integer(.failuresInRow), failures: failures,
+            lockedUntil: try row.optionalMoment(.lockedUntil), isPermanent: try row.flag(.isPermanent),
+            reservation: reservation)
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+/// The columns of the offer of an activation.
+enum PendingActivationColumn: Int, LockoutColumn {
+    static let table = "pending_activation"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, accountID, state, claimDigest, pinKey, pinParameters, name, inviteID, challenge, tokenDigest, tokenUntil,
+        failuresInRow, failures, lockedUntil, isPermanent, reservedRequest, reservedAt, createdAt, expiresAt
+
+    fileprivate static let change = """
+        UPDATE pending_activation SET \(Self.allCases.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?
+        """
+}
+
+extension PendingActivationRecord {
+    init(_ row: Row, _ sealing: Sealing) throws {
+        let part = RowPart<PendingActivationColumn>(row: row, start: 0)
+        let id = try part.text(.id)
+        guard let state = State(rawValue: try part.integer(.state)) else {
+            throw StoreError(.corrupt, "an offer of an unknown state")
+        }
+        self.init(
+            id: id, accountID: try part.text(.accountID), claimDigest: try part.bytes(.claimDigest),
+            pinKey: try part.optionalBytes(.pinKey).map {
+                try sealing.open($0, purpose: .offeredPinKey, row: id)
+            } ?? [],
+            pinParameters: try part.text(.pinParameters),
+            name: try part.optionalBytes(.name).map { try sealing.openText($0, purpose: .offeredName, row: id) },
+            inviteID: try part.optionalText(.inviteID), challenge: try part.text(.challenge),
+            createdAt: try part.moment(.createdAt), expiresAt: try part.moment(.expiresAt))
+        self.state = state
+        self.tokenDigest = try part.optionalBytes(.tokenDigest)
+        self.tokenUntil = try part.optionalMoment(.tokenUntil)
+        self.lockout = try LockoutRecord(part)
+    }
+
+    /// What is stored. The key of the PIN is kept for as long as the code can be used, and no longer.
+    fileprivate func values(
+        _ sealing: Sealing
+    ) throws -> [PendingActivationColumn: (any DatabaseValueConvertible)?] {
+        let isKeyKept = self.state == .offered && !self.pinKey.isEmpty
+        var values = PendingActivationColumn.values(of: self.lockout)
+        values[.id] = self.id
+        values[.accountID] = self.accountID
+        values[.state] = self.state.rawValue
+        values[.claimDigest] = self.claimDigest.blob
+        values[.pinKey] = isKeyKept ? try sealing.seal(self.pinKey, purpose: .offeredPinKey, row: self.id).blob : nil
+        values[.pinParameters] = self.pinParameters
+        values[.name] = try self.name.map { try sealing.seal($0, purpose: .offeredName, row: self.id).blob }
+        values[.inviteID] = self.inviteID
+        values[.challenge] = self.challenge
+        values[.tokenDigest] = self.tokenDigest?.blob
+        values[.tokenUntil] = self.tokenUntil?.milliseconds
+        values[.createdAt] = self.createdAt.milliseconds
+        values[.expiresAt] = self.expiresAt.milliseconds
+        return values
+    }
+}
+
+extension Database {
+    /// Adds an offer. Throws `conflict` where there is one of that identifier, or a device, which it would become.
+    func insert(_ offer: PendingActivationRecord, _ sealing: Sealing) throws {
+        let isTaken = try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ?)"), arguments: [offer.id])
+        guard isTaken != true else { throw StoreError(.conflict, "there is a device of that identifier") }
+        try self.insert(try offer.values(sealing), by: PendingActivationColumn.insertion)
+    }
+
+    func offer(id: String, _ sealing: Sealing) throws -> PendingActivationRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT \(PendingActivationColumn.selection) FROM pending_activation WHERE id = ?"),
+            arguments: [id]
+        ).map { try PendingActivationRecord($0, sealing) }
+    }
+
+    /// Those that can still be used, the oldest first.
+    func offers(accountID: String, at now: Timestamp, _ sealing: Sealing) throws -> [PendingActivationRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(PendingActivationColumn.selection) FROM pending_activation
+                    WHERE account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ? ORDER BY created_at, id
+                    """),
+            arguments: [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
+        ).map { try PendingActivationRecord($0, sealing) }
+    }
+
+    /// Writes what a step has changed of an offer.
+    func update(_ offer: PendingActivationRecord, from before: PendingActivationRecord, _ sealing: Sealing) throws {
+        guard offer != before else { return }
+        let values = try offer.values(sealing)
+        let row: [(any DatabaseValueConvertible)?] = PendingActivationColumn.allCases.map { values[$0] ?? nil }
+        try self.cachedStatement(sql: PendingActivationColumn.change)
+            .execute(arguments: StatementArguments(row + [before.id]))
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: IdentityKeyStore {
+    public func identityRoot(orElse made: SecretBytes, audit: AuditEvent) async throws -> SecretBytes {
+        try await self.step { [sealing] db in
+            let kept = try Data.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM identity_root WHERE id = 1"))
+            if let kept { return SecretBytes(try sealing.open(kept, purpose: .identityRoot, row: "1")) }
+            let sealed = try made.withBytes { try sealing.seal(Array($0), purpose: .identityRoot, row: "1") }
+            try db.cachedStatement(sql: "INSERT INTO identity_root (id, sealed) VALUES (1, ?)")
+                .execute(arguments: [sealed.blob])
+            try db.appendAudit(audit, sealing)
+            return made
+        }
+    }
+
+    public func identitySealingKeys() async throws -> [SealingKeyRecord] {
+        try await self.read { [sealing] db in try db.identitySealingKeys(sealing) }
+    }
+
+    public func followSealingKeys(
+        by key: SealingKeyRecord, unlessMadeSince moment: Timestamp, at now: Timestamp
+    ) async throws -> [SealingKeyRecord] {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM identity_sealing_key WHERE erased_at <= ?")
+                .execute(arguments: [now.milliseconds])
+            let isFollowed = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM identity_sealing_key WHERE created_at >= ?)"),
+                arguments: [moment.milliseconds])
+            if isFollowed != true {
+                let sealed = try key.privateKey.withBytes {
+                    try sealing.seal(Array($0), purpose: .identitySealingKey, row: key.id)
+                }
+                try db.insert(
+                    [
+                        SealingKeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                        .erasedAt: key.erasedAt.milliseconds,
+                    ], by: SealingKeyColumn.insertion)
+            }
+            return try db.identitySealingKeys(sealing)
+        }
+    }
+}
+
+private enum SealingKeyColumn: Int, TableColumn {
+    static let table = "identity_sealing_key"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, sealed, createdAt, erasedAt
+}
+
+extension Database {
+    /// The newest first.
+    fileprivate func identitySealingKeys(_ sealing: Sealing) throws -> [SealingKeyRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: "SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id")
+        ).map { row in
+            let id = try row.text(SealingKeyColumn.id)
+            return SealingKeyRecord(
+                id: id,
+                privateKey: SecretBytes(
+                    try sealing.open(try row.bytes(SealingKeyColumn.sealed), purpose: .identitySealingKey, row: id)),
+                createdAt: try row.moment(SealingKeyColumn.createdAt),
+                erasedAt: try row.moment(SealingKeyColumn.erasedAt))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import GRDB
+public import Store
+import _Primitives
+
+/// A step of a session is three statements that read (was this request answered; session, activation, account and token;
+/// the activation's keys) and at most one for each of what it changes: the session, the activation, the answer that is kept,
+/// a counter, an entry of the trail. A step that changes nothing but the session's progress, and keeps its answer, writes
+/// two rows. What a session, an activation or a table of answers has grown to adds none.
+extension SQLiteDatabase: IdentityStore {
+    public func answer(to request: RequestName) async throws -> IdentityStep<Never>? {
+        try await self.read { [sealing] db in try db.answer(to: request, sealing)?.step() }
+    }
+
+    public func scene(session: String, activation: String, tokenDigest: [UInt8]?) async throws -> IdentityScene? {
+        try await self.read { [sealing] db in
+            try db.identityScene(session: session, activation: activation, tokenDigest: tokenDigest, sealing)
+        }
+    }
+
+    public func step<Result: Sendable>(
+        session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
+        judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
+    ) async throws -> IdentityStep<Result> {
+        if let tokenDigest { _ = self.handedOutTokens.remove(tokenDigest) }
+        return try await self.step { [sealing] db in
+            if let request, let before = try db.answer(to: request, sealing) { return before.step() }
+            let found = try db.identityScene(
+                session: session, activation: activation, tokenDigest: tokenDigest, sealing)
+            guard let before = found else { return .missing }
+            var scene = before
+            let (change, result) = try judge(&scene)
+            try db.apply(change, scene, from: before, sealing)
+            return .decided(result)
+        }
+    }
+
+    public func begin(
+        _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
+        audit: AuditEvent?
+    ) async throws -> IdentityStep<Void> {
+        try await self.step { [sealing] db in
+            if let before = try db.answer(to: request, sealing) { return before.step() }
+            try db.begin(session, tokens: [token], sealing)
+            try db.insert(answer, session: session.id, sealing)
+            if let audit { try db.appendAudit(audit, sealing) }
+            return .decided(())
+        }
+    }
+}
+
+extension Database {
+    private static let sceneQuery = """
+        SELECT \(CeremonyColumn.selection), \(ActivationRecord.selection), account.is_locked,
+            dispatch_token.channel, dispatch_token.expires_at
+        FROM ceremony CROSS JOIN \(ActivationRecord.tables) JOIN account ON account.id = device.account_id
+        LEFT JOIN dispatch_token ON dispatch_token.digest = ?3 AND dispatch_token.ceremony_id = ceremony.id
+        WHERE ceremony.id = ?1 AND activation.device_id = ?2
+        """
+
+    /// Everything about a session as it is, for an activation.
+    fileprivate func identityScene(
+        session: String, activation: String, tokenDigest: [UInt8]?, _ sealing: Sealing
+    ) throws -> IdentityScene? {
+        let row = try Row.fetchOne(
+            self.cachedStatement(sql: Self.sceneQuery), arguments: [session, activation, tokenDigest?.blob])
+        guard let row else { return nil }
+        let start = CeremonyColumn.count
+        let rest = start + ActivationRecord.columnCount
+        var token: DispatchTokenRecord?
+        if let tokenDigest, let number = try row.optionalInteger(rest + 1, as: Int.self) {
+            guard let channel = CeremonyRecord.Channel(rawValue: number) else {
+                throw StoreError(.corrupt, "a token of an unknown channel")
+            }
+            token = DispatchTokenRecord(digest: tokenDigest, channel: channel, expiresAt: try row.moment(rest + 2))
+        }
+        return IdentityScene(
+            ceremony: try CeremonyRecord(row, sealing),
+            activation: try ActivationRecord(row, start: start, sealing),
+            credentials: try self.credentials(deviceID: activation, sealing),
+            isAccountLocked: try row.integer(rest, as: Int.self) == 1, token: token)
+    }
+
+    /// Writes what a step of a session has come to.
+    fileprivate func apply(
+        _ change: IdentityChange, _ scene: IdentityScene, from before: IdentityScene, _ sealing: Sealing
+    ) throws {
+        let (ceremony, activation) = (scene.ceremony, before.activation.device.id)
+        let now = ceremony.changedAt
+        try self.update(ceremony, from: before.ceremony, sealing)
+        try self.update(scene.activation, from: before.activation, sealing)
+        for id in change.withdrawnCredentials {
+            try self.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND device_id = ?")
+                .execute(arguments: [id, activation])
+        }
+        try self.apply(change.ceremony, to: ceremony, at: now, sealing)
+        if let offer = change.offer { try self.insert(offer, sealing) }
+        if change.endsOtherSessions {
+            try self.failSessions(of: before.activation.device, but: ceremony.id, at: now)
+        }
+        if ceremony.phase == .ended, before.ceremony.phase != .ended {
+            // Whatever of it comes again is refused by its end.
+            try self.deleteAnswers(of: activation, session: ceremony.id)
+        }
+        if change.deletesAccount { _ = try self.deleteAccount(id: before.activation.device.accountID, at: now) }
+        // The last answer is the one that may have been lost.
+        if let answer = change.answer { try self.insert(answer, session: ceremony.id, sealing) }
+    }
+
+    /// Ends what else a device is asked for, as failed.
+    private func failSessions(of device: DeviceRecord, but session: String, at now: Timestamp) throws {
+        try self.cachedStatement(
+            sql: """
+                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?
+                WHERE account_id = ? AND device_id = ? AND id <> ? AND \(CeremonyRecord.isOpen)
+                """
+        ).execute(arguments: [
+            CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.failed.rawValue, now.milliseconds,
+            device.accountID, device.id, session,
+        ])
+    }
+}

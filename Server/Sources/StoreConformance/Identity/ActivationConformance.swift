@@ -1,0 +1,336 @@
+import Store
+import _Primitives
+
+/// What every store of activations, and of the offers of new ones, keeps to.
+public enum ActivationConformance {
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<IdentityConformanceSubject>] = Self.offers + Self.activations
+
+    private static let offers: [ConformanceCheck<IdentityConformanceSubject>] = [
+        ConformanceCheck("an offer is read as it was written, before and after a change of every column") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await store.createAccount(sampleAccount("bob"), audit: sampleAudit())
+            try await store.offer(sampleOffer(), audit: sampleAudit("offered"))
+            try expect(try await store.offer(id: "device-phone") == sampleOffer(), "as it was added")
+            try expect(try await store.offer(id: "other") == nil, "and no other")
+            try expect(
+                try await store.auditEntries(after: 0, limit: 9).last?.event.kind.rawValue == "offered",
+                "with its event")
+            var changed = sampleOffer()
+            changed.accountID = "account-bob"
+            changed.claimDigest = [4]
+            changed.pinKey = [5]
+            changed.pinParameters = "{}"
+            changed.name = nil
+            changed.inviteID = nil
+            changed.challenge = "next"
+            changed.tokenDigest = [6]
+            changed.tokenUntil = .start + .seconds(7)
+            changed.lockout = sampleActivation().activation.lockout
+            changed.createdAt = .start + .seconds(8)
+            changed.expiresAt = .start + .seconds(9)
+            let wanted = changed
+            let step = try await store.step(offer: "device-phone", request: nil) { offer in
+                offer = wanted
+                return (OfferChange(), ())
+            }
+            try expect(step.decision != nil, "it is decided")
+            try expect(try await store.offer(id: "device-phone") == wanted, "as it was changed")
+        },
+        ConformanceCheck("the key of an offer's PIN is gone once the offer cannot be used") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            for state in PendingActivationRecord.State.allCases {
+                let id = "offer-\(state)"
+                try await store.offer(sampleOffer(id), audit: sampleAudit())
+                _ = try await store.step(offer: id, request: nil) { offer in
+                    offer.state = state
+                    offer.challenge = "next"
+                    return (OfferChange(), ())
+                }
+                let offer = try await store.offer(id: id)
+                try expect(offer?.state == state && offer?.challenge == "next", "\(state)")
+                try expect(offer?.pinKey == (state == .offered ? sampleOffer(id).pinKey : []), "the key of \(state)")
+            }
+        },
+        ConformanceCheck("of two offers of one identifier there is one, and none of a device's") { store in
+            try await activate(store)
+            try await store.offer(sampleOffer("new"), audit: sampleAudit())
+            for id in ["new", "device-phone"] {
+                try await expectError(StoreError(.conflict, "")) {
+                    try await store.offer(sampleOffer(id, name: "Other"), audit: sampleAudit())
+                }
+            }
+            try await addDevice(store, sampleRegistration("plain"))
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.offer(sampleOffer("device-plain"), audit: sampleAudit())
+            }
+            try expect(try await store.offer(id: "new") == sampleOffer("new"), "the first is as it was")
+        },
+        ConformanceCheck("an account's offers are those that can be used, the oldest first") { store in
+            for name in ["alice", "bob"] { try await store.createAccount(sampleAccount(name), audit: sampleAudit()) }
+            for (id, after) in [("late", 3), ("early", 1), ("over", 2), ("taken", 4), ("locked", 5)] {
+                try await store.offer(
+                    sampleOffer(id, lifetime: .seconds(id == "over" ? 10 : 60), after: after), audit: sampleAudit())
+            }
+            try await store.offer(sampleOffer("other", account: "account-bob"), audit: sampleAudit())
+            for id in ["taken", "locked"] {
+                _ = try await store.step(offer: id, request: nil) { offer in
+                    if id == "taken" { offer.state = .revoked } else { offer.lockout.isPermanent = true }
+                    return (OfferChange(), ())
+                }
+            }
+            let ids = try await store.offers(accountID: "account-alice", at: .start + .seconds(12)).map(\.id)
+            try expect(ids == ["early", "late"], "\(ids)")
+            try expect(
+                try await store.offers(accountID: "account-alice", at: .start + .seconds(11)).map(\.id).contains(
+                    "over"),
+                "before its end it can be used")
+        },
+        ConformanceCheck("an offer becomes an activation once, with its keys, its answer and what is told of it") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await store.offer(sampleOffer(), audit: sampleAudit())
+            let sample = sampleActivation()
+            let notice = NoticeRecord(
+                id: "n", accountID: "account-alice", kind: .deviceAdded, at: .start, subject: "Phone")
+            let count = try await winners(50) { index in
+                let request = sampleName("\(index % 25)", caller: GivenAnswer.offerPrefix + "device-phone")
+                do {
+                    return try await store.step(offer: "device-phone", request: request) { offer in
+                        guard offer.state == .offered else { throw StoreError.conflict }
+                        offer.state = .enrolled
+                        var change = OfferChange()
+                        change.enrolled = sample
+                        change.answer = sampleAnswer(request, "\(index)")
+                        change.audit = [sampleAudit("enrolled")]
+                        change.notices = [notice]
+                        return (change, ())
+                    }.decision != nil
+                } catch let error as StoreError where error == .conflict { return false }
+            }
+            try expect(count == 1, "one of 50 wins, not \(count)")
+            try expect(try await store.activation(id: "device-phone") == sample.activation, "the activation")
+            try expect(try await store.activations(accountID: "account-alice") == [sample.activation], "of the account")
+            try expect(try await store.devices(accountID: "account-alice") == [sample.activation.device], "its device")
+            try expect(try await store.credentials(accountID: "account-alice") == sample.credentials, "its keys")
+            try expect(try await store.notices(accountID: "account-alice", limit: 9) == [notice], "a notice")
+            try expect(
+                try await store.auditEntries(after: 0, limit: 99).count { $0.event.kind.rawValue == "enrolled" } == 1,
+                "an event")
+        },
+        ConformanceCheck("a request about an offer is answered again, and other bytes of its name are refused") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await store.offer(sampleOffer(), audit: sampleAudit())
+            @Sendable func take(_ request: RequestName, _ text: String) async throws -> IdentityStep<String> {
+                try await store.step(offer: "device-phone", request: request) { offer in
+                    offer.lockout.failuresInARow += 1
+                    var change = OfferChange()
+                    change.answer = sampleAnswer(request, text)
+                    return (change, text)
+                }
+            }
+            let name = sampleName(caller: GivenAnswer.offerPrefix + "device-phone")
+            let altered = RequestName(caller: name.caller, request: name.request, hash: [2])
+            try expect(try await take(name, "first").decision == "first", "it is judged once")
+            try expect(try await take(name, "second").repetition == "first", "and answered again")
+            try expect(try await take(altered, "third").isReplayed, "other bytes are a replay")
+            try expect(try await store.offer(id: "device-phone")?.lockout.failuresInARow == 1, "one effect")
+            let missing = try await store.step(offer: "none", request: name.with(request: "x")) { _ in
+                (OfferChange(), ())
+            }
+            try expect(missing.isMissing, "an offer that is not there is missing")
+        },
+        ConformanceCheck("50 attempts at once on one offer are fifty") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await store.offer(sampleOffer(), audit: sampleAudit())
+            let count = try await winners(50) { _ in
+                try await store.step(offer: "device-phone", request: nil) { offer in
+                    offer.lockout.failuresInARow += 1
+                    return (OfferChange(), ())
+                }.decision != nil
+            }
+            let failures = try await store.offer(id: "device-phone")?.lockout.failuresInARow
+            try expect(count == 50 && failures == 50, "fifty, not \(failures ?? 0)")
+        },
+        ConformanceCheck("what a judge throws, and an enrolment that cannot be, leave an offer as it was") { store in
+            for name in ["alice", "bob"] { try await store.createAccount(sampleAccount(name), audit: sampleAudit()) }
+            try await store.offer(sampleOffer(), audit: sampleAudit())
+            let trail = try await store.auditEntries(after: 0, limit: 99).count
+            @Sendable func enrol(_ sample: (ActivationRecord, [CredentialRecord])) async throws {
+                _ = try await store.step(offer: "device-phone", request: nil) { offer in
+                    offer.state = .enrolled
+                    var change = OfferChange()
+                    change.enrolled = sample
+                    change.audit = [sampleAudit()]
+                    return (change, ())
+                }
+            }
+            try await expectError(StoreError(.notFound, "")) {
+                _ = try await store.step(offer: "device-phone", request: nil) { offer -> (OfferChange, Bool) in
+                    offer.state = .revoked
+                    throw StoreError(.notFound, "the judge's own")
+                }
+            }
+            try await expectError(StoreError(.notFound, "")) {
+                try await enrol(sampleActivation(account: "account-nobody"))
+            }
+            _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
+            try await expectError(StoreError(.forbidden, "")) { try await enrol(sampleActivation()) }
+            _ = try await store.setAccountLocked(false, id: "account-alice", audit: sampleAudit())
+            // A key that is another device's.
+            try await addDevice(store, sampleRegistration("phone-bob", account: "account-bob"))
+            var taken = sampleActivation()
+            taken.credentials[0].keyID = sampleRegistration("phone-bob").credentials[0].keyID
+            let conflicting = taken
+            try await expectError(StoreError(.conflict, "")) { try await enrol(conflicting) }
+            try expect(try await store.offer(id: "device-phone") == sampleOffer(), "as it was")
+            try expect(try await store.devices(accountID: "account-alice").isEmpty, "no device")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == trail + 2, "no event of it")
+        },
+        ConformanceCheck("offers whose time is over are deleted, the oldest first, whatever they became") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            for seconds in [30, 10, 20] {
+                try await store.offer(sampleOffer("\(seconds)", lifetime: .seconds(seconds)), audit: sampleAudit())
+            }
+            _ = try await store.step(offer: "20", request: nil) { offer in
+                offer.state = .enrolled
+                return (OfferChange(), ())
+            }
+            func delete(_ second: Int, _ limit: Int) async throws -> Int {
+                try await store.deleteStaleIdentities(now: .start + .seconds(second), limit: limit)
+            }
+            try expect(try await delete(10, 9) == 0, "none before its time")
+            try expect(try await delete(25, 1) == 1, "at most the limit")
+            try expect(try await store.offer(id: "10") == nil, "the oldest")
+            try expect(try await store.offer(id: "20") != nil, "not the next")
+            try expect(try await delete(25, 9) == 1, "the rest")
+            try expect(try await store.offer(id: "30") != nil, "and none whose time is not over")
+        },
+    ]
+
+    private static let activations: [ConformanceCheck<IdentityConformanceSubject>] = [
+        ConformanceCheck("an account's activations are its devices that have an identity, the oldest first") { store in
+            for name in ["second", "first"] { try await activate(store, name) }
+            try await addDevice(store, sampleRegistration("plain"))
+            try await activate(store, "other", account: "bob")
+            let ids = try await store.activations(accountID: "account-alice").map(\.device.id)
+            try expect(ids == ["device-second", "device-first"], "\(ids)")
+            try expect(try await store.activation(id: "device-plain") == nil, "a device without one is none")
+            try expect(try await store.activation(id: "none") == nil, "nor is what is not there")
+        },
+        ConformanceCheck("an activation is called by another name") { store in
+            try await activate(store)
+            try await addDevice(store, sampleRegistration("plain"))
+            let isRenamed = try await store.renameActivation(
+                id: "device-phone", name: "Work", audit: sampleAudit("renamed"))
+            try expect(isRenamed, "it is there")
+            var expected = sampleActivation().activation
+            expected.device.name = "Work"
+            try expect(try await store.activation(id: "device-phone") == expected, "by the new name")
+            let last = try await store.auditEntries(after: 0, limit: 99).last?.event
+            try expect(last?.kind.rawValue == "renamed" && last?.accountID == "account-alice", "with its event")
+            for id in ["none", "device-plain"] {
+                try expect(try await !store.renameActivation(id: id, name: "X", audit: sampleAudit()), id)
+            }
+            try expect(try await store.devices(accountID: "account-alice").last?.name != "X", "a plain device stays")
+        },
+        ConformanceCheck("an activation that is taken back goes with its keys, answers and open sessions") { store in
+            for name in ["phone", "other"] {
+                try await activate(store, name)
+                try await open(store, name, token: UInt8(name.utf8.count))
+                _ = try await takeStep(
+                    store, name, activation: "device-\(name)", request: sampleName(caller: "device-\(name)")
+                ) { scene, _ in
+                    scene.ceremony.phase = .claimed
+                    scene.ceremony.accountID = "account-alice"
+                    scene.ceremony.deviceID = "device-\(name)"
+                }
+            }
+            let notice = NoticeRecord(
+                id: "n", accountID: "account-alice", kind: .authenticatorsRemoved, at: .start, subject: "Phone")
+            for expected in [true, false] {
+                let isRevoked = try await store.revokeActivation(
+                    id: "device-phone", audit: sampleAudit("revoked"), notice: notice)
+                try expect(isRevoked == expected, "once")
+            }
+            try await Self.expectGone(store)
+            let session = try await store.ceremony(.id("phone"))
+            try expect(session?.phase == .ended && session?.outcome == .cancelled, "its session is over")
+            try expect(try await store.ceremony(.id("other"))?.phase == .claimed, "the other one's is not")
+            let revoked = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter {
+                $0.kind.rawValue == "revoked"
+            }
+            try expect(revoked.map(\.accountID) == ["account-alice"], "one event, of the account")
+            try expect(try await store.notices(accountID: "account-alice", limit: 9) == [notice], "one notice")
+            try await addDevice(store, sampleRegistration("plain"))
+            try expect(
+                try await !store.revokeActivation(id: "device-plain", audit: sampleAudit(), notice: nil),
+                "a device without an identity is none")
+        },
+        ConformanceCheck("a device takes its activation and its answers with it, by whichever way it goes") { store in
+            for way in 0..<3 {
+                for name in ["phone", "other"] where try await store.activation(id: "device-\(name)") == nil {
+                    if way > 0 { _ = try await store.deleteStaleIdentities(now: .start + .seconds(9999), limit: 9) }
+                    try await activate(store, name)
+                }
+                for name in ["phone", "other"] {
+                    try await open(store, "\(name)-\(way)", token: UInt8(way * 9 + name.utf8.count))
+                    _ = try await takeStep(
+                        store, "\(name)-\(way)", activation: "device-\(name)",
+                        request: sampleName(caller: "device-\(name)"))
+                }
+                switch way {
+                case 0:
+                    try expect(try await store.deleteDevice(id: "device-phone", audit: sampleAudit()), "revoked")
+                case 1:
+                    let names = sampleActivation().credentials.map {
+                        CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID)
+                    }
+                    _ = try await store.deregister(
+                        .keys(names), accountID: "account-alice", askedBy: nil, audit: sampleAudit(), notice: nil)
+                default:
+                    var change = CeremonyChange()
+                    change.deviceFate = .discard
+                    let discard = change
+                    _ = try await store.change(.id("phone-\(way)")) { record in
+                        record.deviceID = "device-phone"
+                        return discard
+                    }
+                }
+                try await Self.expectGone(store)
+            }
+        },
+        ConformanceCheck("an account takes its activations, offers and answers with it") { store in
+            try await activate(store)
+            try await activate(store, "other", account: "bob")
+            for name in ["phone", "other"] {
+                try await open(store, name, token: UInt8(name.utf8.count))
+                _ = try await takeStep(
+                    store, name, activation: "device-\(name)", request: sampleName(caller: "device-\(name)"))
+            }
+            try expect(try await store.deleteAccount(id: "account-alice", audit: sampleAudit()), "it is there")
+            try await Self.expectGone(store)
+            try expect(try await store.offer(id: "device-phone") == nil, "its offer is gone")
+            try expect(try await store.offer(id: "device-other") != nil, "the other's is not")
+        },
+    ]
+
+    /// The activation of "phone" has left nothing, and that of "other" has lost nothing.
+    private static func expectGone(_ store: IdentityConformanceSubject) async throws {
+        try expect(try await store.activation(id: "device-phone") == nil, "the activation is gone")
+        try expect(try await store.answer(to: sampleName()) == nil, "and what it was answered")
+        let other = try await store.activation(id: "device-other")
+        try expect(other?.isActive == true, "the other one is there")
+        try expect(
+            try await store.credentials(accountID: other?.device.accountID ?? "").map(\.deviceID)
+                == ["device-other", "device-other"], "with its keys alone")
+        try expect(try await store.answer(to: sampleName(caller: "device-other")) != nil, "and its answers")
+    }
+}
+
+extension RequestName {
+    fileprivate func with(request: String) -> RequestName {
+        RequestName(caller: self.caller, request: request, hash: self.hash)
+    }
+}

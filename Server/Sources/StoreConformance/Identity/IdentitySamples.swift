@@ -1,0 +1,109 @@
+public import Store
+import _Primitives
+
+/// The parts of a store that sessions and activations of personalised identities take.
+public typealias IdentityConformanceSubject = any AccountStore & IdentityStore & AuditStore & NoticeStore
+
+/// An activation of which every value is different, and its keys: the silent one and the PIN's.
+func sampleActivation(
+    _ name: String = "phone", account: String = "account-alice"
+) -> (activation: ActivationRecord, credentials: [CredentialRecord]) {
+    let registration = sampleRegistration(name, account: account)
+    var activation = ActivationRecord(
+        device: registration.device, signingKey: [2] + Array("signs \(name)".utf8),
+        encryptionKey: [3] + Array("opens \(name)".utf8), pinVersion: 7)
+    activation.lockout = LockoutRecord(
+        failuresInARow: 2, failures: [.start - .seconds(60), .start - .seconds(30)],
+        lockedUntil: .start + .seconds(5),
+        reservation: .init(request: [UInt8](repeating: 8, count: 32), at: .start - .seconds(30)))
+    activation.lastUsedAt = .start - .seconds(90)
+    var pin = registration.credentials[0]
+    (pin.id, pin.aaid, pin.counter) = ("pin-\(name)", "C516#0007", 0)
+    return (activation, registration.credentials + [pin])
+}
+
+func sampleOffer(
+    _ id: String = "device-phone", account: String = "account-alice", name: String? = "Alice's phone",
+    lifetime: Duration = .seconds(600), after seconds: Int = 0
+) -> PendingActivationRecord {
+    PendingActivationRecord(
+        id: id, accountID: account, claimDigest: [UInt8](repeating: 1, count: 32),
+        pinKey: [2] + [UInt8](repeating: 2, count: 32), pinParameters: "{\"salt\":\"\(id)\"}", name: name,
+        inviteID: "invite", challenge: "challenge of \(id)", createdAt: .start + .seconds(seconds),
+        expiresAt: .start + .seconds(seconds) + lifetime)
+}
+
+func sampleName(
+    _ request: String = "jti", caller: String = "device-phone", hash: UInt8 = 1
+) -> RequestName {
+    RequestName(caller: caller, request: request, hash: [UInt8](repeating: hash, count: 32))
+}
+
+func sampleAnswer(_ request: RequestName, _ text: String = "answer", keptFor duration: Duration = .seconds(60))
+    -> GivenAnswer
+{
+    GivenAnswer(
+        caller: request.caller, request: request.request, requestHash: request.hash, answer: Array(text.utf8),
+        keptUntil: .start + duration)
+}
+
+func sampleSession(
+    _ id: String = "session", account: String? = nil, device: String? = nil, progress: String = "{}"
+) -> CeremonyRecord {
+    var session = sampleCeremony(id, kind: .identity, account: account)
+    session.deviceID = device
+    session.progress = Array(progress.utf8)
+    return session
+}
+
+extension IdentityStep {
+    /// What was decided now; `nil` where nothing was.
+    var decision: Result? { if case .decided(let result) = self { result } else { nil } }
+
+    /// The answer that was given before; `nil` where none was.
+    var repetition: String? {
+        if case .again(let answer) = self { String(decoding: answer, as: UTF8.self) } else { nil }
+    }
+
+    var isReplayed: Bool { if case .replayed = self { true } else { false } }
+
+    var isMissing: Bool { if case .missing = self { true } else { false } }
+}
+
+/// Adds the account, unless it is there, and an activation of it as an offer becomes one.
+func activate(
+    _ store: IdentityConformanceSubject, _ name: String = "phone", account: String = "alice"
+) async throws {
+    if try await store.account(id: "account-\(account)") == nil {
+        try await store.createAccount(sampleAccount(account), audit: sampleAudit())
+    }
+    let offer = sampleOffer("device-\(name)", account: "account-\(account)")
+    try await store.offer(offer, audit: sampleAudit())
+    let enrolled = sampleActivation(name, account: "account-\(account)")
+    let step = try await store.step(offer: offer.id, request: nil) { offer in
+        offer.state = .enrolled
+        var change = OfferChange()
+        change.enrolled = enrolled
+        return (change, true)
+    }
+    try expect(step.decision == true, "an offer becomes an activation")
+}
+
+/// Adds a session that nobody has claimed.
+func open(_ store: IdentityConformanceSubject, _ id: String = "session", token: UInt8 = 1) async throws {
+    try await store.createCeremony(sampleSession(id), tokens: [sampleToken(token)], audit: nil)
+}
+
+/// A step that changes something and answers with `text`.
+func takeStep(
+    _ store: IdentityConformanceSubject, _ session: String = "session", activation: String = "device-phone",
+    token: [UInt8]? = nil, request: RequestName? = nil, answer text: String = "answer",
+    _ body: @escaping @Sendable (inout IdentityScene, inout IdentityChange) throws -> Void = { _, _ in }
+) async throws -> IdentityStep<String> {
+    try await store.step(session: session, activation: activation, tokenDigest: token, request: request) { scene in
+        var change = IdentityChange()
+        try body(&scene, &change)
+        change.answer = request.map { sampleAnswer($0, text) }
+        return (change, text)
+    }
+}
