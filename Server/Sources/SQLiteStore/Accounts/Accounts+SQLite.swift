@@ -204,7 +204,7 @@ extension SQLiteDatabase: AccountStore {
 
     public func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.deleteAccount(id: id, at: audit.at) else { return false }
+            guard try db.deleteAccount(id, at: audit.at) else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -376,7 +376,7 @@ extension Database {
     }
 
     /// Deletes an account, with what hangs on it; `false` where there is none.
-    func deleteAccount(id: String, at now: Timestamp) throws -> Bool {
+    func deleteAccount(_ id: String, at now: Timestamp) throws -> Bool {
         // By its devices and offers, which go with it.
         try self.deleteAnswers(ofAccount: id)
         try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])

@@ -41,7 +41,8 @@ extension SQLiteDatabase: IdentityStore {
         try await self.step { [sealing] db in
             if let before = try db.answer(to: request, sealing) { return before.step() }
             try db.begin(session, tokens: [token], sealing)
-            try db.insert(answer, session: session.id, sealing)
+            // It is kept whatever becomes of the session: the same request would begin another one.
+            try db.insert(answer, session: nil, sealing)
             if let audit { try db.appendAudit(audit, sealing) }
             return .decided(())
         }
@@ -101,7 +102,7 @@ extension Database {
             // Whatever of it comes again is refused by its end.
             try self.deleteAnswers(of: activation, session: ceremony.id)
         }
-        if change.deletesAccount { _ = try self.deleteAccount(id: before.activation.device.accountID, at: now) }
+        if change.deletesAccount { _ = try self.deleteAccount(before.activation.device.accountID, at: now) }
         // The last answer is the one that may have been lost.
         if let answer = change.answer { try self.insert(answer, session: ceremony.id, sealing) }
     }
