@@ -240,7 +240,7 @@ struct BackupTests {
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
             "mailed_link", "mail", "reset_ask",
-            "upstream_trip", "upstream_arrival",
+            "upstream_trip", "upstream_arrival", "identity_answer", "identity_sealing_key", "pending_activation",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -328,45 +328,6 @@ struct BackupTests {
         await restored.close()
     }
 
-    /// A column that a later change adds must be decided on: is it sealed, and with what purpose, or not?
-    private static let sealedColumns = [
-        "account.display_name": "display name", "account.email": "e-mail address", "account.phone": "telephone number",
-        "account.postal_address": "postal address", "account.username": "user name",
-        "audit.address": "audit address", "ceremony.detail": "ceremony detail", "credential.attestation": "attestation",
-        "credential.picture_displays": "picture displays", "credential.public_key": "public key of an account",
-        "device.name": "device name", "notice.subject": "notice subject",
-        "oauth_authentication.address": "oauth authentication address",
-        "oauth_backchannel_request.details": "oauth backchannel details",
-        "oauth_backchannel_request.notification": "oauth backchannel notification",
-        "oauth_authentication.browser": "oauth authentication browser", "oauth_consent.claims": "oauth consent claims",
-        "oauth_device_code.shown_code": "oauth device user code shown", "oauth_grant.claims": "oauth grant claims",
-        "oauth_grant.details": "oauth authorization details",
-        "oauth_key.sealed": "oauth signing key", "oauth_pushed_request.parameters": "oauth pushed request",
-        "oauth_request.wishes": "oauth request wishes", "oauth_secret.sealed": "oauth subject secret",
-        "password.hash": "password hash", "password_sign_in.address": "password sign-in address",
-        "password_sign_in.browser": "password sign-in browser", "totp.secret": "time-based codes",
-        "upstream_arrival.address": "upstream arrival address", "upstream_arrival.browser": "upstream arrival browser",
-        "upstream_arrival.subject": "upstream arrival subject", "upstream_link.subject": "upstream link subject",
-        "upstream_provider.secret": "upstream provider secret", "upstream_trip.nonce": "upstream trip nonce",
-        "upstream_trip.verifier": "upstream trip verifier",
-    ]
-    private static let unsealedColumns = [
-        "account.username_code", "administrator.token_digest", "administrator_link.digest",
-        "answered_challenge.digest", "audit.code", "ceremony.browser_digest", "ceremony.confirmation_code",
-        "ceremony.content_hash", "ceremony.continuation_digest", "credential.key_id",
-        "deregistered_key.key_id", "device.secret_code", "dispatch_token.digest", "oauth_client.former_secret_digest",
-        "oauth_client.registration_digest", "oauth_client.secret_digest", "oauth_code.challenge", "oauth_code.digest",
-        "oauth_consent.content",
-        "oauth_device_code.digest", "oauth_device_code.user_code", "oauth_device_secret.digest",
-        "oauth_grant.device_secret",
-        "oauth_backchannel_request.digest", "oauth_initial_token.digest",
-        "oauth_pushed_request.digest", "oauth_refresh.head", "oauth_refresh.parent",
-        "oauth_request.browser_digest", "oauth_request.code_challenge", "oauth_session.cookie_digest",
-        "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "reset_ask.username_code",
-        "upstream_link.subject_code",
-        "upstream_trip.state_digest",
-    ]
-
     @Test("Nothing of what a server keeps stays under a former key, whatever column it is in")
     func everythingIsSealedAnew() async throws {
         let place = try await BackupPlace()
@@ -385,7 +346,7 @@ struct BackupTests {
                 """,
             ] { try db.execute(sql: statement) }
             // A value in one row at least of each column; what is there already is left.
-            for (name, purpose) in Self.sealedColumns {
+            for (name, purpose) in BackupColumns.sealed {
                 let (table, column) = (name.split(separator: ".")[0], name.split(separator: ".")[1])
                 let key = try String.fetchAll(
                     db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [String(table)]
@@ -434,9 +395,9 @@ struct BackupTests {
             return (columns.map { "\($0.table).\($0.column)" }, try count(former), try count(present))
         }
         let own = ["sealing_root.sealed", "store_check.sealed"]
-        #expect(columns.sorted() == (Array(Self.sealedColumns.keys) + Self.unsealedColumns + own).sorted())
+        #expect(columns.sorted() == (Array(BackupColumns.sealed.keys) + BackupColumns.unsealed + own).sorted())
         #expect(left.isEmpty, "\(left)")
-        #expect(found.keys.sorted() == (Array(Self.sealedColumns.keys) + own).sorted())
+        #expect(found.keys.sorted() == (Array(BackupColumns.sealed.keys) + own).sorted())
         #expect(found.values.reduce(0, +) == resealed.resealed + own.count)
     }
 
@@ -451,7 +412,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "mailed_link", "oauth_authentication", "oauth_backchannel_request", "oauth_code",
+            "dispatch_token", "identity_answer", "identity_sealing_key", "pending_activation", "mailed_link",
+            "oauth_authentication", "oauth_backchannel_request", "oauth_code",
             "oauth_consent",
             "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",
             "oauth_pushed_request",
@@ -460,7 +422,8 @@ struct BackupTests {
             "replaced_credential", "reset_ask", "upstream_arrival", "upstream_trip",
         ]
         let kept = [
-            "account", "agreement", "audit", "credential", "device", "invented_accounts", "mail", "notice",
+            "account", "activation", "agreement", "audit", "credential", "device", "identity_root",
+            "invented_accounts", "mail", "notice",
             "oauth_client", "oauth_delivery",
             "oauth_key",
             "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "sealing_key",
@@ -492,6 +455,7 @@ struct BackupTests {
         #expect(try await restored.upstreamProviders().map(\.title) == ["Other"])
         #expect(try await restored.upstreamProvider("kept")?.newcomers == .created)
         #expect(try await restored.links(ofAccount: "used").map(\.id) == ["link-first"])
+        try await BackupActivations(store: restored).expectAttempts(isDisabled: true)
         #expect(try await restored.client("gone") == nil)
         #expect(try await restored.account(username: "renamed")?.id == "used")
         #expect(try await restored.account(username: "renamed")?.displayName == "Renamed")
@@ -524,6 +488,7 @@ struct BackupTests {
         #expect(try await restored.devices(accountID: "revoked").count == 1)
         #expect(try await restored.credentials(accountID: "deregistered").count == 1)
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77], "a counter never goes back")
+        try await BackupActivations(store: restored).expectAttempts(isDisabled: false)
         #expect(try await restored.client("gone") != nil)
         #expect(try await restored.client("changed")?.settings == ClientSettings(mayDeregister: true))
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["first"])
@@ -850,13 +815,14 @@ private final class End: Sendable {
 }
 
 /// A store, its key, and a backup beside it.
-private final class BackupPlace: Sendable {
+final class BackupPlace: Sendable {
     static let now = Timestamp(seconds: 1_800_000_000)
     static let differences = [
         "account-added added added", "account-changed mailed mailed", "account-changed used used",
         "account-deleted deleted deleted",
         "account-locked locked locked",
-        "account-unlocked unlocked unlocked", "client-added new New", "client-changed changed Changed",
+        "account-unlocked unlocked unlocked", "activation-disabled disabled Phone disabled of holder",
+        "client-added new New", "client-changed changed Changed",
         "client-deleted gone Gone", "counter-advanced key-used Phone used of used",
         "device-added device-new Phone new of renamed",
         "device-revoked device-revoked Phone revoked of revoked",
@@ -1014,6 +980,7 @@ private final class BackupPlace: Sendable {
             (AttemptCount(count: 1, at: Self.now), nil)
         }
         _ = try await self.store.keepAsk(for: "alice", at: Self.now, most: 9)
+        try await BackupActivations(store: self.store).begin(account: "alice", session: "ceremony")
         _ = try await self.store.advance(
             PasswordSignInStep(
                 to: PasswordSignInRecord(
@@ -1104,7 +1071,10 @@ private final class BackupPlace: Sendable {
         // What goes with its provider or its account is not named again.
         try await self.link("gone-with-provider", "used", to: "ended")
         try await self.link("gone-with-account", "deleted")
+        let activations = BackupActivations(store: self.store)
+        try await activations.activate()
         _ = try self.backUp()
+        try await activations.attempt()
         _ = try await self.store.removeProvider("ended", audit: Self.event("provider-removed"))
         _ = try await self.store.changeProvider("kept") { provider in
             provider.title = "Other"

@@ -198,6 +198,7 @@ extension RestoreReport.Change.Kind {
         case .accountLocked: "account locked"
         case .deviceRevoked: "device revoked"
         case .keyDeregistered: "key deregistered"
+        case .activationDisabled: "activation disabled by failed attempts"
         case .counterAdvanced: "counter of a key"
         case .clientDeleted: "client deleted"
         case .clientChanged: "client changed"

@@ -51,6 +51,7 @@ public struct DatabaseBackup: Sendable {
         let draft = file.path
         do {
             let schema = try self.copyDatabase(to: draft)
+            try self.eraseSealingKeys(in: draft)
             let counts = try self.check(draft)
             let manifest = try BackupFile(path: draft).finish(
                 BackupManifest(
@@ -85,6 +86,22 @@ public struct DatabaseBackup: Sendable {
             _ = try StoreKeys(keys: self.keys).sealing(of: db)
             try db.execute(sql: "VACUUM INTO ?", arguments: [path])
             return schema
+        }
+    }
+
+    /// What phones have sealed lives for minutes, and the keys to open it go nowhere: whoever has a backup, and the key that
+    /// it lies under, still reads nothing of what was sealed before.
+    private func eraseSealingKeys(in path: String) throws {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            // Nothing stays in free pages, nor in a journal beside the file, which is nobody's before it has its name.
+            try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY")
+        }
+        let copy = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? copy.close() }
+        try copy.write { db in
+            guard try db.tableExists(IdentityKeys.sealingKeyTable) else { return }
+            try db.execute(sql: "DELETE FROM \(IdentityKeys.sealingKeyTable)")
         }
     }
 

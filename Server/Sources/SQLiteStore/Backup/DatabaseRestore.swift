@@ -180,6 +180,8 @@ extension Database {
         for table in [
             "answered_challenge", "administrator_link", "oauth_revoked_token", "oauth_initial_token",
             "password_attempt", "mailed_link", "reset_ask",
+            // Which offers were used since is not known; a backup of a store from before has no keys, others have none.
+            "identity_answer", "pending_activation", IdentityKeys.sealingKeyTable,
         ] {
             _ = try delete(table)
         }

@@ -44,7 +44,7 @@ struct ReplacedDatabase {
         try SealedColumn.align(db, with: "replaced", self.sealing)
         var changes: [RestoreReport.Change] = []
         // An account goes before its devices, and a device before its keys: what goes with it is not named again.
-        for step in Self.steps + ReplacedProviders.steps {
+        for step in Self.steps + ReplacedProviders.steps + ReplacedActivations.steps {
             guard let query = try step.query(db) else { continue }
             let rows = try Row.fetchAll(db, sql: query)
             for row in rows {
@@ -60,6 +60,8 @@ struct ReplacedDatabase {
         if isKept { try self.keepDeregistrations(db) }
         try self.keepKeys(db)
         try self.keepShown(db)
+        try ReplacedActivations.keepAttempts(db)
+        try ReplacedActivations.keepRoot(db, self.sealing)
         report.changes = changes
         report.comparison = .compared(
             counters: changes.count { $0.kind == .counterAdvanced }, auditEntries: try self.keepAudit(db))
@@ -159,7 +161,7 @@ struct ReplacedDatabase {
         case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountChanged,
             .accountChangedOutside, .passwordChanged:
             return try open("name", .username, of: "id")
-        case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced:
+        case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced, .activationDisabled:
             let owner = try open("username", .username, of: "account_id")
             return "\(try open("name", .deviceName, of: "device_id")) of \(owner)"
         case .clientDeleted, .clientChanged, .clientAdded, .clientChangedOutside, .signingKeyAdded, .signingKeyRotated,

@@ -9,6 +9,7 @@ public struct RestoreReport: Sendable, Equatable {
             case deviceRevoked = "device-revoked"
             case keyDeregistered = "key-deregistered"
             case counterAdvanced = "counter-advanced"
+            case activationDisabled = "activation-disabled"
             case clientDeleted = "client-deleted"
             case clientChanged = "client-changed"
             case accountChanged = "account-changed"
@@ -34,8 +35,9 @@ public struct RestoreReport: Sendable, Equatable {
             /// What a restore does about it.
             public var treatment: Treatment {
                 switch self {
-                case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
-                    .accountChanged, .passwordChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated,
+                case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .activationDisabled,
+                    .clientDeleted, .clientChanged, .accountChanged, .passwordChanged, .inventedAccountsSet,
+                    .signingKeyAdded, .signingKeyRotated,
                     .providerRemoved, .providerChanged, .identityUnlinked:
                     .carriedOver
                 case .counterAdvanced: .kept

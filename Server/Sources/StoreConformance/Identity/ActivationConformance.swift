@@ -238,7 +238,7 @@ public enum ActivationConformance {
         ConformanceCheck("an activation that is taken back goes with its keys, answers and open sessions") { store in
             for name in ["phone", "other"] {
                 try await activate(store, name)
-                try await open(store, name, token: UInt8(name.utf8.count))
+                try await open(store, name)
                 _ = try await takeStep(
                     store, name, activation: "device-\(name)", request: sampleName(caller: "device-\(name)")
                 ) { scene, _ in
@@ -275,7 +275,7 @@ public enum ActivationConformance {
                     try await activate(store, name)
                 }
                 for name in ["phone", "other"] {
-                    try await open(store, "\(name)-\(way)", token: UInt8(way * 9 + name.utf8.count))
+                    try await open(store, "\(name)-\(way)")
                     _ = try await takeStep(
                         store, "\(name)-\(way)", activation: "device-\(name)",
                         request: sampleName(caller: "device-\(name)"))
@@ -305,7 +305,7 @@ public enum ActivationConformance {
             try await activate(store)
             try await activate(store, "other", account: "bob")
             for name in ["phone", "other"] {
-                try await open(store, name, token: UInt8(name.utf8.count))
+                try await open(store, name)
                 _ = try await takeStep(
                     store, name, activation: "device-\(name)", request: sampleName(caller: "device-\(name)"))
             }

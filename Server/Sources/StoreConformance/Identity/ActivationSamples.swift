@@ -89,9 +89,15 @@ func activate(
     try expect(step.decision == true, "an offer becomes an activation")
 }
 
+/// The token of a session.
+func sampleToken(of session: String) -> DispatchTokenRecord {
+    DispatchTokenRecord(
+        digest: Array("token of \(session)".utf8), channel: .qrCode, expiresAt: .start + .seconds(60))
+}
+
 /// Adds a session that nobody has claimed.
-func open(_ store: IdentityConformanceSubject, _ id: String = "session", token: UInt8 = 1) async throws {
-    try await store.createCeremony(sampleSession(id), tokens: [sampleToken(token)], audit: nil)
+func open(_ store: IdentityConformanceSubject, _ id: String = "session") async throws {
+    try await store.createCeremony(sampleSession(id), tokens: [sampleToken(of: id)], audit: nil)
 }
 
 /// A step that changes something and answers with `text`.

@@ -14,14 +14,16 @@ public enum IdentitySessionConformance {
             try await activate(store, "other", account: "bob")
             try await open(store)
             let sample = sampleActivation()
-            let digest = sampleToken().digest
+            let digest = sampleToken(of: "session").digest
             let scene = try await store.scene(session: "session", activation: "device-phone", tokenDigest: digest)
             try expect(scene?.ceremony == sampleSession(), "the session as it was added")
             try expect(scene?.activation == sample.activation, "the activation as it was enrolled")
             try expect(scene?.credentials == sample.credentials, "its keys and no others")
-            try expect(scene?.token == sampleToken() && scene?.isAccountLocked == false, "the token")
+            try expect(scene?.token == sampleToken(of: "session") && scene?.isAccountLocked == false, "the token")
             let step = try await takeStep(store, token: digest) { scene, _ in
-                try expect(scene.token == sampleToken() && scene.credentials == sample.credentials, "as for a reader")
+                try expect(
+                    scene.token == sampleToken(of: "session") && scene.credentials == sample.credentials,
+                    "as for a reader")
                 scene.ceremony.phase = .claimed
                 scene.ceremony.accountID = "account-alice"
                 scene.ceremony.deviceID = "device-phone"
@@ -66,8 +68,8 @@ public enum IdentitySessionConformance {
         ConformanceCheck("a token of another session is none, nor is one that nobody has") { store in
             try await activate(store)
             try await open(store)
-            try await open(store, "other", token: 2)
-            for digest in [sampleToken(2).digest, sampleToken(3).digest, nil] {
+            try await open(store, "other")
+            for digest in [sampleToken(of: "other").digest, sampleToken(of: "none").digest, nil] {
                 let scene = try await store.scene(session: "session", activation: "device-phone", tokenDigest: digest)
                 try expect(scene != nil && scene?.token == nil, "the session without a token")
                 let step = try await takeStep(store, token: digest) { scene, _ in
@@ -186,7 +188,7 @@ public enum IdentitySessionConformance {
         ConformanceCheck("the end of a session erases its answers but the last, and no other session's") { store in
             try await activate(store)
             try await activate(store, "other")
-            for (number, id) in ["session", "second"].enumerated() { try await open(store, id, token: UInt8(number)) }
+            for id in ["session", "second"] { try await open(store, id) }
             for request in ["1", "2"] { _ = try await takeStep(store, request: sampleName(request)) }
             _ = try await takeStep(store, "second", request: sampleName("3"))
             let others = sampleName("1", caller: "device-other")
@@ -226,6 +228,11 @@ public enum IdentitySessionConformance {
                     .token == sampleToken(0), "with its token")
             for id in ["two", "three"] { try expect(try await store.ceremony(.id(id)) == nil, "no other is") }
             try expect(try await store.auditEntries(after: 0, limit: 99).count == trail + 1, "one event")
+            _ = try await takeStep(store, "one") { scene, _ in
+                (scene.ceremony.phase, scene.ceremony.outcome) = (.ended, .failed)
+            }
+            try expect(
+                try await store.answer(to: request)?.repetition == "one", "the end of the session begins no other one")
         },
         ConformanceCheck("answers whose time is over are deleted, the oldest first") { store in
             try await activate(store)
@@ -255,7 +262,7 @@ public enum IdentitySessionConformance {
     private static let races: [ConformanceCheck<IdentityConformanceSubject>] = [
         ConformanceCheck("of 50 steps at once on one activation, each sees what the others have written") { store in
             try await activate(store)
-            for number in 0..<5 { try await open(store, "session-\(number)", token: UInt8(number)) }
+            for number in 0..<5 { try await open(store, "session-\(number)") }
             let count = try await winners(50) { index in
                 try await takeStep(
                     store, "session-\(index % 5)", request: sampleName("\(index)")
@@ -299,7 +306,7 @@ public enum IdentitySessionConformance {
             let count = try await winners(50) { index in
                 do {
                     return try await takeStep(
-                        store, activation: "device-\(index % 5)", token: sampleToken().digest
+                        store, activation: "device-\(index % 5)", token: sampleToken(of: "session").digest
                     ) { scene, _ in
                         guard scene.ceremony.phase == .created, scene.token != nil else { throw StoreError.conflict }
                         scene.ceremony.phase = .claimed
@@ -349,10 +356,10 @@ public enum IdentitySessionConformance {
         },
         ConformanceCheck("the other open sessions of a disabled activation end as failed, and nobody else's") { store in
             for name in ["phone", "other"] { try await activate(store, name) }
-            for (number, (id, device)) in [
+            for (id, device) in [
                 ("session", "phone"), ("open", "phone"), ("ended", "phone"), ("theirs", "other"),
-            ].enumerated() {
-                try await open(store, id, token: UInt8(number))
+            ] {
+                try await open(store, id)
                 _ = try await takeStep(store, id, activation: "device-\(device)") { scene, _ in
                     scene.ceremony.phase = id == "ended" ? .ended : .claimed
                     scene.ceremony.outcome = id == "ended" ? .succeeded : nil
@@ -360,7 +367,7 @@ public enum IdentitySessionConformance {
                     scene.ceremony.deviceID = "device-\(device)"
                 }
             }
-            try await open(store, "unclaimed", token: 9)
+            try await open(store, "unclaimed")
             _ = try await takeStep(store) { scene, change in
                 scene.activation.lockout.isPermanent = true
                 scene.ceremony.changedAt = .start + .seconds(6)
@@ -381,7 +388,7 @@ public enum IdentitySessionConformance {
                 try await activate(store, name, account: account)
                 try await store.offer(
                     sampleOffer("offer-\(name)", account: "account-\(account)"), audit: sampleAudit())
-                try await open(store, name, token: UInt8(name.utf8.count))
+                try await open(store, name)
                 _ = try await takeStep(
                     store, name, activation: "device-\(name)", request: sampleName(caller: "device-\(name)"))
                 let request = sampleName(caller: GivenAnswer.offerPrefix + "offer-\(name)")

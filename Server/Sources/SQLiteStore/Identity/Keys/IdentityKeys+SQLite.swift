@@ -45,8 +45,14 @@ extension SQLiteDatabase: IdentityKeyStore {
     }
 }
 
+/// What backup and restore have to know of these keys.
+enum IdentityKeys {
+    /// The table that no backup has anything of.
+    static let sealingKeyTable = "identity_sealing_key"
+}
+
 private enum SealingKeyColumn: Int, TableColumn {
-    static let table = "identity_sealing_key"
+    static let table = IdentityKeys.sealingKeyTable
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 

@@ -39,8 +39,8 @@ extension Database {
             self.cachedStatement(sql: "SELECT request_hash, answer FROM identity_answer WHERE id = ?"),
             arguments: [request.row]
         ).map { row in
-            let answer = try sealing.open(try row.bytes(1), purpose: .identityAnswer, row: request.row)
-            return constantTimeEqual(try row.bytes(0), request.hash) ? .same(answer) : .other
+            let answer = try sealing.open(try row.bytes("answer"), purpose: .identityAnswer, row: request.row)
+            return constantTimeEqual(try row.bytes("request_hash"), request.hash) ? .same(answer) : .other
         }
     }
 

@@ -1,0 +1,66 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+/// Activations, and the root of the server's keys for them, that are otherwise in the database that a restore replaces.
+///
+/// What failed attempts have cost stays: whoever could have a backup restored would have all of them anew.
+enum ReplacedActivations {
+    static let steps: [ReplacedStep] = [
+        ReplacedStep(
+            .activationDisabled,
+            query: { db in
+                guard try Self.areThere(db) else { return nil }
+                return """
+                    SELECT device.id AS id, device.name AS name, device.id AS device_id, account.username AS username,
+                        account.id AS account_id
+                    FROM main.activation AS item JOIN main.device AS device ON device.id = item.device_id
+                    JOIN main.account AS account ON account.id = device.account_id
+                    WHERE item.is_permanent = 0
+                    AND item.device_id IN (SELECT device_id FROM replaced.activation WHERE is_permanent = 1)
+                    ORDER BY device.number
+                    """
+            },
+            { _ in
+                [
+                    """
+                    UPDATE main.activation SET is_permanent = 1
+                    WHERE device_id IN (SELECT device_id FROM replaced.activation WHERE is_permanent = 1)
+                    """
+                ]
+            })
+    ]
+
+    private static func areThere(_ db: Database) throws -> Bool {
+        try !ReplacedRows.columns(of: "activation", db).isEmpty
+    }
+
+    /// Of the attempts that either database knows the more count, whatever becomes of revocations.
+    static func keepAttempts(_ db: Database) throws {
+        guard try Self.areThere(db) else { return }
+        func later(_ column: String) -> String {
+            "\(column) = nullif(max(coalesce(ours.\(column), 0), coalesce(theirs.\(column), 0)), 0)"
+        }
+        try db.execute(
+            sql: """
+                UPDATE main.activation AS ours SET
+                    failures_in_row = max(ours.failures_in_row, theirs.failures_in_row),
+                    failures = CASE WHEN length(theirs.failures) > length(ours.failures) THEN theirs.failures
+                        ELSE ours.failures END,
+                    \(later("locked_until")), \(later("last_used_at"))
+                FROM replaced.activation AS theirs WHERE theirs.device_id = ours.device_id
+                """)
+    }
+
+    /// The root that was made since the backup: apps are configured with it, and take no other.
+    static func keepRoot(_ db: Database, _ sealing: Sealing) throws {
+        guard try !ReplacedRows.columns(of: "identity_root", db).isEmpty,
+            let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM replaced.identity_root WHERE id = 1"),
+            // One that somebody has written into the database is none.
+            (try? sealing.open(sealed, purpose: .identityRoot, row: "1")) != nil
+        else { return }
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO main.identity_root (id, sealed) VALUES (1, ?)", arguments: [sealed])
+    }
+}
