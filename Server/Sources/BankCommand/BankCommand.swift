@@ -7,7 +7,8 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone.
+/// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone; or, with
+/// `--town-hall`, of one that asks for a personalised identity.
 ///
 /// Whoever writes such a service knows nothing about the server but its address, the client credentials that an operator
 /// handed over, and the public documents: OpenID Connect for signing in, and two back-end calls for transfers. So does
@@ -19,7 +20,9 @@ struct BankCommand: AsyncParsableCommand {
         abstract: "An example bank: sign in with a phone, confirm transfers on it.",
         discussion: """
             The client secret is read from BANK_CLIENT_SECRET or from the file that --client-secret-file names; it is \
-            never an argument. The bank verifies ES256: it is registered with --id-token-signed-response-alg ES256.
+            never an argument. With --town-hall it is a town hall instead, which shows what people have confirmed to it \
+            of themselves. It verifies ES256: it is registered with \
+            --id-token-signed-response-alg ES256.
 
             Exit codes: 0 ended by a signal, 1 failed, 2 usage.
             """)
@@ -40,6 +43,9 @@ struct BankCommand: AsyncParsableCommand {
             Foundation.exit(isMisuse ? 2 : 1)
         }
     }
+
+    @Flag(help: "Be a town hall, a service of personalised identities.")
+    var townHall = false
 
     @Option(help: "Address of the OpenID provider, whose discovery document is read.")
     var issuer = "http://localhost:8080"
@@ -135,23 +141,27 @@ struct BankCommand: AsyncParsableCommand {
             try ProviderCalls(
                 issuer: self.issuer, clientID: self.clientID, clientSecret: secret, caFile: self.caFile)
         }
-        let (provider, confirmations) = (
-            OpenIDClient(calls: calls, redirectURI: "\(origin)/callback"), Confirmations(calls: calls)
-        )
+        let house = self.townHall ? House.townHall : House.bank
+        let provider = OpenIDClient(calls: calls, redirectURI: "\(origin)/callback", scope: house.scope)
+        let confirmations = Confirmations(calls: calls)
         let ledger = Ledger()
         let settlement = Settlement(
             confirmations: confirmations, provider: provider, ledger: ledger, logger: logger)
         let (begun, continuation) = AsyncStream.makeStream(of: Transfer.self)
-        let bank = Bank(
-            origin: origin, provider: provider, confirmations: confirmations, sessions: SessionTable(),
-            ledger: ledger, settlement: settlement, trace: trace, begun: continuation)
         let router = Router()
-        bank.addRoutes(to: router)
+        if self.townHall {
+            TownHall(origin: origin, provider: provider, sessions: SessionTable(), trace: trace).addRoutes(to: router)
+        } else {
+            Bank(
+                origin: origin, provider: provider, confirmations: confirmations, sessions: SessionTable(),
+                ledger: ledger, settlement: settlement, trace: trace, begun: continuation
+            ).addRoutes(to: router)
+        }
         var app = Application(
             router: router, server: try tls.map { try .tls(.http1(), tlsConfiguration: $0) } ?? .http1(),
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: "bank"),
             onServerRunning: { _ in
-                FileHandle.standardOutput.write(Data("The bank is open at \(origin)\n".utf8))
+                FileHandle.standardOutput.write(Data("\(house.name) is open at \(origin)\n".utf8))
             },
             logger: logger)
         app.addServices(Follower(settlement: settlement, begun: begun))

@@ -46,24 +46,31 @@ struct BankFixture: Sendable {
 
     /// Runs a test against a bank whose provider is at a loopback address.
     static func run(
-        trace: TraceFile? = nil, log: BankLog = BankLog(),
+        as house: House = .bank, trace: TraceFile? = nil, log: BankLog = BankLog(),
         _ test: @escaping @Sendable (BankFixture) async throws -> Void
     ) async throws {
         let provider = LyingProvider()
         try await Application(router: provider.router()).test(.live) { server in
             let issuer = "http://localhost:\(try #require(server.port))"
             let calls = try ProviderCalls(issuer: issuer, clientID: "bank", clientSecret: "p:w d", caFile: nil)
-            let openID = OpenIDClient(calls: calls, redirectURI: "http://127.0.0.1:8081/callback")
+            let openID = OpenIDClient(
+                calls: calls, redirectURI: "http://127.0.0.1:8081/callback", scope: house.scope)
             let (confirmations, ledger) = (Confirmations(calls: calls), Ledger())
             let settlement = Settlement(
                 confirmations: confirmations, provider: openID, ledger: ledger, logger: Logger(label: "bank"))
             let (begun, continuation) = AsyncStream.makeStream(of: Transfer.self)
             let follower = Follower(settlement: settlement, begun: begun, pause: .zero)
-            let bank = Bank(
-                origin: "http://127.0.0.1:8081", provider: openID, confirmations: confirmations,
-                sessions: SessionTable(), ledger: ledger, settlement: settlement, trace: trace, begun: continuation)
             let router = Router()
-            bank.addRoutes(to: router)
+            if house.word == House.townHall.word {
+                TownHall(
+                    origin: "http://127.0.0.1:8081", provider: openID, sessions: SessionTable(), trace: trace
+                ).addRoutes(to: router)
+            } else {
+                Bank(
+                    origin: "http://127.0.0.1:8081", provider: openID, confirmations: confirmations,
+                    sessions: SessionTable(), ledger: ledger, settlement: settlement, trace: trace, begun: continuation
+                ).addRoutes(to: router)
+            }
             do {
                 let logger = Logger(label: "bank") { _ in log }
                 try await Application(router: router, logger: logger).test(.router) { browser in

@@ -25,30 +25,6 @@ enum AccountPages {
             """)
     }
 
-    static func signedOut() -> HTML {
-        Layout(title: "Signed out").page(
-            """
-            <section class="card outcome">
-            <h1 data-testid="signed-out">You are signed out.</h1>
-            <p class="lead">Until next time.</p>
-            <p><a class="button quiet" href="/">Back to the bank</a></p>
-            </section>
-            """)
-    }
-
-    /// `reference` finds the line in the log that says why.
-    static func problem(title: String, text: String, reference: LogReference) -> HTML {
-        Layout(title: title).page(
-            """
-            <div class="card outcome refused" data-testid="error">
-            <h1>\(title)</h1>
-            <p>\(text)</p>
-            <p><a class="button quiet" href="/">Back to the bank</a></p>
-            \(reference.line)
-            </div>
-            """)
-    }
-
     /// What the customer typed, so that a form that comes back still holds it.
     struct Typed: Sendable {
         var amount = "120.00"

@@ -1,6 +1,7 @@
-/// The frame around every page of the bank.
+/// The frame around every page of a house.
 struct Layout {
     let title: String
+    var house = House.bank
     /// Of somebody who is signed in: their name, and the token of the form that signs them out.
     var visitor: (name: String, formToken: String)?
 
@@ -11,7 +12,7 @@ struct Layout {
         <head>
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>\(self.title) · Lantern Street Bank</title>
+        <title>\(self.title) · \(self.house.name)</title>
         <link rel="icon" href="/lantern.svg" type="image/svg+xml">
         <link rel="stylesheet" href="/bank.css">
         <script src="/bank.js" defer></script>
@@ -19,13 +20,13 @@ struct Layout {
         <body>
         <a class="skip" href="#content">Skip to the content</a>
         <header class="top"><div>
-        <a class="brand" href="/">\(Self.lantern)Lantern Street Bank</a>
+        <a class="brand" href="/">\(Self.lantern)\(self.house.name)</a>
         \(self.signOut)
         </div></header>
         <main id="content">
         \(content)
         </main>
-        <footer><p>An example service. The accounts and the money are made up.</p></footer>
+        <footer><p>\(self.house.footer)</p></footer>
         </body>
         </html>
         """

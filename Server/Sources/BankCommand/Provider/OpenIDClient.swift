@@ -42,16 +42,20 @@ actor OpenIDClient {
         let subject: String
         let name: String
         let idToken: String
+        /// What else the provider says of them.
+        var claims: [Claim] = []
     }
 
     let calls: ProviderCalls
     private let redirectURI: String
+    private let scope: String
     private var metadata: Metadata?
     private var keys: KeySet?
 
-    init(calls: ProviderCalls, redirectURI: String) {
+    init(calls: ProviderCalls, redirectURI: String, scope: String) {
         self.calls = calls
         self.redirectURI = redirectURI
+        self.scope = scope
     }
 
     private func discover() async throws -> Metadata {
@@ -72,7 +76,7 @@ actor OpenIDClient {
             state: Base64.random(), nonce: Base64.random(), verifier: Base64.random(), run: run)
         let query = Form.encode([
             ("response_type", "code"), ("client_id", self.calls.clientID), ("redirect_uri", self.redirectURI),
-            ("scope", "openid profile"), ("state", attempt.state), ("nonce", attempt.nonce),
+            ("scope", self.scope), ("state", attempt.state), ("nonce", attempt.nonce),
             ("code_challenge", Base64.sha256URL(attempt.verifier)), ("code_challenge_method", "S256"),
         ])
         return (attempt, "\(metadata.authorizationEndpoint)?\(query)")
@@ -109,27 +113,20 @@ actor OpenIDClient {
         let claims = try await self.verifiedClaims(IDTokenClaims.self, of: try UnverifiedToken(tokens.idToken))
         try claims.validate(
             issuer: self.calls.issuer, clientID: self.calls.clientID, nonce: attempt.nonce, now: Date())
-        let name = try await self.name(of: claims.sub, accessToken: tokens.accessToken)
-        return Person(subject: claims.sub, name: name, idToken: tokens.idToken)
+        let said = try await self.claims(of: claims.sub, accessToken: tokens.accessToken)
+        func text(_ name: String) -> String? { said.first { $0.name.isSame(as: name) }?.text }
+        let name = text("name") ?? text("preferred_username") ?? text("given_name") ?? "customer"
+        return Person(subject: claims.sub, name: name, idToken: tokens.idToken, claims: said)
     }
 
-    private func name(of subject: String, accessToken: String) async throws -> String {
-        struct UserInfo: Decodable {
-            let sub: String
-            let name: String?
-            let preferredUsername: String?
-            enum CodingKeys: String, CodingKey {
-                case sub, name
-                case preferredUsername = "preferred_username"
-            }
-        }
-        guard let endpoint = try await self.discover().userinfoEndpoint else { return "customer" }
+    private func claims(of subject: String, accessToken: String) async throws -> [Claim] {
+        guard let endpoint = try await self.discover().userinfoEndpoint else { return [] }
         let person = try await self.calls.get(endpoint, bearer: accessToken).decoded(as: UserInfo.self)
         // OpenID Connect Core 1.0, section 5.3.2: the answer counts only for the subject of the ID token.
-        guard person.sub.isSame(as: subject) else {
+        guard person.subject.isSame(as: subject) else {
             throw ProviderError.refused("the user information is of somebody else")
         }
-        return person.name ?? person.preferredUsername ?? "customer"
+        return person.claims
     }
 
     /// A token's claims once its signature verifies; the keys are read again, once, when its key id is new.

@@ -8,27 +8,29 @@ private struct FormToken: Decodable {
     enum CodingKeys: String, CodingKey { case token = "form_token" }
 }
 
-/// The bank's parts, and what every route needs of them.
-struct Bank: Sendable {
-    let origin: String
-    let provider: OpenIDClient
-    let confirmations: Confirmations
-    let sessions: SessionTable
-    let ledger: Ledger
-    let settlement: Settlement
-    let trace: TraceFile?
-    /// Where transfers go that were sent to a phone: to be followed.
-    let begun: AsyncStream<Transfer>.Continuation
+/// One of the example services: what every route needs.
+protocol ExampleService: Sendable {
+    /// Which of them it is.
+    var house: House { get }
+    var origin: String { get }
+    var provider: OpenIDClient { get }
+    var sessions: SessionTable { get }
+    var trace: TraceFile? { get }
 
+    /// The page for everybody.
+    func home(formToken: String) -> HTML
+}
+
+extension ExampleService {
     private var isSecure: Bool { self.origin.hasPrefix("https://") }
-    private var cookieName: String { self.isSecure ? "__Host-bank_session" : "bank_session" }
+    private var cookieName: String { "\(self.isSecure ? "__Host-" : "")\(self.house.word)_session" }
 
-    func addRoutes(to router: Router<BasicRequestContext>) {
+    /// Files, signing in and signing out.
+    func addCommonRoutes(to router: Router<BasicRequestContext>) {
         router.get("/bank.css") { _, _ in self.file(Stylesheet.text, type: "text/css; charset=utf-8") }
         router.get("/bank.js") { _, _ in self.file(Script.text, type: "text/javascript; charset=utf-8") }
         router.get("/lantern.svg") { _, _ in self.file(Layout.icon, type: "image/svg+xml") }
         self.addSignInRoutes(to: router)
-        self.addTransferRoutes(to: router)
     }
 
     // MARK: - Requests
@@ -84,7 +86,8 @@ struct Bank: Sendable {
         let reference = LogReference()
         context.logger.warning(
             "\(title)", metadata: ["reference": "\(reference)", "reason": "\(reason ?? text)"])
-        return self.page(AccountPages.problem(title: title, text: text, reference: reference), status: status)
+        return self.page(
+            HousePages(house: self.house).problem(title: title, text: text, reference: reference), status: status)
     }
 
     func forgedForm(_ context: BasicRequestContext) -> Response {
@@ -119,4 +122,25 @@ struct Bank: Sendable {
     }
 
     func record(_ step: TraceFile.Step, _ run: TracedRun) async { await self.trace?.record(step, run) }
+}
+
+/// The bank's parts.
+struct Bank: ExampleService {
+    let house = House.bank
+    let origin: String
+    let provider: OpenIDClient
+    let confirmations: Confirmations
+    let sessions: SessionTable
+    let ledger: Ledger
+    let settlement: Settlement
+    let trace: TraceFile?
+    /// Where transfers go that were sent to a phone: to be followed.
+    let begun: AsyncStream<Transfer>.Continuation
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        self.addCommonRoutes(to: router)
+        self.addTransferRoutes(to: router)
+    }
+
+    func home(formToken: String) -> HTML { AccountPages.home(formToken: formToken) }
 }

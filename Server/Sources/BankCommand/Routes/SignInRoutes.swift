@@ -2,17 +2,17 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// Home, signing in, signing out.
-extension Bank {
-    private struct NoFields: Decodable {}
+private struct NoFields: Decodable {}
 
+/// Home, signing in, signing out.
+extension ExampleService {
     func addSignInRoutes(to router: Router<BasicRequestContext>) {
         router.get("/") { request, _ in
             let session = await self.session(request)
-            if session.person != nil { return self.redirect("/accounts") }
-            return self.page(AccountPages.home(formToken: session.formToken), session: session)
+            if session.person != nil { return self.redirect(self.house.inside) }
+            return self.page(self.home(formToken: session.formToken), session: session)
         }
-        router.get("/signed-out") { _, _ in self.page(AccountPages.signedOut()) }
+        router.get("/signed-out") { _, _ in self.page(HousePages(house: self.house).signedOut()) }
         router.post("/sign-in") { request, context in try await self.beginSignIn(request, context) }
         router.get("/callback") { request, context in await self.finishSignIn(request, context) }
         router.post("/sign-out") { request, context in try await self.signOut(request, context) }
@@ -47,7 +47,7 @@ extension Bank {
             let person = try await self.provider.finish(attempt, callback)
             let signedIn = await self.sessions.signIn(person, replacing: session.id)
             await self.record(.signedIn, attempt.run)
-            return self.redirect("/accounts", session: signedIn)
+            return self.redirect(self.house.inside, session: signedIn)
         } catch {
             let isDenied = callback.error == "access_denied" && callback.state?.isSame(as: attempt.state) == true
             return self.failure(
