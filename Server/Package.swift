@@ -104,8 +104,8 @@ let package = Package(
         .executableTarget(
             name: "PhoneCommand",
             dependencies: [
-                sdk("Countersign"), sdk("CountersignLinux"), protocols, arguments, httpClient, nio, nioHTTP1, nioSSL,
-                "CZBar", "CPNG",
+                sdk("Countersign"), sdk("CountersignLinux"), "Pages", protocols, arguments, httpClient, nio, nioHTTP1,
+                nioSSL, "CZBar", "CPNG",
             ]),
         .executableTarget(
             name: "BankCommand",

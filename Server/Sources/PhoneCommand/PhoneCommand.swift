@@ -18,7 +18,9 @@ struct PhoneCommand: AsyncParsableCommand {
             RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
             AuthenticatorsCommand.self,
             SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
-            SensorCommand.self, ClockCommand.self,
+            IdentitiesCommand.self, TrustCommand.self, PinCommand.self, FactorCommand.self, ActivationCommand.self,
+            AccountCommand.self, DepersonalizeCommand.self,
+            SensorCommand.self, ClockCommand.self, IntegrityCommand.self,
             BareMessageCommand.self, WipeCommand.self,
         ])
 

@@ -10,6 +10,8 @@ struct CodeInput: Equatable {
         /// base64url, as some codes hold it without a link around it.
         case encoded(String)
         case typed(String)
+        /// A code of a personalised identity, or a link with one behind its `#`.
+        case identity(String)
     }
 
     let form: Form
@@ -36,7 +38,12 @@ struct CodeInput: Equatable {
 
     init(text: String) {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        if text.contains("://") {
+        // No other form has a tilde behind its last `#`: base64url and typed codes have none.
+        if text.splitBytes(at: "#").last?.utf8.contains(UInt8(ascii: "~")) ?? false,
+            !text.contains("://") || text.contains("#")
+        {
+            self.form = .identity(text)
+        } else if text.contains("://") {
             self.form = .link(text)
         } else if text.filter({ $0 != "-" && !$0.isWhitespace }).count == 10 {
             self.form = .typed(text)
@@ -56,6 +63,7 @@ struct CodeInput: Equatable {
             return (nil, server)
         case .link(let text): payload = try OutOfBandPayload(link: text)
         case .encoded(let text): payload = try OutOfBandPayload(scanned: text)
+        case .identity: throw Refusal.usage("A code of a personalised identity is for `enroll` and `scan`.")
         }
         guard let address = ServerAddress(redeeming: payload.redeemData.redeemUrl) else {
             throw OutOfBandPayloadError(.malformedPayload, "no address")

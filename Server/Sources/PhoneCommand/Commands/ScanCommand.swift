@@ -12,28 +12,37 @@ struct ScanCommand: AsyncParsableCommand {
             CODE is a PNG file with a QR code in it (a screenshot of the whole page will do), the text that a QR code \
             holds, a link, the code that the page shows for typing, or - for the standard input. A link of somebody \
             else's making is refused: the code of a sign-in page is for scanning.
+
+            The code of a service that asks for a personalised identity is shown with the roles and the data that it asks \
+            for. After a failed attempt the phone waits as long as the server wants, and tries again.
             """)
 
     @Argument(help: "A PNG file, the text of a QR code, a link, a typed code, or -.")
     var code: String
 
     @OptionGroup var answers: AnswerOptions
+    @OptionGroup var identity: IdentityOptions
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        try await OutOfBandRun(code: self.code, deviceName: nil, answers: self.answers, phone: self.phone).run()
+        var run = OutOfBandRun(code: self.code, deviceName: nil, answers: self.answers, phone: self.phone)
+        run.identity = self.identity
+        try await run.run()
     }
 }
 
 /// `countersign-phone enroll`: makes the phone a person's.
 struct EnrollCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "enroll", abstract: "Enrol this phone with a link from the service's operator.",
+        commandName: "enroll", abstract: "Enrol this phone with a link, or an activation code, of the operator.",
         discussion: """
             The person answers from then on with what --authenticator names, by default with the first that the service \
             allows: a PIN or a password that this phone verifies, a finger, a face or the device's passcode (these \
             three are simulated, see `sensor`). The phone then shows a number. It is a person's phone once the operator has typed that number where the \
             link was made.
+
+            An activation code makes a personalised identity: the PIN that came with it is asked for, which stays the \
+            identity's until `pin change`, and with --biometric a (simulated) finger or face is enrolled, too.
             """)
 
     @Argument(help: "The link, a PNG file with its QR code, or -.")
@@ -42,12 +51,17 @@ struct EnrollCommand: AsyncParsableCommand {
     @Option(help: "What the phone is called at the server.")
     var name: String?
 
+    @Flag(inversion: .prefixedNo, help: "With an activation code: whether a (simulated) finger or face is enrolled.")
+    var biometric: Bool?
+
     @OptionGroup var answers: AnswerOptions
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let name = self.name ?? "Terminal phone on \(ProcessInfo.processInfo.hostName)"
-        try await OutOfBandRun(code: self.code, deviceName: name, answers: self.answers, phone: self.phone).run()
+        var run = OutOfBandRun(
+            code: self.code, deviceName: self.name ?? IdentityPhone.name, answers: self.answers, phone: self.phone)
+        run.biometric = self.biometric
+        try await run.run()
     }
 }
 
@@ -58,21 +72,34 @@ struct OutOfBandRun {
     let deviceName: String?
     let answers: AnswerOptions
     let phone: PhoneOptions
+    /// What else is answered to the code of a personalised identity; `nil` where nothing was given.
+    var identity: IdentityOptions?
+    var biometric: Bool?
 
     private var isEnrolment: Bool { self.deviceName != nil }
 
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            if self.code == "-" && self.answers.takesStandardInput {
+            if self.code == "-" && (self.answers.takesStandardInput || self.identity?.valueStdin ?? false) {
                 throw Refusal.usage("The code and a secret cannot both come on the standard input.")
             }
             if !self.isEnrolment, !report.terminal.isInteractive, !self.answers.approve, !self.answers.deny {
                 throw Refusal.usage("Without a terminal, say --approve or --deny.")
             }
             let input = try CodeInput(argument: self.code)
+            if case .identity(let text) = input.form { return try await self.answer(identityCode: text, report) }
             try await self.answer(input, on: try PhoneDevice(self.phone), report)
         }
+    }
+
+    private func answer(identityCode text: String, _ report: Report) async throws {
+        var person = try IdentityHolder(self.answers, try self.identity ?? IdentityOptions.parse([]), report)
+        let phone = try IdentityPhone(self.phone, report)
+        guard let deviceName else { return try await IdentityCodeRun(phone: phone, person: person).scan(text) }
+        if !report.terminal.isInteractive { person.approveEnrolment() }
+        try await IdentityCodeRun(phone: phone, person: person).enroll(
+            text, name: deviceName, biometric: self.biometric)
     }
 
     private func answer(_ input: CodeInput, on device: PhoneDevice, _ report: Report) async throws {
@@ -138,7 +165,7 @@ struct OutOfBandRun {
 
     private func register(_ registration: OutOfBandRegistration, _ person: PhoneHolder, _ report: Report) async throws {
         let interaction = PersonInteraction(person: person, isRegistration: true)
-        let name = self.deviceName ?? "Terminal phone on \(ProcessInfo.processInfo.hostName)"
+        let name = self.deviceName ?? IdentityPhone.name
         let result: RegistrationResult = try await registration.deviceInformation(DeviceInformation(name: name))
             .answered(by: interaction).execute()
         let account = DisplayText.line(result.account.username)

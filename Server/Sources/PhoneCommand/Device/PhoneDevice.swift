@@ -12,7 +12,8 @@ struct PhoneDevice: Sendable {
     let faceSensor: SimulatedSensor
     let passcode: SimulatedPasscode
     private let platform: Platform
-    private let network: HTTPTransport
+    private let network: any Transport
+    private let waiting: @Sendable (Duration) async throws -> Void
     private let trace: TraceRecorder?
 
     /// The program's name in the server's list of apps, whatever the file is called.
@@ -20,8 +21,14 @@ struct PhoneDevice: Sendable {
     /// Names no server: for looking at what is on the phone, where nothing is sent.
     private static let nowhere = URL(string: "https://localhost")
 
-    /// Switches the phone on. Throws ``StorageError`` and what a missing certificate file throws.
-    init(_ options: PhoneOptions) throws {
+    /// Switches the phone on, with this machine's network and clock where no others are given. Throws ``StorageError`` and
+    /// what a missing certificate file throws.
+    ///
+    /// - Parameter waiting: How the phone waits; by its clock where it is not given.
+    init(
+        _ options: PhoneOptions, network: (any Transport)? = nil, clock: (any DeviceClock)? = nil,
+        waiting: (@Sendable (Duration) async throws -> Void)? = nil
+    ) throws {
         let home = options.homePath
         try FileManager.default.createDirectory(
             atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -30,16 +37,18 @@ struct PhoneDevice: Sendable {
         self.fingerprintSensor = SimulatedSensor(.finger, home: home)
         self.faceSensor = SimulatedSensor(.face, home: home)
         self.passcode = SimulatedPasscode(home: home)
+        let clock = try clock ?? SimulatedClock(home: home)
         self.platform = Platform(
             storage: self.storage, fingerprintSensor: self.fingerprintSensor, faceSensor: self.faceSensor,
-            devicePasscode: self.passcode, clock: try SimulatedClock(home: home))
+            devicePasscode: self.passcode, clock: clock)
+        self.waiting = waiting ?? { try await clock.sleep(for: $0) }
         do {
             self.trace = try options.trace.map { path throws(TraceError) in try TraceRecorder(path: path) }
         } catch {
             throw Refusal.failed("trace", "\(options.trace ?? "") cannot be written (\(error.reason)).")
         }
         do {
-            self.network = try HTTPTransport(caFile: options.caFile)
+            self.network = try network ?? HTTPTransport(caFile: options.caFile)
         } catch {
             throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
         }
@@ -55,6 +64,25 @@ struct PhoneDevice: Sendable {
             .pictureDisplays([ShownPicture.display])
         if let trace { initializer = initializer.traceRecorder(trace) }
         return try await initializer.execute()
+    }
+
+    /// The SDK of personalised identities. Throws `CountersignError`.
+    func identities(_ configuration: IdentityConfiguration) async throws -> CountersignSDK {
+        let sdk = CountersignSDK()
+        try await sdk.initialize(
+            configuration, platform: self.platform, transport: self.network, traceRecorder: self.trace)
+        return sdk
+    }
+
+    /// Waits. Throws `CancellationError`.
+    func sleep(for duration: Duration) async throws { try await self.waiting(duration) }
+
+    /// Fetches a small file. Throws `TransportError`.
+    func fetch(_ url: URL) async throws -> TransportResponse {
+        try await self.network.send(
+            TransportRequest(
+                method: "GET", url: url, headers: [("Accept", "application/json")], body: [],
+                timeout: PhoneLimits.fileTime))
     }
 
     /// The servers that the phone is enrolled at.

@@ -132,7 +132,9 @@ struct SimulatedPasscode: DevicePasscode {
 /// Files that say what simulated parts of the phone do.
 enum SimulatedState {
     /// The names of all of them, in the phone's folder.
-    static let names = ["sensor.json", "face.json", "passcode.json", "clock.json", "sign-in.json"]
+    static let names = [
+        "sensor.json", "face.json", "passcode.json", "clock.json", "integrity.json", "sign-in.json", "trust.json",
+    ]
 
     static func read(_ path: String) -> JSONObject? {
         guard let data = FileManager.default.contents(atPath: path),

@@ -16,7 +16,8 @@ struct ScriptedAnswers: Sendable {
     let secret: AuthenticatorName?
     private var secrets: [String]
 
-    init(_ options: AnswerOptions) {
+    /// - Parameter lines: Where the lines of secrets come from, until there is none: the standard input.
+    init(_ options: AnswerOptions, lines: () -> String? = { readLine(strippingNewline: true) }) {
         self.decision = options.approve ? .approve : options.deny ? .deny : nil
         self.approvesNewBrowser = options.newBrowser
         self.account = options.account?.precomposedStringWithCanonicalMapping
@@ -25,7 +26,7 @@ struct ScriptedAnswers: Sendable {
         self.secret = options.passwordStdin ? .password : options.pin != nil || options.pinStdin ? .pin : nil
         self.secrets = options.pin.map { [$0] } ?? []
         if options.takesStandardInput {
-            while let line = readLine(strippingNewline: true) { self.secrets.append(line) }
+            while let line = lines() { self.secrets.append(line) }
         }
     }
 
@@ -43,6 +44,9 @@ struct ScriptedAnswers: Sendable {
         self.decision = .approve
         return following
     }
+
+    /// Whether a secret is left.
+    var hasSecret: Bool { !self.secrets.isEmpty }
 
     /// The next PIN or password; each line is used once.
     mutating func next(_ kind: AuthenticatorName) -> String? {

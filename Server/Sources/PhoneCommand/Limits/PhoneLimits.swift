@@ -41,6 +41,11 @@ enum PhoneLimits {
     /// How long a list of facets can take.
     static let facetListTime: Duration = .seconds(10)
 
+    /// How long a server's root key can take.
+    static let fileTime: Duration = .seconds(10)
+    /// The longest rest after a failed attempt that a script sits out.
+    static let scriptedRest: Duration = .seconds(60)
+
     // MARK: What is simulated
 
     /// Misses in a row after which a sensor locks.

@@ -163,6 +163,12 @@ struct PhoneTerminal: Sendable {
         }
     }
 
+    /// Reads a line; `nil` at the end of the input.
+    func ask(_ prompt: String) async throws -> String? {
+        self.write(self.styled(prompt))
+        return try await self.readLine()
+    }
+
     private func readLine() async throws -> String? {
         var bytes: [UInt8] = []
         while let byte = try await Self.readByte() {

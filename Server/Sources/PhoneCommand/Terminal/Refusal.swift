@@ -17,6 +17,7 @@ enum Ending: Int32 {
 /// What came of a command, in one word for scripts.
 enum Outcome: String {
     case answered, approved, authenticated, deregistered, enrolled, forgotten, listed, opened, revoked, wiped
+    case activated, added, changed, deleted, depersonalized, merged, personalized, trusted
     case denied, refused, failed, unreachable, usage
     case lockedOut = "locked-out"
     case signedIn = "signed-in"
@@ -70,6 +71,7 @@ struct Refusal: Error, Equatable {
         case let error as OperationError: self.init(error)
         case let error as InitializationError: self.init(error)
         case let error as SignInError: self.init(error)
+        case let error as CountersignError: self.init(error)
         case let error as StorageError: self.init(error)
         default: self = .failed("unknown", "Something went wrong: \(error)")
         }

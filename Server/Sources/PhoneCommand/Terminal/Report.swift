@@ -17,6 +17,13 @@ struct Report: Sendable {
         self.lines = isAnswerAlone ? .standardError : .standardOutput
     }
 
+    /// What a command says in lines of JSON, to a file.
+    init(writingLinesTo lines: FileHandle) {
+        self.isJSON = true
+        self.terminal = PhoneTerminal(machineReadable: true)
+        self.lines = lines
+    }
+
     /// Says one thing: `members` as a line of JSON, or else what `words` prints.
     func say(_ members: JSONObject, _ words: (PhoneTerminal) -> Void) {
         guard self.isJSON else { return words(self.terminal) }

@@ -22,6 +22,18 @@ struct CodeInputTests {
         #expect(CodeInput(text: "eyJubWFfZGF0YSI6e30").form == .encoded("eyJubWFfZGF0YSI6e30"))
     }
 
+    @Test(
+        "A code of a personalised identity has a secret behind a tilde, bare or behind the # of a link",
+        arguments: ["e30.e30.c2ln~c2VjcmV0", "https://id.example/open#e30.e30.c2ln~c2VjcmV0", "x-app://open#a~b"])
+    func identityCodes(text: String) {
+        #expect(CodeInput(text: " \(text)\n").form == .identity(text))
+    }
+
+    @Test("A tilde in a link's path makes no code of an identity of it")
+    func tilde() {
+        #expect(CodeInput(text: "https://id.example/~x/open?y=1").form == .link("https://id.example/~x/open?y=1"))
+    }
+
     @Test("A link leads to the server that redeems it, and to no other one")
     func server() throws {
         let input = CodeInput(text: try self.payload().link(base: "https://id.example"))

@@ -30,7 +30,10 @@ struct OptionsTests {
             ["sign-in", "--browser", "--password", "alice"], ["webview"],
             ["deregister", "alice", "--only", "everything"], ["sensor", "--fingerprint", "none"],
             ["sensor", "--face", "wink"], ["sensor", "--passcode", "changed"], ["clock", "--skew", "86401"],
-            ["clock", "--skew", "-86401"],
+            ["clock", "--skew", "-86401"], ["integrity", "--sound", "--rooted"], ["trust", "https://id.example"],
+            ["scan", "x", "--alias", "email"], ["scan", "x", "--alias", "shoeSize=home"],
+            ["scan", "x", "--factor", "pin,nose"], ["scan", "x", "--factor", "pin,pin"], ["scan", "x", "--factor", ""],
+            ["pin", "change", "--pin", "1", "--pin-stdin"],
         ])
     func refused(line: [String]) {
         #expect(self.isRefused(line))
@@ -50,6 +53,14 @@ struct OptionsTests {
                 "b.example",
             ],
             ["webview", "https://a.example/", "--no-sso"],
+            [
+                "scan", "x", "--role", "official", "--alias", "email=work=office", "--alias", "givenName=mine",
+                "--factor", "device,pin", "--value-stdin", "--pin-stdin", "--approve",
+            ],
+            ["enroll", "x", "--biometric", "--name", "n", "--pin-stdin"], ["identities"], ["factor", "add"],
+            ["activation", "new", "--name", "n", "--mail", "--qr-file", "f.png", "--pin-stdin"],
+            ["account", "delete", "--approve"], ["depersonalize", "--approve", "--server", "https://id.example"],
+            ["integrity", "--rooted", "--hooked"], ["integrity"], ["trust", "https://id.example", "--key", "-"],
         ])
     func taken(line: [String]) {
         #expect(!self.isRefused(line))

@@ -1,0 +1,117 @@
+import Foundation
+import PersonalInformation
+import _Primitives
+
+/// One attribute that a service asks for, whatever the type of its values: what a terminal shows of it, and where answers go.
+struct AskedAttribute {
+    let attribute: PersonalAttribute
+    let isRequired: Bool
+    let isDataMissing: Bool
+    let isSuppliable: Bool
+    /// The account's values, the one to be offered first in front.
+    let aliases: [PersonalInformationAlias]
+    private let taking: (JSON?) -> String
+    private let choosing: (PersonalInformationAlias) -> Bool
+    private let finding: () -> AuthenticationInformationErrorCode
+
+    private init<Value, Validator: PersonalInformationValidator>(
+        _ attribute: PersonalAttribute, _ information: AuthenticationInformation<Value, Validator>,
+        reading: @escaping (JSON) -> Value?
+    ) where Validator.ResultCode: RawRepresentable<String> {
+        self.attribute = attribute
+        self.isRequired = information.isRequired
+        self.isDataMissing = information.isDataMissing
+        self.isSuppliable = information.isSuppliable
+        self.aliases = information.aliases.sorted { left, right in
+            left.isPrimary == right.isPrimary ? left.alias < right.alias : left.isPrimary
+        }
+        self.taking = { information.setValue(value: $0.flatMap(reading)).rawValue }
+        self.choosing = { information.setSelection($0) != nil }
+        self.finding = { information.error }
+    }
+
+    /// What the service asks for, in the order in which attributes are listed everywhere.
+    static func all(of info: AuthenticationPersonalInformation) -> [Self] {
+        func text(_ value: JSON) -> String? { if case .string(let text) = value { text } else { nil } }
+        func gender(_ value: JSON) -> Gender? { text(value).flatMap { Gender(rawValue: $0) } }
+        return [
+            info.username.map { Self(.username, $0, reading: text) },
+            info.nickname.map { Self(.nickname, $0, reading: text) },
+            info.givenName.map { Self(.givenName, $0, reading: text) },
+            info.familyName.map { Self(.familyName, $0, reading: text) },
+            info.birthdate.map { information in
+                let timeZone = information.validator.timeZone
+                return Self(.birthdate, information) {
+                    text($0).flatMap { CalendarDay($0) }.map { $0.date(in: timeZone) }
+                }
+            },
+            info.address.map { Self(.address, $0, reading: Self.address) },
+            info.nationality.map { Self(.nationality, $0, reading: text) },
+            info.placeOfBirth.map { Self(.placeOfBirth, $0, reading: text) },
+            info.gender.map { Self(.gender, $0, reading: gender) },
+            info.salutation.map { Self(.salutation, $0, reading: text) },
+            info.email.map { Self(.email, $0, reading: text) },
+            info.phoneNumber.map { Self(.phoneNumber, $0, reading: text) },
+        ].compactMap(\.self)
+    }
+
+    private static func address(_ value: JSON) -> Address? {
+        guard case .object(let parts) = value else { return nil }
+        func part(_ name: String) -> String { (try? parts.string(name)) ?? "" }
+        return Address(
+            street: part("street"), houseNumber: try? parts.string("houseNumber"), postalCode: part("postalCode"),
+            city: part("city"), country: part("country"))
+    }
+
+    /// Takes a value as scripts give it: a text, a day as `2001-05-01`, an object with the parts of an address. What it
+    /// comes to: `valid`, or what is wrong with it.
+    func take(_ value: JSON?) -> String { self.taking(value) }
+
+    /// Takes one of ``aliases``.
+    func choose(_ alias: PersonalInformationAlias) -> Bool { self.choosing(alias) }
+
+    /// What the server found wrong.
+    var error: AuthenticationInformationErrorCode { self.finding() }
+
+    /// The name, as sentences have it.
+    var title: String {
+        switch self.attribute {
+        case .username: "User name"
+        case .nickname: "Nickname"
+        case .givenName: "Given name"
+        case .familyName: "Family name"
+        case .birthdate: "Date of birth"
+        case .address: "Address"
+        case .nationality: "Nationality"
+        case .placeOfBirth: "Place of birth"
+        case .gender: "Gender"
+        case .salutation: "Salutation"
+        case .email: "E-mail address"
+        case .phoneNumber: "Telephone number"
+        }
+    }
+
+    /// What to type, where the name does not say it.
+    var form: String? {
+        switch self.attribute {
+        case .birthdate: "year-month-day, such as 2001-05-01"
+        case .nationality: "two letters of a country"
+        case .gender: Gender.allCases.map(\.rawValue).joined(separator: ", ")
+        case .phoneNumber: "with + and the country's code"
+        default: nil
+        }
+    }
+}
+
+extension AuthenticationInformationErrorCode {
+    /// What is wrong, in words.
+    var sentence: String {
+        switch self {
+        case .none: "Nothing is wrong with it."
+        case .invalid: "The server does not take that value."
+        case .notAvailable: "The service did not ask for a value."
+        case .dataMissing: "The service needs a value, and the account has none."
+        case .noAliasSelected: "The account has several values, and none was chosen."
+        }
+    }
+}

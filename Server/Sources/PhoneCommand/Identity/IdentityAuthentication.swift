@@ -1,0 +1,237 @@
+import Ceremony
+import Countersign
+import Foundation
+import PersonalInformation
+import UAF
+import UAFClient
+import _Primitives
+
+/// One authentication with a personalised identity, from what begins it to the server's answer.
+struct IdentityAuthentication {
+    let sdk: CountersignSDK
+    let device: PhoneDevice
+    private(set) var person: IdentityHolder
+    /// What the person says of their own, for what they have begun on this phone.
+    private let ownRequest: String?
+    /// The service's name, once it is known.
+    private(set) var service = ""
+
+    /// - Parameter ownRequest: What the person has begun on this phone, as a question; `nil` where somebody else asks.
+    init(_ sdk: CountersignSDK, on device: PhoneDevice, answeredBy person: IdentityHolder, ownRequest: String? = nil) {
+        self.sdk = sdk
+        self.device = device
+        self.person = person
+        self.ownRequest = ownRequest
+    }
+
+    private var report: Report { self.person.report }
+
+    /// Authenticates. Throws ``Refusal`` where the person, or their script, does not go on, after the server was told so; and
+    /// `CountersignError`.
+    mutating func run(_ data: AuthenticationInitializationData) async throws -> AuthenticationResult {
+        let request = try await self.sdk.authenticator.startAuthentication(data: data)
+        var holder: any IdentitySessionHolder = request
+        do {
+            let information = try await self.prepare(request, isFromLink: data.isFromLink)
+            holder = information
+            return try await self.sign(information)
+        } catch let refusal as Refusal {
+            // The page that waits shows another code at once. Where that fails, the session ends by itself.
+            try? await self.sdk.common.abort(holder)
+            throw refusal
+        }
+    }
+
+    // MARK: What is asked
+
+    private mutating func prepare(_ request: AuthenticateRequest, isFromLink: Bool) async throws
+        -> AuthenticationUserInformation
+    {
+        self.service = request.serviceName
+        self.show(request, isFromLink: isFromLink)
+        let role = request.roles[try await self.person.role(among: request.roles.map { ($0.id, $0.name) })]
+        request.setSelection(role)
+        let asked = AskedAttribute.all(of: request.info)
+        var given: [PersonalAnswer] = []
+        for attribute in asked { given.append(try await self.answer(attribute)) }
+        self.show(given, role)
+        guard await self.person.decides(self.ownRequest ?? "Approve?") else { throw self.denied }
+        while true {
+            switch try await self.sdk.authenticator.prepareAuthenticationUserInformation(request: request) {
+            case .success(let information): return information
+            case .failure:
+                let wrong = asked.filter { $0.error != .none }
+                self.show(wrong: wrong)
+                guard self.person.terminal.isInteractive, !wrong.isEmpty else {
+                    let names = wrong.map(\.attribute.rawValue).joined(separator: ", ")
+                    throw Refusal.failed(
+                        "attributes-refused", "The server does not take what was said to \(names). Nothing was signed.")
+                }
+                for attribute in wrong { _ = try await self.answer(attribute) }
+            }
+        }
+    }
+
+    /// An attribute, and what the service gets of it.
+    private typealias PersonalAnswer = (asked: AskedAttribute, given: IdentityHolder.Given, alias: String?)
+
+    private func answer(_ asked: AskedAttribute) async throws -> PersonalAnswer {
+        let (given, alias) = try await self.person.answer(asked)
+        return (asked, given, alias)
+    }
+
+    private var denied: Refusal {
+        Refusal(
+            .refused, .denied, "denied",
+            self.ownRequest == nil ? "Denied. The service has been told." : "You gave up. Nothing was done.")
+    }
+
+    private func show(_ request: AuthenticateRequest, isFromLink: Bool) {
+        let asked = AskedAttribute.all(of: request.info)
+        self.report.say([
+            "event": .string("request"), "operation": .string("identity"), "service": .string(request.serviceName),
+            "origin": .string(request.serviceUrl), "server": .string(request.idmIdentifier),
+            "roles": .array(
+                request.roles.map { role in
+                    .object([
+                        "id": .string(role.id), "name": .string(role.name),
+                        "factors": Self.json(role.requestedAuthenticators),
+                    ])
+                }),
+            "attributes": .array(
+                asked.map { attribute in
+                    .object([
+                        "attribute": .string(attribute.attribute.rawValue), "required": .bool(attribute.isRequired),
+                        "missing": .bool(attribute.isDataMissing),
+                        "aliases": .array(attribute.aliases.map { .string($0.alias) }),
+                    ])
+                }),
+        ]) { terminal in
+            terminal.print()
+            terminal.print(
+                self.ownRequest == nil ? "\(request.serviceName) asks who you are" : request.serviceName, .bold)
+            terminal.list([("Origin", request.serviceUrl), ("Identity", request.idmIdentifier)])
+            if isFromLink, self.ownRequest == nil {
+                terminal.notice("This came in a link. Go on only if you have begun it yourself.")
+            }
+        }
+    }
+
+    private func show(_ given: [PersonalAnswer], _ role: Role) {
+        self.report.say([
+            "event": .string("disclosure"), "role": .string(role.name),
+            "attributes": .array(
+                given.map { answer in
+                    var members: JSONObject = [
+                        "attribute": .string(answer.asked.attribute.rawValue), "gives": .string(answer.given.rawValue),
+                    ]
+                    members.set("alias", answer.alias)
+                    return .object(members)
+                }),
+        ]) { terminal in
+            terminal.print()
+            terminal.print("You come as \(role.name). The service gets:", .bold)
+            let rows = given.map { answer in
+                let value =
+                    switch answer.given {
+                    case .alias: "your \(answer.alias ?? "")"
+                    case .value: "what you typed, which your account keeps"
+                    case .nothing: "nothing"
+                    }
+                return (name: answer.asked.title, value: value)
+            }
+            rows.isEmpty ? terminal.list([("Data", "none, but that it is you")]) : terminal.list(rows)
+            terminal.print()
+        }
+    }
+
+    private func show(wrong: [AskedAttribute]) {
+        var errors: JSONObject = [:]
+        for attribute in wrong { errors[attribute.attribute.rawValue] = .string(attribute.error.rawValue) }
+        self.report.say(["event": .string("attributes"), "errors": .object(errors)]) { terminal in
+            for attribute in wrong { terminal.failure("\(attribute.title): \(attribute.error.sentence)") }
+        }
+    }
+
+    private static func json(_ alternatives: [[AuthenticatorType]]) -> JSON {
+        .array(alternatives.map { .array($0.map { .string($0.name) }) })
+    }
+
+    // MARK: Signing
+
+    private mutating func sign(_ information: AuthenticationUserInformation) async throws -> AuthenticationResult {
+        guard information.missingAuthenticators.isEmpty else {
+            let missing = information.missingAuthenticators.map(\.title).sorted().joined(separator: " and ")
+            throw Refusal(
+                .refused, .refused, "factor-not-enrolled",
+                "The service wants \(missing), which this identity does not have. A finger is added with "
+                    + "`countersign-phone factor add`.")
+        }
+        if let text = information.transactionText {
+            self.report.say(["event": .string("text"), "text": .string(text)]) { terminal in
+                terminal.box(title: "You are about to sign", text: DisplayText.lines(text).joined(separator: "\n"))
+            }
+        }
+        let alternative = try await self.person.alternative(among: information.requestedAuthenticators)
+        while true {
+            for type in alternative {
+                try information.sign(factor: try await self.factor(type, at: information.idmIdentifier))
+            }
+            switch try await self.sdk.authenticator.finishAuthentication(userInfo: information) {
+            case .lockout(let lockout, _):
+                try await self.rest(lockout)
+            case let result: return result
+            }
+        }
+    }
+
+    private mutating func factor(_ type: AuthenticatorType, at server: String) async throws -> AuthenticationFactor {
+        switch type {
+        case .pin: return PinFactor(try await self.person.pin(.present))
+        case .biometric:
+            self.report.say(["event": .string("sensor"), "sensor": .string("biometric"), "simulated": .bool(true)]) {
+                $0.print("The simulated sensor is asked (`sensor` says what it feels).")
+            }
+            return try await self.sdk.biometrics.factor(
+                idmIdentifier: server, prompt: SystemPrompt(reason: "Confirm what you have just read"))
+        default: return DeviceFactor()
+        }
+    }
+
+    /// Sits a lockout out, where the person can try again after it. Throws ``Refusal`` where they cannot.
+    private func rest(_ lockout: LockoutInformation) async throws {
+        try await IdentityRest(device: self.device, person: self.person).sitOut(
+            seconds: lockout.isPermanent ? nil : Int(lockout.duration.components.seconds) + 1,
+            until: lockout.lockedUntil, isPending: false)
+    }
+}
+
+/// The rest after a failed attempt.
+struct IdentityRest {
+    let device: PhoneDevice
+    let person: IdentityHolder
+
+    /// Tells of a rest, and counts it down where the person can try again. Throws ``Refusal`` where they cannot: it is for
+    /// good, nobody is there, or a script has nothing else to try.
+    ///
+    /// - Parameters:
+    ///   - seconds: How long it is; `nil` for one that is for good.
+    ///   - isPending: Whether it was running already, so that nothing was judged.
+    func sitOut(seconds: Int?, until end: Date, isPending: Bool) async throws {
+        guard let seconds else { throw Refusal(lockedFor: nil) }
+        self.person.report.say([
+            "event": .string("lockout"), "lockedUntil": .string(Self.text(end)), "seconds": .integer(Int64(seconds)),
+            "pending": .bool(isPending),
+        ]) { $0.failure("That was not right. Which part of it, nobody says.") }
+        let isSatOut = self.person.terminal.isInteractive || .seconds(seconds) <= PhoneLimits.scriptedRest
+        guard self.person.canTryAgain, isSatOut else { throw Refusal(lockedFor: seconds) }
+        if self.person.terminal.isInteractive {
+            try await self.person.terminal.countDown(seconds, "You can try again in")
+        } else {
+            try await self.device.sleep(for: .seconds(seconds))
+        }
+    }
+
+    /// A moment as lines of JSON have it (RFC 3339).
+    static func text(_ moment: Date) -> String { moment.formatted(.iso8601) }
+}

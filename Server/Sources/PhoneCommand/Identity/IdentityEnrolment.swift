@@ -1,0 +1,165 @@
+import Ceremony
+import Countersign
+import Foundation
+import PersonalInformation
+import UAFClient
+import _Primitives
+
+/// One code of a personalised identity, from its reading to its end: an activation, or an authentication.
+struct IdentityCodeRun {
+    let phone: IdentityPhone
+    let person: IdentityHolder
+
+    private var report: Report { self.phone.report }
+
+    /// Reads a code, and the server that it leads to. Throws ``Refusal`` and `CountersignError`.
+    private func read(_ text: String) async throws -> (sdk: CountersignSDK, ProcessInitializationData) {
+        let code = String(text.splitBytes(at: "#", maxSplits: 1).last ?? "")
+        guard let address = try? ProcessCode.uncheckedServer(of: code) else {
+            throw Refusal.failed("malformed-data", "The code makes no sense. Have it shown again, and read it whole.")
+        }
+        if let named = try self.phone.options.serverAddress(), named != ServerAddress(address) {
+            throw Refusal(
+                .refused, .refused, "host-not-allowed", "The code leads to \(address), not to \(named.text).")
+        }
+        try self.person.checkArguments(for: address)
+        let sdk = try await self.phone.sdk(for: address)
+        do {
+            return (sdk, try sdk.common.parseProcessInitializationData(text))
+        } catch let error as CountersignError where error.errorCode == .connectionError {
+            // The keys were never fetched: this says why.
+            try await sdk.common.refreshServerKeys()
+            return (sdk, try sdk.common.parseProcessInitializationData(text))
+        }
+    }
+
+    // MARK: Scanning
+
+    /// Does what an authentication's code asks for.
+    func scan(_ text: String) async throws {
+        let (sdk, data) = try await self.read(text)
+        guard case .authentication(let data) = data else {
+            throw Refusal.usage("This code is an activation, which makes an identity: use `enroll`.")
+        }
+        var authentication = IdentityAuthentication(sdk, on: self.phone.device, answeredBy: self.person)
+        switch try await authentication.run(data) {
+        case .userLogin(let login):
+            self.report.say([
+                "event": .string("finished"), "outcome": .outcome(.approved),
+                "service": .string(login.relyingPartyName), "origin": .string(login.relyingPartyUrl),
+                "role": .string(login.roleName),
+            ]) { terminal in
+                terminal.success(
+                    "\(login.relyingPartyName) knows you as \(login.roleName). Go on where the code was shown.")
+            }
+        default: throw Refusal.failed("wrong-process", "The server ended in something else than a sign-in.")
+        }
+    }
+
+    // MARK: Enrolling
+
+    /// Makes the identity of an activation's code, or takes its account into the identity that there is.
+    ///
+    /// - Parameters:
+    ///   - name: What this phone is to be called.
+    ///   - biometric: Whether a finger or a face is enrolled too; `nil` where the person is asked.
+    func enroll(_ text: String, name: String?, biometric: Bool?) async throws {
+        let (sdk, data) = try await self.read(text)
+        guard case .personalization(let data) = data else {
+            throw Refusal.usage("This code is a request, not an activation: use `scan`.")
+        }
+        var person = self.person
+        self.report.say([
+            "event": .string("activation"), "server": .string(data.idmIdentifier),
+            "expiresAt": .string(IdentityRest.text(data.expiresAt)),
+        ]) { terminal in
+            terminal.print()
+            terminal.print("\(data.idmIdentifier) offers this phone an identity", .bold)
+            if data.isFromLink { terminal.notice("This came in a link. Go on only if you have asked for it.") }
+        }
+        guard await person.decides("Personalise this phone?") else {
+            throw Refusal(.refused, .denied, "denied", "You gave up. The code can still be used.")
+        }
+        switch try await self.open(data, with: sdk, &person) {
+        case .newPersonalization(let personalization):
+            personalization.alias = name
+            if let factor = try await self.biometric(biometric, with: sdk, person) { personalization.setFactor(factor) }
+            let identity = try await sdk.personalizer.finishPersonalization(request: personalization)
+            self.finished(identity)
+        case .alreadyPersonalized(let server):
+            throw Refusal(
+                .refused, .refused, "already-personalized",
+                "This phone has an identity of \(server) already, and a phone has one. `depersonalize` it first.")
+        case .mergePersonalization(let server, let merge):
+            person.approveOwnRequest()
+            var authentication = IdentityAuthentication(
+                sdk, on: self.phone.device, answeredBy: person,
+                ownRequest: "Take the invitation into the identity that this phone has?")
+            guard case .apiAccessMergeComplete = try await authentication.run(merge.data) else {
+                throw Refusal.failed("wrong-process", "The server ended in something else than a merge.")
+            }
+            self.report.say([
+                "event": .string("finished"), "outcome": .outcome(.merged), "server": .string(server),
+            ]) { $0.success("The invitation belongs to your identity now. Its code is void.") }
+        }
+    }
+
+    /// Asks for the activation's PIN until it is the right one.
+    private func open(
+        _ data: PersonalizationInitializationData, with sdk: CountersignSDK, _ person: inout IdentityHolder
+    ) async throws -> PersonalizationResponse {
+        while true {
+            let pin = try await person.pin(.activation)
+            do {
+                return try await sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin)
+            } catch let error as CountersignLockoutError {
+                let rest = error.information
+                try await IdentityRest(device: self.phone.device, person: person).sitOut(
+                    seconds: rest.seconds, until: rest.lockedUntil, isPending: false)
+            }
+        }
+    }
+
+    private func biometric(_ wanted: Bool?, with sdk: CountersignSDK, _ person: IdentityHolder) async throws
+        -> BiometricFactor?
+    {
+        var isWanted = wanted ?? false
+        if wanted == nil, person.terminal.isInteractive, try await sdk.biometrics.isAvailable {
+            isWanted = try await person.terminal.confirm("Sign with a (simulated) finger or face, too?")
+        }
+        guard isWanted else { return nil }
+        return try await sdk.biometrics.factorForEnrolment(prompt: SystemPrompt(reason: "Enrol it"))
+    }
+
+    private func finished(_ identity: PersonalizedIdentity) {
+        var members = identity.json
+        members["event"] = .string("finished")
+        members["outcome"] = .outcome(.personalized)
+        self.report.say(members) { terminal in
+            terminal.success("This phone is personalised at \(identity.idmIdentifier), as \(identity.alias).")
+            terminal.print("Its PIN is the one that you have just typed: `pin change` chooses another.")
+        }
+    }
+}
+
+extension PersonalizedIdentity {
+    /// What lines of JSON tell of an identity.
+    var json: JSONObject {
+        var members: JSONObject = [
+            "server": .string(self.idmIdentifier), "activation": .string(self.activation),
+            "name": .string(self.alias),
+            "factors": .array(self.enrolledFactors.map(\.name).sorted().map { .string($0) }),
+            "createdAt": .string(IdentityRest.text(self.createdAt)),
+        ]
+        members.set("lastUsedAt", self.lastUsedAt.map(IdentityRest.text))
+        return members
+    }
+}
+
+extension PendingLockoutInformation {
+    /// How long it was when the server answered, in whole seconds; `nil` where it is for good.
+    var seconds: Int? {
+        guard !self.isPermanent else { return nil }
+        return Int(max(0, self.lockedUntil.timeIntervalSince(self.serverTime)).rounded(.up))
+    }
+}

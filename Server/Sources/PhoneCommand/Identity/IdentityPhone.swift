@@ -1,0 +1,107 @@
+import Countersign
+import Foundation
+import UAFClient
+import _Primitives
+
+/// The phone as personalised identities see it: which servers it trusts, and the SDK for them.
+struct IdentityPhone: Sendable {
+    let options: PhoneOptions
+    let report: Report
+    let device: PhoneDevice
+    let trusted: TrustedServers
+
+    /// Switches the phone on, where it is not on already. Throws as `PhoneDevice.init`.
+    init(_ options: PhoneOptions, _ report: Report, device: PhoneDevice? = nil) throws {
+        self.options = options
+        self.report = report
+        self.device = try device ?? PhoneDevice(options)
+        self.trusted = TrustedServers(home: self.device.home)
+    }
+
+    /// What the phone is called at a server where the person gives it no name.
+    static var name: String { "Terminal phone on \(ProcessInfo.processInfo.hostName)" }
+
+    // MARK: Opening
+
+    /// The SDK for one server, which the phone trusts or, where it is on this machine, begins to.
+    ///
+    /// Throws ``Refusal`` for a server that is not trusted, and `CountersignError`.
+    func sdk(for address: String) async throws -> CountersignSDK {
+        try await self.sdk([try await self.trustedServer(address)])
+    }
+
+    /// The SDK for all servers that are trusted; `nil` where there is none.
+    func sdkForAll() async throws -> CountersignSDK? {
+        let servers = try self.trusted.all()
+        return servers.isEmpty ? nil : try await self.sdk(servers)
+    }
+
+    private func sdk(_ servers: [IdentityConfiguration.TrustedServer]) async throws -> CountersignSDK {
+        var configuration = IdentityConfiguration(servers: servers)
+        configuration.facetId = PhoneDevice.facetID
+        configuration.deviceName = Self.name
+        configuration.securityInspection = SimulatedIntegrity(home: self.device.home)
+        return try await self.device.identities(configuration)
+    }
+
+    // MARK: Trust
+
+    private func trustedServer(_ address: String) async throws -> IdentityConfiguration.TrustedServer {
+        if let server = try self.trusted.server(address) { return server }
+        guard let server = ServerAddress(address), server.isLoopback else {
+            throw Refusal(
+                .refused, .refused, "unknown-server",
+                "This phone does not trust \(address). Nothing was sent. If you know it, have its operator's root key "
+                    + "(`countersign admin identity root`), and say `countersign-phone trust \(address) --key FILE`.")
+        }
+        return try await self.trust(server, announced: address)
+    }
+
+    /// Takes over the root key of a server on this machine, as it says it. Nobody can be in between.
+    private func trust(_ server: ServerAddress, announced address: String) async throws
+        -> IdentityConfiguration.TrustedServer
+    {
+        let response = try await self.device.fetch(server.url.appending(path: "identity/root"))
+        guard response.status == 200 else {
+            throw Refusal.failed(
+                "no-identities", "\(server.text) has no personalised identities (status \(response.status)).")
+        }
+        let key = try TrustedServers.key(response.body)
+        let trusted = IdentityConfiguration.TrustedServer(idmIdentifier: address, rootKeys: [key.text])
+        try self.trusted.set(trusted)
+        self.report.say([
+            "event": .string("trusted"), "server": .string(address), "thumbprint": .string(key.thumbprint),
+        ]) { terminal in
+            terminal.notice("\(address) is on this machine: this phone trusts it from now on (key \(key.thumbprint)).")
+        }
+        return trusted
+    }
+
+    // MARK: Which identity
+
+    /// The identity that a command is about: that of the server that was named, or the only one. Throws ``Refusal`` where
+    /// there is none, or several.
+    ///
+    /// - Parameter person: Who answers, where somebody does: a PIN on the command line is for a server on this machine.
+    func identity(_ person: IdentityHolder? = nil) async throws -> (
+        sdk: CountersignSDK, identity: PersonalizedIdentity
+    ) {
+        guard let all = try await self.sdkForAll() else { throw Self.nobody }
+        let identities = try all.personalizer.personalizedIdentities
+        let named = try self.options.serverAddress()
+        let meant = identities.filter { identity in named.map { ServerAddress(identity.idmIdentifier) == $0 } ?? true }
+        guard let identity = meant.first else { throw Self.nobody }
+        guard meant.count == 1 else {
+            let servers = meant.map(\.idmIdentifier).joined(separator: ", ")
+            throw Refusal.usage("This phone has several identities: name the server with --server (\(servers)).")
+        }
+        try person?.checkArguments(for: identity.idmIdentifier)
+        return (all, identity)
+    }
+
+    private static var nobody: Refusal {
+        .notFound(
+            "not-personalized",
+            "This phone has no such identity. Personalise it with an activation code: `countersign-phone enroll CODE`.")
+    }
+}

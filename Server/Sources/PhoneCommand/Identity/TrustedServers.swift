@@ -1,0 +1,66 @@
+import Countersign
+import Foundation
+import JOSE
+import _Primitives
+
+/// The servers whose identities this phone takes, each with its root keys: what an app has in its configuration.
+///
+/// A file in the phone's folder. Root keys are public; whoever can write to the folder has the phone anyway.
+struct TrustedServers: Sendable {
+    private let path: String
+
+    init(home: String) { self.path = "\(home)/trust.json" }
+
+    /// The servers, in the order in which they were trusted. Throws ``Refusal`` for a file that somebody else has written.
+    func all() throws -> [IdentityConfiguration.TrustedServer] {
+        guard FileManager.default.fileExists(atPath: self.path) else { return [] }
+        guard let object = SimulatedState.read(self.path), let servers = try? object.array("servers") else {
+            throw Self.unreadable
+        }
+        return try servers.map { value in
+            guard case .object(let server) = value, let identifier = try? server.string("server"),
+                let keys = try? server.strings("keys")
+            else { throw Self.unreadable }
+            return IdentityConfiguration.TrustedServer(idmIdentifier: identifier, rootKeys: keys)
+        }
+    }
+
+    /// A server by its address; `nil` where it was never trusted.
+    func server(_ address: String) throws -> IdentityConfiguration.TrustedServer? {
+        try self.all().first { $0.idmIdentifier.hasSameBytes(as: address) }
+    }
+
+    /// Trusts a server by these keys alone from now on.
+    func set(_ server: IdentityConfiguration.TrustedServer) throws {
+        let others = try self.all().filter { !$0.idmIdentifier.hasSameBytes(as: server.idmIdentifier) }
+        try SimulatedState.write(
+            [
+                "servers": .array(
+                    (others + [server]).map { server in
+                        .object([
+                            "server": .string(server.idmIdentifier),
+                            "keys": .array(server.rootKeys.map { .string($0) }),
+                        ])
+                    })
+            ], self.path)
+    }
+
+    /// A root key as an operator gives it: a JSON web key on P-256, without its private part. Its text as it is kept, and
+    /// its thumbprint, for comparing.
+    ///
+    /// Throws ``Refusal``.
+    static func key(_ bytes: some Collection<UInt8>) throws -> (text: String, thumbprint: String) {
+        guard case .object(let object)? = try? JSON(parsing: Array(bytes)), object["d"] == nil,
+            let key = try? JWK(publicJSON: object), case .p256 = key.material
+        else {
+            throw Refusal.failed(
+                "not-a-key",
+                "That is no root key: it is the JSON web key that `countersign admin identity root` prints.")
+        }
+        return (JSON.object(object).text, key.thumbprint)
+    }
+
+    private static var unreadable: Refusal {
+        .failed("trust-unreadable", "The file trust.json in the phone's folder cannot be read: delete it.")
+    }
+}
