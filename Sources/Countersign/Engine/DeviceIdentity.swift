@@ -77,14 +77,16 @@ extension ClientCore {
         guard let record = await self.register.record(of: account) else { return nil }
         if let kept = record.identity { return try DeviceIdentity(kept, of: account, self) }
         let made = try self.module.makeIdentity()
+        let kept: IdentityKeys?
         do {
             // Somebody else may have made them meanwhile, or taken the account away.
-            let kept = try await self.register.keep(made, of: account)
-            if kept != made { try self.module.deleteIdentity(made) }
-            return try kept.map { try DeviceIdentity($0, of: account, self) }
+            kept = try await self.register.keep(made, of: account)
         } catch {
             try? self.module.deleteIdentity(made)
             throw error
         }
+        if kept != made { try self.module.deleteIdentity(made) }
+        guard let kept else { return nil }
+        return try DeviceIdentity(kept, of: account, self)
     }
 }
