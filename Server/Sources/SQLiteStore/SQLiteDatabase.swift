@@ -67,7 +67,7 @@ public final class SQLiteDatabase: Sendable {
             // The library sets NORMAL for every write-ahead log after `prepareDatabase`; read back, because a store
             // that acknowledges before the disk does is the one failure that nobody would notice.
             let synchronous = try pool.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA synchronous = FULL")
+                try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
                 return try Int.fetchOne(db, sql: "PRAGMA synchronous")
             }
             let journal = try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }

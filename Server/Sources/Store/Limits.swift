@@ -269,6 +269,9 @@ public struct Limits: Sendable, Equatable {
     public var readers = 2
     /// Memory for pages, each connection, in KiB; taken as it is needed.
     public var cacheKibibytes = 16 * 1024
+    /// Pages that the log of what was written may have before they go into the database's file, 4 KiB each: a page that
+    /// is written again meanwhile goes there once. After a crash so many are read at the start.
+    public var logPages = 8000
     /// How long the store waits for a foreign lock on its file.
     public var busyTimeout: Duration = .seconds(2)
 

@@ -204,7 +204,7 @@ public struct DeviceAuthorizations: Sendable {
                 cookie: SessionSecret(random: self.provider.random), at: now)
             let scope = try Scope(code.scope)
             let grant = GrantRecord(
-                id: self.provider.random.identifier(), client: client.id,
+                id: self.provider.random.grantIdentifier(at: now), client: client.id,
                 subject: self.provider.subject(ofAccount: outcome.account, client: client.id),
                 authentication: session.authentication.id, session: session.id,
                 isLasting: scope.contains(Scope.offlineAccess), scope: code.scope,

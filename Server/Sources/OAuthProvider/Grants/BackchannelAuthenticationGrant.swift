@@ -60,7 +60,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
             at: now)
         let scope = try Scope(asked.scope)
         let grant = GrantRecord(
-            id: provider.random.identifier(), client: client.id,
+            id: provider.random.grantIdentifier(at: now), client: client.id,
             subject: provider.subject(ofAccount: outcome.account, client: client.id),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: asked.scope, details: asked.details,

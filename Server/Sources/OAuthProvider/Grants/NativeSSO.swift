@@ -213,7 +213,7 @@ extension OpenIDProvider {
         of session: SessionRecord, for client: ClientRecord, scope: Scope, consent: String?, at now: Timestamp
     ) -> GrantRecord {
         GrantRecord(
-            id: self.random.identifier(), client: client.id,
+            id: self.random.grantIdentifier(at: now), client: client.id,
             subject: self.subject(ofAccount: session.account, client: client.id),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent,

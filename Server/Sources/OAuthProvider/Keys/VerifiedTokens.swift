@@ -3,7 +3,7 @@ import JOSE
 import Synchronization
 import _Primitives
 
-/// The access tokens that this process has made, or verified a while ago: their signature need not be verified again.
+/// The access tokens, of either face, that this process has made, or verified a while ago: their signature need not be verified again.
 /// Whether they are valid, whether their key is, and whether they were taken back is asked each time all the same.
 ///
 /// A token is kept as the hash of its text and the name of its key, a hundred bytes; what it says is read from it again,
@@ -24,8 +24,10 @@ final class VerifiedTokens: Sendable {
 
     /// What a token says whose signature is known to be good, and the key that signed it; `nil` where nothing is known of
     /// it. Cost: one hash.
-    func claims(of text: String) -> (claims: JWTClaims, keyID: String)? {
-        let digest = SHA256.hash(data: Array(text.utf8))
+    ///
+    /// - Parameter type: The `typ` that it was made or verified under: another kind of our own tokens is not this kind.
+    func claims(of text: String, type: String) -> (claims: JWTClaims, keyID: String)? {
+        let digest = Self.name(of: text, type: type)
         let known = self.generations.withLock { $0.young[digest] ?? $0.old[digest] }
         guard let keyID = known else { return nil }
         // The very text that was signed: what it says needs no second look at its signature.
@@ -36,9 +38,9 @@ final class VerifiedTokens: Sendable {
         return (claims, keyID)
     }
 
-    /// Keeps that the signature of a token is good. Cost: one hash.
-    func keep(_ text: String, keyID: String) {
-        let digest = SHA256.hash(data: Array(text.utf8))
+    /// Keeps that the signature of a token of that `typ` is good. Cost: one hash.
+    func keep(_ text: String, type: String, keyID: String) {
+        let digest = Self.name(of: text, type: type)
         self.generations.withLock { generations in
             if generations.young.count >= self.size {
                 generations.old = generations.young
@@ -46,5 +48,10 @@ final class VerifiedTokens: Sendable {
             }
             generations.young[digest] = keyID
         }
+    }
+
+    private static func name(of text: String, type: String) -> SHA256Digest {
+        // No type has a space in it.
+        SHA256.hash(data: Array(type.utf8) + [UInt8(ascii: " ")] + Array(text.utf8))
     }
 }

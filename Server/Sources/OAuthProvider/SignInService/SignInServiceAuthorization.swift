@@ -199,7 +199,7 @@ extension SignInService {
         let secret = self.provider.random.token(byteCount: 32)
         let codeEndsAt = now + self.provider.limits.authorizationCodeLifetime
         let passed = GrantRecord(
-            id: self.provider.random.identifier(), client: app.id,
+            id: self.provider.random.grantIdentifier(at: now), client: app.id,
             subject: self.provider.subject(ofAccount: session.account, client: app.id),
             authentication: authentication.id, session: nil, isLasting: true, scope: Scope.offlineAccess,
             origin: grant.id, expiresAt: min(codeEndsAt + target.accessTokenLifetime, grant.expiresAt))

@@ -127,7 +127,7 @@ extension SignInService {
                 // Another person's device is none of this session's.
                 if shown.standing.grant.deviceSecret.map({ constantTimeEqual($0, digest) }) ?? false {
                     _ = try await self.store.endDevice(
-                        secret: digest,
+                        secret: digest, authentication: shown.standing.grant.authentication,
                         audit: AuditEvent(
                             .deviceSessionsEnded, at: now, accountID: account, actor: shown.client.id))
                 }

@@ -56,11 +56,12 @@ extension SignInService {
         claims["version"] = .string("V0")
         claims["user_attributes"] = .object(try await self.attributes(settings, of: standing.authentication.account))
         claims["cnf"] = binding.map { .object($0.confirmation) }
-        let access = try self.provider.keys.sign(
-            claims, type: TokenType.signInServiceAccess, algorithm: client.settings.idTokenAlgorithm,
-            of: .signInService, at: now)
+        let type = TokenType.signInServiceAccess
+        let access = try self.provider.keys.signed(
+            claims, type: type, algorithm: client.settings.idTokenAlgorithm, of: .signInService, at: now)
+        if let keyID = access.keyID { self.provider.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
         return SignInServiceTokens(
-            accessToken: access, refreshToken: text,
+            accessToken: access.text, refreshToken: text,
             antiCSRFToken: settings.usesAntiCSRF ? textHash.map(self.antiCSRFToken(ofHash:)) : nil,
             accessEndsAt: end, sessionEndsAt: sessionEndsAt)
     }
@@ -118,15 +119,15 @@ extension SignInService {
     ///   take it all the same.
     /// - Throws: ``SignInServiceError``.
     ///
-    /// Cost: one verification, two queries, and one more for what came of a web site's session.
+    /// Cost: one verification where this process has neither made nor verified the token a while ago, two queries, and one
+    /// more for what came of a web site's session.
     func session(of text: String, expired: Int? = 403) async throws -> SignInServiceSession {
         let now = self.provider.time.now()
         let refused = SignInServiceError.refused("The access token is not valid.")
         let claims: JWTClaims
         do {
-            claims = try await self.provider.verified(
-                text, type: TokenType.signInServiceAccess, of: .signInService, at: now
-            ).claims
+            claims = try await self.provider.knownOrVerified(
+                text, type: TokenType.signInServiceAccess, of: .signInService, at: now)
         } catch let error as JOSEError {
             throw SignInServiceError.refused("The access token is not valid.", "\(error)")
         }

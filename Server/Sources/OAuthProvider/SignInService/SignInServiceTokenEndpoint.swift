@@ -257,7 +257,7 @@ extension SignInService {
         let (origin, authentication) = (app.standing.grant, app.standing.authentication)
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         let grant = GrantRecord(
-            id: self.provider.random.identifier(), client: client.id,
+            id: self.provider.random.grantIdentifier(at: now), client: client.id,
             subject: self.provider.subject(ofAccount: app.account, client: client.id),
             authentication: authentication.id, session: origin.session, isLasting: true, scope: Scope.offlineAccess,
             keyThumbprint: binding?.text, deviceSecret: secret, origin: origin.id, expiresAt: origin.expiresAt)

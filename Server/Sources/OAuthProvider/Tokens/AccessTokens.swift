@@ -85,7 +85,7 @@ extension OpenIDProvider {
         case .jwt:
             let signed = try self.keys.signed(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
             text = signed.text
-            if let keyID = signed.keyID { self.verifiedTokens.keep(text, keyID: keyID) }
+            if let keyID = signed.keyID { self.verifiedTokens.keep(text, type: TokenType.accessToken, keyID: keyID) }
         case .opaque:
             text = try self.keys.seal(opaqueToken: JSON.object(claims).serialized, random: self.random, at: now)
         }
@@ -121,13 +121,23 @@ extension OpenIDProvider {
             else { throw JOSEError(.malformed, "no token of ours") }
             return try OwnAccessToken(self.checked(JWTClaims(members: members)))
         }
-        if let known = self.verifiedTokens.claims(of: text), self.keys.isUsable(keyID: known.keyID, at: now) {
-            return try OwnAccessToken(self.checked(known.claims))
+        return try OwnAccessToken(
+            self.checked(await self.knownOrVerified(text, type: TokenType.accessToken, of: .openID, at: now)))
+    }
+
+    /// As ``verified(_:type:of:at:)``, of an access token: a signature that this process has made, or verified a while ago, is
+    /// not verified again.
+    func knownOrVerified(
+        _ text: String, type: String, of face: SigningKeyRecord.Face, at now: Timestamp
+    ) async throws -> JWTClaims {
+        if let known = self.verifiedTokens.claims(of: text, type: type),
+            self.keys.isUsable(keyID: known.keyID, at: now)
+        {
+            return known.claims
         }
-        let verified = try await self.verified(text, type: TokenType.accessToken, at: now)
-        let token = try OwnAccessToken(self.checked(verified.claims))
-        if let keyID = verified.keyID { self.verifiedTokens.keep(text, keyID: keyID) }
-        return token
+        let verified = try await self.verified(text, type: type, of: face, at: now)
+        if let keyID = verified.keyID { self.verifiedTokens.keep(text, type: type, keyID: keyID) }
+        return verified.claims
     }
 
     /// Throws `JOSEError` where claims are not of this provider, or not of this time.

@@ -66,7 +66,7 @@ extension OpenIDProvider {
             acr: wishes.levels.told(of: session.authentication.acr, in: self.configuration.levels),
             expiresAt: now + self.limits.authorizationCodeLifetime)
         let grant = GrantRecord(
-            id: self.random.identifier(), client: client,
+            id: self.random.grantIdentifier(at: now), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,

@@ -118,7 +118,7 @@ extension SQLiteDatabase: AuthorizationStore {
                 // With the grant its code is gone, too: whoever goes on is told that there is none, and adds nothing to
                 // the trail, which is kept for ever.
                 try db.deleteGrant(standing.grant.id)
-                try db.deleteGrants(cameOf: standing.grant.id)
+                try db.deleteGrants(cameOf: standing.grant)
                 // What it gave beside tokens ends, too.
                 if let session = standing.grant.session {
                     try db.deleteDeviceSecret(ofSession: session, client: standing.grant.client)

@@ -103,31 +103,51 @@ extension Database {
             arguments: [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
         guard let row else { return false }
         try self.keepAuthentication(try row.text("authentication"), until: start.end)
+        let (client, subject) = (try row.text("client"), try row.text("subject"))
+        let newest = try row.integer("lasting_number", as: Int64.self)
         try self.endDisplaced(
-            by: start, client: try row.text("client"), subject: try row.text("subject"),
-            newest: try row.integer("lasting_number", as: Int64.self), sealing)
+            by: start, client: client, subject: subject,
+            oldest: try self.lastingNumbers(client: client, subject: subject)?.oldest ?? newest, newest: newest, sealing
+        )
         return true
     }
 
-    /// Two look-ups in the index say that there are not too many; only where there could be are they counted, and then as
-    /// many as may stay.
-    private func endDisplaced(
-        by start: RefreshFamilyStart, client: String, subject: String, newest: Int64, _ sealing: Sealing
-    ) throws {
-        let oldest = try Int64.fetchOne(
+    /// The first and the last of the numbers that the lasting grants of a client and a person have; `nil` where there is
+    /// none. Two look-ups in the index.
+    func lastingNumbers(client: String, subject: String) throws -> (oldest: Int64, newest: Int64)? {
+        // Each of them alone is a look-up; one SELECT of both would read all between them.
+        let row = try Row.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT min(lasting_number) FROM oauth_grant
-                    WHERE client = ? AND subject = ? AND lasting_number IS NOT NULL
+                    SELECT coalesce((SELECT min(lasting_number) FROM oauth_grant
+                            WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS oldest,
+                        coalesce((SELECT max(lasting_number) FROM oauth_grant
+                            WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS newest
                     """), arguments: [client, subject])
-        guard newest - (oldest ?? newest) >= Int64(start.most) else { return }
+        // They are counted from 1.
+        let newest = try row?.integer("newest", as: Int64.self) ?? 0
+        guard let row, newest > 0 else { return nil }
+        return (try row.integer("oldest"), newest)
+    }
+
+    /// Ends the oldest of the lasting grants of a client and a person that are too many.
+    ///
+    /// The first and the last of their numbers say that there are not too many; only where there could be are they counted,
+    /// and then as many as may stay, in the index alone.
+    func endDisplaced(
+        by start: RefreshFamilyStart, client: String, subject: String, oldest: Int64, newest: Int64, _ sealing: Sealing
+    ) throws {
+        guard newest - oldest >= Int64(start.most) else { return }
         let displaced = try Row.fetchAll(
             self.cachedStatement(
                 sql: """
                     SELECT oauth_grant.id, account FROM oauth_grant
                     JOIN oauth_authentication ON oauth_authentication.id = authentication
-                    WHERE client = ? AND subject = ? AND lasting_number IS NOT NULL
-                    ORDER BY lasting_number DESC LIMIT -1 OFFSET ?
+                    WHERE oauth_grant.id IN (
+                        SELECT own.id FROM oauth_grant AS own
+                        WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
+                        ORDER BY own.lasting_number DESC LIMIT -1 OFFSET ?)
+                    ORDER BY lasting_number DESC
                     """), arguments: [client, subject, start.most])
         for row in displaced {
             let id = try row.text("id")

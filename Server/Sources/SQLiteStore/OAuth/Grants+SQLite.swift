@@ -32,7 +32,7 @@ private enum GrantColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, resources, claims
-    case consent, details, deviceSecret, origin
+    case consent, details, deviceSecret, origin, lastingSince, lastingNumber
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -41,6 +41,14 @@ private enum CodeColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt, keyThumbprint, acr
+}
+
+/// What a grant lasts as from its first moment on, because its family begins with it.
+struct GrantBeginning {
+    let family: RefreshFamilyStart
+    let at: Timestamp
+    /// Which one it is of the lasting grants of its client and its person.
+    let number: Int64
 }
 
 extension Database {
@@ -58,22 +66,30 @@ extension Database {
     /// Keeps a grant within the present step, with the subject that its client knows its account by and, where it has a
     /// session, the service that the session has signed in to.
     ///
-    /// - Parameter consent: What it stands on in the place of the one that it names.
+    /// - Parameters:
+    ///   - consent: What it stands on in the place of the one that it names.
+    ///   - lasting: What it lasts as, where its family begins in the same step.
     ///
     /// Throws ``StoreError/Code/notFound`` where the consent that it stands on has been taken back.
-    func insert(_ grant: GrantRecord, redirectURI: String, consent: String? = nil, _ sealing: Sealing) throws {
+    func insert(
+        _ grant: GrantRecord, redirectURI: String, consent: String? = nil,
+        lasting: GrantBeginning? = nil, _ sealing: Sealing
+    ) throws {
         let consent = consent ?? grant.consent
         if let consent, try !self.hasConsent(consent) { throw StoreError(.notFound, "the consent was taken back") }
+        let (end, key) =
+            lasting.map { ($0.family.end, $0.family.keyThumbprint) } ?? (grant.expiresAt, grant.keyThumbprint)
         let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id).blob }
         let details = try grant.details.map { try sealing.seal($0, purpose: .authorizationDetails, row: grant.id).blob }
         try self.insert(
             [
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
-                .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
-                .keyThumbprint: grant.keyThumbprint, .resources: grant.resources.joined(separator: " "),
+                .expiresAt: end.milliseconds, .isLasting: grant.isLasting, .keyThumbprint: key,
+                .resources: grant.resources.joined(separator: " "),
                 .claims: claims, .consent: consent,
                 .details: details, .deviceSecret: grant.deviceSecret?.blob, .origin: grant.origin,
+                .lastingSince: lasting?.at.milliseconds, .lastingNumber: lasting?.number,
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -157,9 +173,11 @@ extension Database {
             .execute(arguments: [moment.milliseconds, digest.blob])
     }
 
-    /// Deletes the grants that came of another (``GrantRecord/origin``).
-    func deleteGrants(cameOf id: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE origin = ?").execute(arguments: [id])
+    /// Deletes the grants that came of another (``GrantRecord/origin``). They are of its authentication, by which they are
+    /// found.
+    func deleteGrants(cameOf origin: GrantRecord) throws {
+        try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE authentication = ? AND origin = ?")
+            .execute(arguments: [origin.authentication, origin.id])
     }
 
     /// Deletes a grant with all that hangs on it.

@@ -123,13 +123,35 @@ extension Database {
             self.cachedStatement(sql: "SELECT head FROM oauth_refresh WHERE grant_id = ?"), arguments: [start.grant])
         if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
         guard try self.letLast(start, at: moment, sealing) else { return false }
+        try self.insertFamily(start)
+        return true
+    }
+
+    /// Keeps a grant that begins with its family, within the present step: what it lasts as is written with it, and not
+    /// over it.
+    func insert(
+        _ grant: GrantRecord, redirectURI: String, beginning start: RefreshFamilyStart, at moment: Timestamp,
+        _ sealing: Sealing
+    ) throws {
+        let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject)
+        let newest = (numbers?.newest ?? 0) + 1
+        try self.insert(
+            grant, redirectURI: redirectURI, lasting: GrantBeginning(family: start, at: moment, number: newest), sealing
+        )
+        try self.keepAuthentication(grant.authentication, until: start.end)
+        try self.endDisplaced(
+            by: start, client: grant.client, subject: grant.subject, oldest: numbers?.oldest ?? newest, newest: newest,
+            sealing)
+        try self.insertFamily(start)
+    }
+
+    private func insertFamily(_ start: RefreshFamilyStart) throws {
         try self.insert(
             [
                 RefreshColumn.grantID: start.grant, .head: start.head.blob,
                 .expiresAt: start.headEndsAt.milliseconds,
             ],
             by: RefreshColumn.insertion)
-        return true
     }
 
     fileprivate func refresh(

@@ -77,7 +77,7 @@ extension Database {
                     SELECT json_extract(redirect_uris, '$[0]') FROM oauth_client WHERE oauth_client.id = ?2
                 ), ''), used_at FROM oauth_session WHERE id = ?1
                 ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
-                used_at = excluded.used_at
+                used_at = excluded.used_at WHERE redirect_uri <> excluded.redirect_uri OR used_at <> excluded.used_at
                 """
         ).execute(arguments: [session, client, redirectURI])
     }

@@ -18,6 +18,13 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// What is found by a grant's authentication needs no index of its own: each is one more page to write for a session.
+    static let fewerGrantIndexes = Migration(name: "fewer indexes of grants") { db, _ in
+        try db.execute(sql: "DROP INDEX oauth_grant_device_secret; DROP INDEX oauth_grant_origin;")
+    }
+}
+
 extension SignInServiceSettings {
     /// Reads what the store keeps. Throws ``StoreError/Code/corrupt``.
     init(kept text: String) throws {
@@ -92,26 +99,28 @@ extension SQLiteDatabase: SignInServiceStore {
                     sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)"),
                 arguments: [grant.client])
             guard isServed == true else { throw StoreError(.notFound, "the client is gone, or switched off") }
-            // What begins a family keeps it itself.
-            if family == nil { try db.keepAuthentication(grant.authentication, until: grant.expiresAt) }
-            try db.insert(grant, redirectURI: passed.redirectURI, sealing)
-            if let code { try db.insert(code, grant: grant.id) }
-            if let family, try !db.begin(family, at: audit.at, sealing) {
-                throw StoreError(.notFound, "the session has ended")
+            if let family {
+                try db.insert(grant, redirectURI: passed.redirectURI, beginning: family, at: audit.at, sealing)
+            } else {
+                try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
+                try db.insert(grant, redirectURI: passed.redirectURI, sealing)
             }
+            if let code { try db.insert(code, grant: grant.id) }
             try db.appendAudit(audit, sealing)
         }
         if let family { self.handedOutTokens.insert([family.head]) }
     }
 
-    public func endDevice(secret digest: [UInt8], audit: AuditEvent) async throws -> Int {
+    public func endDevice(secret digest: [UInt8], authentication: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
+            // The grants of a device are of one authentication, by which they are found.
             try db.cachedStatement(
                 sql: """
-                    DELETE FROM oauth_grant WHERE device_secret = ?1
-                        OR origin IN (SELECT id FROM oauth_grant WHERE device_secret = ?1)
+                    DELETE FROM oauth_grant WHERE authentication = ?1 AND (device_secret = ?2 OR origin IN (
+                        SELECT own.id FROM oauth_grant AS own
+                        WHERE own.authentication = ?1 AND own.device_secret = ?2))
                     """
-            ).execute(arguments: [digest.blob])
+            ).execute(arguments: [authentication, digest.blob])
             let count = db.changesCount
             if count > 0 { try db.appendAudit(audit, sealing) }
             return count

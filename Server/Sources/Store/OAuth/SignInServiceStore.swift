@@ -36,7 +36,7 @@ public protocol SignInServiceStore: Sendable {
     func pass(_ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent)
         async throws
 
-    /// Ends all sessions of a device: the grants that have its secret, and those that came of them, with the audit event.
-    /// Says how many there were; where there was none, there is no event.
-    func endDevice(secret digest: [UInt8], audit: AuditEvent) async throws -> Int
+    /// Ends all sessions of a device: the grants of an authentication that have its secret, and those that came of them, with
+    /// the audit event. Says how many there were; where there was none, there is no event.
+    func endDevice(secret digest: [UInt8], authentication: String, audit: AuditEvent) async throws -> Int
 }

@@ -4,8 +4,8 @@ import _Primitives
 /// What every store keeps of sessions of the app sign-in service: the duties of ``SignInServiceStore``.
 public enum SignInServiceConformance {
     /// What the rules are about.
-    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & RefreshStore
-        & SignInServiceStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & GrantListStore
+        & RefreshStore & SignInServiceStore
 
     private static let start = Timestamp(seconds: 1_800_000_000)
     private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
@@ -141,6 +141,33 @@ public enum SignInServiceConformance {
             guard case .renewed(let standing) = outcome else { throw ConformanceFailure(description: "not renewed") }
             try expect(standing.grant.origin == "grant-app", "and it says still where it came from")
         },
+        ConformanceCheck("what is passed on lasts as its family says, and the oldest makes room") {
+            store in
+            let sample = try await Self.app(store)
+            let end = sample.grant.expiresAt + .seconds(60)
+            for number in 1...3 as ClosedRange<UInt8> {
+                let id = "web-\(number)"
+                try await store.pass(
+                    Self.passed(sample, id),
+                    beginning: RefreshFamilyStart(
+                        grant: id, head: Self.bytes(50 + number), headEndsAt: end, keyThumbprint: "key-\(number)",
+                        until: end, most: 2,
+                        displaced: AuditEvent(AuditEvent.Kind(rawValue: "displaced"), at: Self.start)),
+                    code: nil, audit: Self.event)
+            }
+            let kept = try await Self.grant(store, "web-3")
+            try expect(kept?.expiresAt == end && kept?.keyThumbprint == "key-3", "until then, by that key")
+            try expect(try await Self.grant(store, "web-2") != nil, "two of them")
+            try expect(try await Self.grant(store, "web-1") == nil, "not three")
+            try expect(try await Self.grant(store, "grant-app") != nil, "another client's is none of them")
+            let displaced = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter {
+                $0.kind.rawValue == "displaced"
+            }
+            try expect(displaced.map(\.detail) == ["web-1"] && displaced.map(\.accountID) == ["a"], "and it is told")
+            let listed = try await store.lastingGrants(account: "a", at: Self.start, limit: 9)
+            try expect(Set(listed.map(\.id)).isSuperset(of: ["web-2", "web-3"]), "they are listed")
+            try expect(listed.filter { $0.client == "web" }.allSatisfy { $0.since == Self.start }, "since then")
+        },
         ConformanceCheck("a client that is switched off is passed nothing") { store in
             let sample = try await Self.app(store)
             _ = try await store.changeClient("web") { client in
@@ -183,9 +210,14 @@ public enum SignInServiceConformance {
             try await Self.pass(
                 store, Self.passed(other, "web-3", from: "grant-other", secret: Self.bytes(2)), 51)
             let before = try await Self.events(store)
-            try expect(try await store.endDevice(secret: Self.bytes(9), audit: Self.event) == 0, "an unknown one's")
+            func end(_ secret: UInt8, of authentication: String) async throws -> Int {
+                try await store.endDevice(
+                    secret: Self.bytes(secret), authentication: authentication, audit: Self.event)
+            }
+            try expect(try await end(9, of: sample.grant.authentication) == 0, "an unknown one's")
+            try expect(try await end(1, of: other.grant.authentication) == 0, "another authentication's")
             try expect(try await Self.events(store) == before, "no event")
-            try expect(try await store.endDevice(secret: Self.bytes(1), audit: Self.event) == 3, "three")
+            try expect(try await end(1, of: sample.grant.authentication) == 3, "three")
             try expect(try await Self.events(store) == before + 1, "one event")
             for id in ["grant-app", "web-1", "web-2"] {
                 try expect(try await Self.grant(store, id) == nil, "\(id) is gone")
