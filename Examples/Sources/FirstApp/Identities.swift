@@ -1,0 +1,159 @@
+import Countersign
+import CountersignLinux
+import Foundation
+
+/// The root key of the identity server, as its operator gives it to makers of apps.
+let serverKey = """
+    {"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",\
+    "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}
+    """
+
+func openIdentities(of sdk: CountersignSDK, folder: String, sensor: any BiometricSensor) async throws {
+    let configuration = IdentityConfiguration(servers: [
+        .init(idmIdentifier: "https://id.example.com", rootKeys: [serverKey])
+    ])
+    let platform = Platform(
+        storage: try EncryptedFileStorage(directory: folder), fingerprintSensor: sensor,
+        clock: try LinuxDeviceClock())
+    try await sdk.initialize(configuration, platform: platform)
+}
+
+/// What the app shows and asks.
+protocol IdentityScreens: Sendable {
+    func pin(_ why: String) async throws -> String
+    func role(of roles: [Role]) async throws -> Role
+    func value(of attribute: String, _ error: String?) async throws -> String
+    func choice(of attribute: String, among aliases: Set<PersonalInformationAlias>) async throws
+        -> PersonalInformationAlias
+    func agrees(to sentence: String) async -> Bool
+    func show(_ sentence: String) async
+    func wait(until date: Date) async throws
+}
+
+/// The person has gone back.
+struct GivenUp: Error {}
+
+func handle(_ text: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    switch try sdk.common.parseProcessInitializationData(text) {
+    case .personalization(let data): try await personalize(data, with: sdk, on: screens)
+    case .authentication(let data): try await authenticate(data, with: sdk, on: screens)
+    }
+}
+
+func personalize(
+    _ data: PersonalizationInitializationData, with sdk: CountersignSDK, on screens: any IdentityScreens
+) async throws {
+    let pin = try await screens.pin("The PIN of your activation")
+    switch try await sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin) {
+    case .newPersonalization(let personalization):
+        personalization.alias = "My phone"
+        if try await sdk.biometrics.isAvailable, await screens.agrees(to: "Use your finger, too?") {
+            personalization.setFactor(try await sdk.biometrics.factorForEnrolment())
+        }
+        try await sdk.personalizer.finishPersonalization(request: personalization)
+        await screens.show("This phone is yours now.")
+    case .mergePersonalization(_, let data):
+        let request = try await sdk.authenticator.startAuthentication(data: data)
+        try await answer(request, with: sdk, on: screens)
+    case .alreadyPersonalized:
+        await screens.show("This phone is personalised already.")
+    }
+}
+
+func authenticate(
+    _ data: AuthenticationInitializationData, with sdk: CountersignSDK, on screens: any IdentityScreens
+) async throws {
+    let request = try await sdk.authenticator.startAuthentication(data: data)
+    try await answer(request, with: sdk, on: screens)
+}
+
+func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    do {
+        if request.roles.count > 1 {
+            request.setSelection(try await screens.role(of: request.roles))
+        }
+        while true {
+            try await fill(request.info.givenName, called: "Given name", on: screens)
+            switch try await sdk.authenticator.prepareAuthenticationUserInformation(request: request) {
+            case .failure: continue
+            case .success(let userInformation):
+                let isAgreed = await screens.agrees(to: "Sign in to \(request.serviceName)?")
+                guard isAgreed else { throw GivenUp() }
+                return try await sign(userInformation, with: sdk, on: screens)
+            }
+        }
+    } catch is GivenUp {
+        try await sdk.common.abort(request)
+    }
+}
+
+func fill(
+    _ information: AuthenticationInformation<String, NameValidator>?, called name: String,
+    on screens: any IdentityScreens
+) async throws {
+    guard let information, information.isRequired else { return }
+    if information.isDataMissing {
+        var error: String? = information.error == .none ? nil : "The service does not take this."
+        while true {
+            let typed = try await screens.value(of: name, error)
+            switch information.setValue(value: typed) {
+            case .valid: return
+            case .empty: error = "Something has to stand here."
+            case .tooShort: error = "At least \(information.validator.minLength) letters."
+            case .tooLong: error = "At most \(information.validator.maxLength) letters."
+            }
+        }
+    } else if information.aliases.count > 1 {
+        information.setSelection(try await screens.choice(of: name, among: information.aliases))
+    }
+}
+
+func sign(
+    _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
+) async throws {
+    for authenticator in userInformation.requestedAuthenticators[0] {
+        switch authenticator {
+        case .device: try userInformation.sign(factor: DeviceFactor())
+        case .pin: try userInformation.sign(factor: PinFactor(try await screens.pin("Your PIN")))
+        case .biometric:
+            let factor = try await sdk.biometrics.factor(idmIdentifier: userInformation.idmIdentifier)
+            try userInformation.sign(factor: factor)
+        case .otp, .yubikey: return await screens.show("This app cannot do what the service wants.")
+        }
+    }
+    try await finish(userInformation, with: sdk, on: screens)
+}
+
+func finish(
+    _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
+) async throws {
+    switch try await sdk.authenticator.finishAuthentication(userInfo: userInformation) {
+    case .userLogin(let result): await screens.show("You are signed in to \(result.relyingPartyName).")
+    case .serviceLogin(let result): await bringToBackEnd(try await sdk.authenticator.fetchAuthorizationCode(result))
+    case .apiAccessAddFactor(let access):
+        access.setFactor(try await sdk.biometrics.factorForEnrolment())
+        try await sdk.personalizer.finishAddAuthenticationFactor(request: access)
+    case .apiAccessChangePin(let access):
+        let result = access.pinSpec.setPin(try await screens.pin("The new PIN"))
+        guard result == .valid else { return await screens.show("That PIN is not taken: \(result).") }
+        try await sdk.personalizer.finishChangePin(request: access)
+    case .apiAccessRequestNewActivationData(let access):
+        let result = access.pinSpec.setPin(try await screens.pin("A PIN for the activation"))
+        guard result == .valid else { return await screens.show("That PIN is not taken: \(result).") }
+        await screens.show(try await sdk.personalizer.finishRequestNewActivationData(access))
+    case .apiAccessDelete(let access):
+        guard await screens.agrees(to: "Delete the account for good?") else { throw GivenUp() }
+        try await sdk.personalizer.finishDeletion(request: access)
+    case .apiAccessMergeComplete:
+        await screens.show("Done. The code of the invitation is void: throw it away.")
+    case .lockout(let lockout, let userInformation):
+        guard !lockout.isPermanent else { return await screens.show("This phone is locked. Get a new activation.") }
+        await screens.show("Something was wrong. Try again in \(lockout.duration.components.seconds) seconds.")
+        try await screens.wait(until: lockout.lockedUntil)
+        try await sign(userInformation, with: sdk, on: screens)
+    }
+}
+
+func bringToBackEnd(_ code: AuthorizationCode) async {
+    // Over the app's own connection. The back end exchanges it (CountersignBackend).
+}
