@@ -195,7 +195,8 @@ struct ManagerExchange: Sendable {
                 try ManagerResponse(
                     verifying: compact, server: self.server, request: request, keys: keys.signingKeys))
         } catch {
-            return .failure(error)
+            // Whoever is on the way can make what is no answer at all as well as a wrong one.
+            return .failure(error.code == .malformed ? IdentityMessageError(.wrongSignature, error.reason) : error)
         }
     }
 

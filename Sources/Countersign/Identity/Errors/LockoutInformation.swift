@@ -18,7 +18,7 @@ public struct LockoutInformation: Hashable, Sendable {
 
     /// How long it was, when the server answered.
     public var duration: Duration {
-        .milliseconds(Int64((max(0, self.lockedUntil.timeIntervalSince(self.serverTime)) * 1000).rounded(.up)))
+        .milliseconds(Int64((max(0, self.lockedUntil.timeIntervalSince(self.serverTime)) * 1000).rounded()))
     }
 
     init(_ notice: LockoutNotice, at now: Timestamp) {

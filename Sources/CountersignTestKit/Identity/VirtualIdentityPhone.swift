@@ -1,0 +1,99 @@
+public import Countersign
+public import UAFClient
+import _Primitives
+
+/// A phone without a screen for identities: the real SDK over a storage in memory and a clock that moves when it is told to.
+public struct VirtualIdentityPhone: Sendable {
+    /// The SDK.
+    public let sdk: CountersignSDK
+    /// The phone's storage.
+    public let storage: InMemoryStorage
+    /// The phone's clock.
+    public let clock: FakeClock
+    /// The phone's fingerprint sensor.
+    public let sensor: ScriptedSensor
+    /// The server that the app is configured for.
+    public let server: VirtualIdentityServer
+
+    /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app. Throws
+    /// ``CountersignError``.
+    public init(
+        server: VirtualIdentityServer, sdk: CountersignSDK = CountersignSDK(),
+        storage: InMemoryStorage = InMemoryStorage(),
+        clock: FakeClock? = nil, sensor: ScriptedSensor = ScriptedSensor(), keys: (any DeviceKeys)? = nil,
+        configuration change: @Sendable (inout IdentityConfiguration) -> Void = { _ in }
+    ) async throws {
+        self.server = server
+        self.sdk = sdk
+        self.storage = storage
+        self.clock = clock ?? server.clock
+        self.sensor = sensor
+        var configuration = IdentityConfiguration(servers: [server.trusted])
+        configuration.facetId = "linux:program:test"
+        change(&configuration)
+        try await sdk.initialize(
+            configuration,
+            platform: Platform(storage: storage, keys: keys, fingerprintSensor: sensor, clock: self.clock),
+            transport: server)
+    }
+
+    /// The same phone after its app was started again, with what its storage holds now.
+    public func restarted() async throws -> VirtualIdentityPhone {
+        try await VirtualIdentityPhone(
+            server: self.server, storage: InMemoryStorage(self.storage.snapshot), clock: self.clock, sensor: self.sensor
+        )
+    }
+
+    /// What an activation's code comes to. Throws ``CountersignError``.
+    public func open(_ code: String, pin: String) async throws -> PersonalizationResponse {
+        guard case .personalization(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
+            throw WrongCode()
+        }
+        return try await self.sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin)
+    }
+
+    /// Personalises the app with a PIN and, where it is wanted, a finger. Throws ``CountersignError``.
+    @discardableResult
+    public func personalize(pin: String = "824193", withFinger: Bool = false) async throws -> PersonalizedIdentity {
+        let code = try await self.server.activationCode(pin: pin)
+        guard case .newPersonalization(let personalization) = try await self.open(code, pin: pin) else {
+            throw WrongCode()
+        }
+        if withFinger {
+            self.sensor.feel(.match)
+            personalization.setFactor(try await self.sdk.biometrics.factorForEnrolment())
+        }
+        return try await self.sdk.personalizer.finishPersonalization(request: personalization)
+    }
+
+    /// What an authentication's code begins with. Throws ``CountersignError``.
+    public func authenticationData(_ code: String) throws -> AuthenticationInitializationData {
+        guard case .authentication(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
+            throw WrongCode()
+        }
+        return data
+    }
+
+    /// Starts and prepares, for a service without attributes. Throws ``CountersignError``.
+    public func prepare(_ data: AuthenticationInitializationData) async throws -> AuthenticationUserInformation {
+        let request = try await self.sdk.authenticator.startAuthentication(data: data)
+        guard
+            case .success(let info) = try await self.sdk.authenticator.prepareAuthenticationUserInformation(
+                request: request)
+        else { throw WrongCode() }
+        return info
+    }
+
+    /// Authenticates with the device and a PIN. Throws ``CountersignError``.
+    public func authenticate(_ data: AuthenticationInitializationData, pin: String = "824193") async throws
+        -> AuthenticationResult
+    {
+        let info = try await self.prepare(data)
+        try info.sign(factor: DeviceFactor())
+        try info.sign(factor: PinFactor(pin))
+        return try await self.sdk.authenticator.finishAuthentication(userInfo: info)
+    }
+}
+
+/// A code that begins something else than the test means.
+public struct WrongCode: Error {}

@@ -1,0 +1,339 @@
+public import Ceremony
+public import Countersign
+import Crypto
+import Foundation
+import JOSE
+public import PersonalInformation
+import UAF
+import UAFClient
+public import _Primitives
+
+/// A server in memory that manages identities, behind a ``Transport``: it speaks the real messages, signs what it says,
+/// verifies every proof and every factor, and can be told to answer otherwise.
+public actor VirtualIdentityServer: Transport {
+    /// What a service asks for.
+    public struct Service: Sendable {
+        /// Its name.
+        public var name = "Health Portal"
+        /// Its web origin.
+        public var origin = "https://health.example"
+        /// As what a person can come, and what each role asks for.
+        public var roles: [(id: String, name: String, alternatives: [[String]])] = [
+            ("patient", "Patient", [["pin", "device"]])
+        ]
+        /// What it asks to know.
+        public var attributes: [RequestedAttribute] = []
+        /// The bounds of what can be supplied.
+        public var rules = PersonalInformationRules(
+            birthdate: BirthdateValidator(latest: .init(year: 2027, month: 1, day: 1)!))
+        /// What a person agrees to beside.
+        public var text: String?
+        /// A service with the defaults.
+        public init() {}
+    }
+
+    /// What the server knows of a device.
+    struct Activation {
+        var signingKey: JWK
+        var name: String
+        var keys: [KeyID: (aaid: AAID, key: P256.Signing.PublicKey, counter: UInt32)]
+        var pinVersion: UInt32 = 1
+        var failures = 0
+        var lockedUntil: Timestamp?
+        var isDisabled = false
+    }
+
+    struct Pending {
+        var claimDigest: [UInt8]
+        var pinKey: P256.Signing.PublicKey
+        var pin: PinParameters
+        var challenge = RandomSource.system.token()
+        var token: SecretBytes?
+        var activation = RandomSource.system.identifier()
+        var registrationChallenge = Challenge(random: .system)
+        var isUsed = false
+        var mayMerge = false
+        var failures = 0
+        var lockedUntil: Timestamp?
+    }
+
+    struct Session {
+        var purpose: SessionDocument.Purpose
+        var claimDigest: [UInt8]
+        var service: Service
+        var owner: String?
+        var corrections = 0
+        var document: SessionDocument?
+        var salts: [PersonalAttribute: SuppliedValueSalt] = [:]
+        var role = 0
+        var end: IdentityProblem.Code?
+        var isAccepted = false
+        var state: String?
+        var deadlines: SessionDeadlines
+    }
+
+    /// What the server is called: its base address.
+    public nonisolated let identifier: String
+    /// The key that vouches for its keys.
+    private let root: SigningKey
+    private var signing: SigningKey
+    private let sealing = P256.KeyAgreement.PrivateKey()
+    nonisolated let clock: FakeClock
+
+    /// What is asked from now on.
+    public var service = Service()
+    /// How often attributes may be wrong.
+    public var correctionLimit = 3
+    /// How many attempts in a row are too many for good.
+    public var permanentAfter = 10
+    /// How long failed attempts rest, one after the other.
+    public var rests: [Duration] = [.seconds(5), .seconds(15), .seconds(60)]
+    /// Every request that reached it.
+    public private(set) var requests: [TransportRequest] = []
+    /// The values that came with the sessions that were accepted.
+    public private(set) var accepted: [[PersonalAttribute: AttributeAnswer]] = []
+    var activations: [String: Activation] = [:]
+    var pending: [String: Pending] = [:]
+    var sessions: [String: Session] = [:]
+    private var answers: [String: (request: TransportRequest, response: TransportResponse)] = [:]
+    private var answersOf: [String: [PersonalAttribute: AttributeAnswer]] = [:]
+    private var refusals: [IdentityProblem] = []
+    var findings: [[PersonalAttribute: AuthenticationInformationErrorCode]] = []
+    private var losses = 0
+    private var isDown = false
+    private var damage: (@Sendable (TransportResponse) -> TransportResponse)?
+
+    /// A server at an address, on a clock that a test moves.
+    public init(identifier: String = "https://id.example", clock: FakeClock = FakeClock()) throws {
+        self.identifier = identifier
+        self.clock = clock
+        self.root = try Self.newKey()
+        self.signing = try Self.newKey()
+    }
+
+    private static func newKey() throws -> SigningKey {
+        try SigningKey(kept: SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
+    }
+
+    /// What the server's clock says.
+    public nonisolated var now: Timestamp { self.clock.now() }
+
+    /// What an app is configured with to trust this server.
+    public nonisolated var trusted: IdentityConfiguration.TrustedServer {
+        let key = JSON.object(self.root.publicKey?.publicJSON ?? [:]).serialized
+        return IdentityConfiguration.TrustedServer(
+            idmIdentifier: self.identifier, rootKeys: [String(decoding: key, as: UTF8.self)])
+    }
+
+    // MARK: What a test tells it
+
+    /// Changes what is asked from now on.
+    public func ask(_ change: @Sendable (inout Service) -> Void) { change(&self.service) }
+    /// Refuses the next request so.
+    public func refuseNext(_ problem: IdentityProblem) { self.refusals.append(problem) }
+    /// Carries out the next requests, and loses their answers.
+    public func loseAnswers(_ count: Int = 1) { self.losses = count }
+    /// Finds this wrong with the next attributes, whatever they are.
+    public func findNext(_ errors: [PersonalAttribute: AuthenticationInformationErrorCode]) {
+        self.findings.append(errors)
+    }
+    /// How many attempts in a row are too many for good, from now on.
+    public func allow(attempts: Int) { self.permanentAfter = attempts }
+    /// Lets all activations answer again.
+    public func enableAll() {
+        for name in self.activations.keys {
+            self.activations[name]?.isDisabled = false
+            self.activations[name]?.failures = 0
+            self.activations[name]?.lockedUntil = nil
+        }
+    }
+    /// Is not to be reached, or is again.
+    public func goDown(_ isDown: Bool) { self.isDown = isDown }
+    /// Changes answers on their way.
+    public func damage(_ body: (@Sendable (TransportResponse) -> TransportResponse)?) { self.damage = body }
+    /// Signs with another key from now on.
+    public func rotateKeys() throws { self.signing = try Self.newKey() }
+    /// Forgets the requests so far.
+    public func forgetRequests() { self.requests = [] }
+    /// The activations that answer.
+    public var activeActivations: [String] { self.activations.filter { !$0.value.isDisabled }.map(\.key) }
+    /// How many attempts of an activation have failed in a row.
+    public func failures(of activation: String) -> Int { self.activations[activation]?.failures ?? 0 }
+    /// How the session ended that was begun last; `nil` while it goes on.
+    public var lastEnd: IdentityProblem.Code? { self.sessions.values.compactMap(\.end).first }
+    /// Which PIN of an activation counts.
+    public func pinVersion(of activation: String) -> UInt32? { self.activations[activation]?.pinVersion }
+
+    /// The code of an activation with that PIN.
+    public func activationCode(pin: String, mayMerge: Bool = false) throws -> String {
+        let secret = SecretBytes(RandomSource.system.bytes(32))
+        let id = RandomSource.system.identifier()
+        let parameters = try PinParameters()
+        let key = try parameters.scheme.key(
+            pin: SecretBytes(utf8: pin), deviceSecret: secret, parameters: parameters,
+            context: PinScheme.Context(server: self.identifier, activation: id, version: 0))
+        let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
+        self.pending[id] = Pending(claimDigest: digest, pinKey: key.publicKey, pin: parameters, mayMerge: mayMerge)
+        return ProcessCode.text(signed: try self.signedCode(.activation, id, digest), secret: secret)
+    }
+
+    /// The code of a session for the service that is asked for now.
+    public func authenticationCode() throws -> String {
+        let secret = SecretBytes(RandomSource.system.bytes(32))
+        let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
+        let id = self.newSession(.userLogin, digest)
+        return ProcessCode.text(signed: try self.signedCode(.authentication, id, digest), secret: secret)
+    }
+
+    func signedCode(_ kind: ProcessCode.Kind, _ id: String, _ digest: [UInt8]) throws -> String {
+        try ProcessCode.signed(
+            kind: kind, server: self.identifier, id: id, claimDigest: digest,
+            expiresAt: self.clock.now() + .seconds(600), by: self.signing)
+    }
+
+    func newSession(_ purpose: SessionDocument.Purpose, _ digest: [UInt8]) -> String {
+        let id = RandomSource.system.identifier()
+        let now = self.clock.now()
+        self.sessions[id] = Session(
+            purpose: purpose, claimDigest: digest, service: self.service,
+            deadlines: SessionDeadlines(nextRequestUntil: now + .seconds(180), lastRequestBefore: now + .seconds(900)))
+        return id
+    }
+
+    // MARK: The transport
+
+    /// Carries out a request; see ``Transport``.
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        self.requests.append(request)
+        guard !self.isDown else { throw TransportError(.unreachable, "down") }
+        if request.url.path().hasSuffix("/identity/keys") { return try self.keys() }
+        let response = try self.answer(request)
+        if self.losses > 0 {
+            self.losses -= 1
+            throw TransportError(.timedOut, "lost")
+        }
+        return self.damage?(response) ?? response
+    }
+
+    private func keys() throws -> TransportResponse {
+        let now = self.clock.now()
+        let set = ManagerKeySet(
+            server: self.identifier, signingKeys: JWKSet([self.signing.publicKey].compactMap(\.self)),
+            sealingKeys: [
+                ManagerKeySet.SealingKey(
+                    id: "seal", publicKey: Array(self.sealing.publicKey.compressedRepresentation),
+                    until: now + .seconds(86_400 * 2))
+            ], issuedAt: now, expiresAt: now + .seconds(86_400 * 30))
+        return TransportResponse(
+            status: 200, headers: [("Content-Type", "application/jwt")],
+            body: Array(try set.signed(by: self.root).utf8))
+    }
+
+    private func answer(_ request: TransportRequest) throws -> TransportResponse {
+        let proof = request.headers.first { $0.name == "Device-Proof" }?.value
+        let name = ManagerResponse.name(ofRequest: proof.map { Array($0.utf8) } ?? request.body)
+        // An answer that was given before is given again, where nothing of the request has changed.
+        if let proof, let kept = self.answers[proof] {
+            let isSame = kept.request.body == request.body && kept.request.url == request.url
+            return try isSame ? kept.response : self.signed(.refusal(IdentityProblem(.replayRefused)), name)
+        }
+        let content: ManagerResponse.Content
+        do {
+            content = .message(try self.handle(request, try self.prover(proof, request)).json)
+        } catch let problem as IdentityProblem {
+            content = .refusal(problem)
+        } catch let error as IdentityMessageError {
+            content = .refusal(IdentityProblem(.invalidRequest, reasons: [error.description]))
+        }
+        let response = try self.signed(content, name)
+        if let proof { self.answers[proof] = (request, response) }
+        return response
+    }
+
+    private func signed(_ content: ManagerResponse.Content, _ name: String) throws -> TransportResponse {
+        let compact = try ManagerResponse.signed(
+            content, server: self.identifier, request: name, at: self.clock.now(), by: self.signing)
+        return TransportResponse(
+            status: 200, headers: [("Content-Type", "application/jose")], body: Array(compact.utf8))
+    }
+
+    /// Who has proven themselves; `nil` where nobody tried. An enrolment proves a key that is within it.
+    private func prover(_ proof: String?, _ request: TransportRequest) throws -> String? {
+        guard let proof else { return nil }
+        guard let token = try? UnverifiedJWS(compact: proof), let name = token.header.keyID else {
+            throw IdentityProblem(.notProven)
+        }
+        var key = self.activations[name]?.signingKey
+        if request.url.path().hasSuffix("/enroll") { key = try self.enrolment(request).signingKey }
+        guard let key else { throw IdentityProblem(.activationUnknown) }
+        do {
+            _ = try DeviceProof(
+                verifying: proof,
+                of: DeviceProof.Request(
+                    audience: self.identifier, method: request.method, target: request.url.absoluteString,
+                    body: request.body), with: key, at: self.clock.now())
+        } catch {
+            throw IdentityProblem([.expired, .notYetValid].contains(error.code) ? .clockSkew : .notProven)
+        }
+        return name
+    }
+
+    func open<Message: IdentityMessage>(_ sealed: SealedMessage, for place: SealedMessage.Place) throws -> Message {
+        try sealed.open(Message.self, with: self.sealing, for: place)
+    }
+
+    private func handle(_ request: TransportRequest, _ prover: String?) throws -> any IdentityMessage {
+        if !self.refusals.isEmpty { throw self.refusals.removeFirst() }
+        let parts = request.url.path().split(separator: "/").map(String.init)
+        guard parts.first == "identity", parts.count >= 2 else { throw IdentityProblem(.invalidRequest) }
+        if parts[1] == "activations", parts.count == 4 {
+            return try self.activate(parts[2], parts[3], request, prover)
+        }
+        guard let prover, let activation = self.activations[prover] else { throw IdentityProblem(.notProven) }
+        if request.method == "DELETE" {
+            self.activations[prover] = nil
+            return EmptyAnswer()
+        }
+        guard !activation.isDisabled else { throw IdentityProblem(.activationDisabled) }
+        if let until = activation.lockedUntil, self.clock.now() < until {
+            throw IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: until))
+        }
+        switch (parts[1], parts.count) {
+        case ("activation", 2): return self.record(prover)
+        case ("in-app", 2):
+            let asked = try InAppRequest(parsing: request.body)
+            return self.offer(.serviceLogin, state: asked.state)
+        case ("api-access", 2): return self.offer(try AccessRequest(parsing: request.body).purpose, state: nil)
+        case ("api-access", 4):
+            return try self.complete(parts[2], try CompleteRequest(parsing: request.body), prover)
+        case ("sessions", 4): return try self.step(parts[2], parts[3], request.body, prover)
+        default: throw IdentityProblem(.invalidRequest)
+        }
+    }
+
+    private func offer(_ purpose: SessionDocument.Purpose, state: String?) -> SessionOffer {
+        let claim = SecretBytes(RandomSource.system.bytes(32))
+        let id = self.newSession(purpose, ProcessCode.digest(ofClaim: claim))
+        self.sessions[id]?.state = state
+        return SessionOffer(session: id, claim: claim, expiresAt: self.clock.now() + .seconds(300))
+    }
+
+    func record(_ activation: String) -> ActivationRecord {
+        let kept = self.activations[activation]
+        let types = Set(
+            kept?.keys.values.compactMap { AuthenticatorTypeTable.product.type(of: $0.aaid)?.rawValue } ?? [])
+        return ActivationRecord(
+            activation: activation, name: kept?.name ?? "", factors: types.sorted(), pinVersion: kept?.pinVersion,
+            createdAt: self.clock.now())
+    }
+
+    func noteAccepted(_ session: String) { self.accepted.append(self.answersOf[session] ?? [:]) }
+    func keep(_ answers: [PersonalAttribute: AttributeAnswer], of session: String) { self.answersOf[session] = answers }
+}
+
+/// An answer without members.
+struct EmptyAnswer: IdentityMessage {
+    init() {}
+    init(json: JSONObject) {}
+    var json: JSONObject { [:] }
+}

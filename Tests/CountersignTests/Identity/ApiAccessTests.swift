@@ -1,0 +1,123 @@
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFClient
+
+@Suite("What an authentication permits (decision 60)") struct ApiAccessTests {
+    private let server = "https://id.example"
+
+    @Test("a finger is added once, and signs from then on") func addFactor() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let data = try await personalizer.startAddAuthenticationFactor(self.server)
+        guard case .apiAccessAddFactor(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        #expect(
+            await identityError { try await personalizer.finishAddAuthenticationFactor(request: access) }
+                == .factorMissing)
+        phone.sensor.feel(.match)
+        access.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
+        try await personalizer.finishAddAuthenticationFactor(request: access)
+        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+        #expect(
+            await identityError { _ = try await personalizer.startAddAuthenticationFactor(self.server) }
+                == .factorAlreadyEnrolled)
+        #expect(
+            await identityError { _ = try await personalizer.startAddAuthenticationFactor(self.server, type: .otp) }
+                == .factorNotSupported)
+
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
+        let restarted = try await phone.restarted()
+        let info = try await restarted.prepare()
+        restarted.sensor.feel(.match)
+        let finger = try await restarted.sdk.biometrics.factor(idmIdentifier: self.server)
+        #expect(try await restarted.finish(info, DeviceFactor(), finger).isUserLogin)
+    }
+
+    private func changePin(_ phone: VirtualIdentityPhone, to pin: String) async throws -> ApiAccessChangePin? {
+        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: self.server)
+        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else { return nil }
+        #expect(access.pinSpec.setPin(VirtualIdentityPhone.pin) == .unchanged)
+        #expect(access.pinSpec.setPin(pin) == .valid)
+        return access
+    }
+
+    @Test("another device is personalised with a code and a PIN that this one has made") func newActivation()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let data = try await personalizer.startRequestNewActivationData(idmIdentifier: self.server)
+        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        #expect(!access.shouldSendEmail)
+        #expect(
+            await identityError { _ = try await personalizer.finishRequestNewActivationData(access) } == .pinMissing)
+        #expect(access.pinSpec.setPin("735041") == .valid)
+        access.alias = "Tablet"
+        let code = try await personalizer.finishRequestNewActivationData(access)
+        let other = try await VirtualIdentityPhone(server: phone.server)
+        guard case .newPersonalization(let personalization) = try await other.open(code, pin: "735041") else {
+            Issue.record("no new identity")
+            return
+        }
+        try await other.sdk.personalizer.finishPersonalization(request: personalization)
+        #expect(await phone.server.activeActivations.count == 2)
+        #expect(try await other.authenticate(try await other.data(), pin: "735041").isUserLogin)
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+        #expect(
+            await identityError {
+                access.pinSpec.setPin("735042")
+                _ = try await personalizer.finishRequestNewActivationData(access)
+            } == .grantExpired)
+    }
+
+    @Test("an account is deleted with what this device has of it") func deletion() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let data = try await personalizer.startDeletion(idmIdentifier: self.server)
+        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        try await personalizer.finishDeletion(request: access)
+        #expect(try personalizer.personalizedIdentities.isEmpty)
+        #expect(await phone.server.activeActivations.isEmpty)
+        #expect(
+            await identityError { _ = try await personalizer.startDeletion(idmIdentifier: self.server) }
+                == .notPersonalized)
+    }
+}
+
+@Suite("PINs that a person chooses (decision 58)") struct PinSpecificationTests {
+    @Test("each input has its code, and with any but valid no PIN is held") func codes() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let data = try await phone.sdk.personalizer.startRequestNewActivationData(idmIdentifier: "https://id.example")
+        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        let specification = access.pinSpec
+        #expect(specification.minLength == 5 && specification.maxLength == 32)
+        for (pin, code) in [
+            (nil, .empty), ("", .empty), ("8241", .tooShort), (String(repeating: "82419", count: 7), .tooLong),
+            ("82a193", .invalidCharacters), ("８２４１９３", .invalidCharacters), ("111111", .tooSimple),
+            ("121212", .tooSimple), ("123123", .tooSimple), ("123456", .tooSimple), ("987654", .tooSimple),
+            ("890123", .tooSimple), ("311299", .tooSimple), ("991231", .tooSimple), ("24121990", .tooSimple),
+            ("19901224", .tooSimple), ("82419", .valid), ("824193", .valid), ("24121876", .valid),
+        ] as [(String?, PinSpecification.ResultCode)] {
+            #expect(specification.setPin(pin) == code, "\(pin ?? "nil")")
+        }
+        #expect(!"\(specification)".contains("24121876"))
+        specification.setPin("123456")
+        #expect(
+            await identityError { _ = try await phone.sdk.personalizer.finishRequestNewActivationData(access) }
+                == .pinMissing)
+    }
+}

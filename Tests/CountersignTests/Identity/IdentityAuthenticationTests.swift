@@ -1,0 +1,318 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import PersonalInformation
+import Testing
+import UAF
+import UAFClient
+
+@Suite("Authentications of identities (decisions 57 and 60)") struct IdentityAuthenticationTests {
+    @Test("who asks is shown, and the result says who was signed in where") func metadata() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let request = try await phone.start()
+        #expect(request.serviceName == "Health Portal")
+        #expect(request.serviceUrl == "https://health.example")
+        guard case .userLogin(let login) = try await phone.authenticate(try await phone.data()) else {
+            Issue.record("no login")
+            return
+        }
+        #expect(login.relyingPartyName == "Health Portal")
+        #expect(login.relyingPartyUrl == "https://health.example")
+        #expect(login.roleName == "Patient")
+        #expect(try phone.sdk.personalizer.personalizedIdentities[0].lastUsedAt != nil)
+    }
+
+    @Test("of several roles one has to be chosen, and only one of them") func roles() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let foreign = try await phone.start().roles[0]
+        await phone.server.ask {
+            $0.roles = [("a", "A", [["pin", "device"]]), ("b", "B", [["pin", "device"]])]
+        }
+        let request = try await phone.start()
+        let authenticator = phone.sdk.authenticator
+        #expect(
+            await identityError { _ = try await authenticator.prepareAuthenticationUserInformation(request: request) }
+                == .roleNotSelected)
+        #expect(request.setSelection(request.roles[1]) == request.roles[1])
+        #expect(request.setSelection(nil) == nil)
+        #expect(request.setSelection(foreign) == nil)
+        guard case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request),
+            case .userLogin(let login) = try await phone.finish(
+                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        else {
+            Issue.record("no login")
+            return
+        }
+        #expect(login.roleName == "B")
+    }
+
+    @Test("only what the identity can meet is asked for; where it can meet nothing, all of it") func matrix()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask {
+            $0.roles = [
+                ("a", "A", [["biometric", "device"], ["pin", "device"], ["pin", "retina"], ["otp"]]),
+                ("b", "B", [["biometric", "device"]]),
+            ]
+        }
+        let request = try await phone.start()
+        #expect(request.roles[0].requestedAuthenticators == [[.pin, .device]])
+        #expect(request.roles[0].missingAuthenticators.isEmpty)
+        #expect(request.roles[1].requestedAuthenticators == [[.biometric, .device]])
+        #expect(request.roles[1].missingAuthenticators == [.biometric])
+    }
+
+    @Test("exactly what a service asks for is there, and nothing has to be said where it asks for nothing")
+    func attributes() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let none = try await phone.start()
+        #expect(none.info.givenName == nil && none.info.email == nil && none.info.birthdate == nil)
+        await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName), RequestedAttribute(.email)] }
+        let request = try await phone.start()
+        #expect(request.info.givenName?.isDataMissing == true)
+        #expect(request.info.email?.isSuppliable == false)
+        #expect(request.info.familyName == nil)
+        #expect(request.info.givenName?.validator.maxLength == 128)
+    }
+
+    @Test("a failure is the same request with its errors, in which what was right is still there") func correction()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName), RequestedAttribute(.familyName)] }
+        let request = try await phone.start()
+        #expect(request.info.givenName?.setValue(value: "Ada") == .valid)
+        let authenticator = phone.sdk.authenticator
+        guard
+            case .failure(let returned) = try await authenticator.prepareAuthenticationUserInformation(request: request)
+        else {
+            Issue.record("prepared without a name")
+            return
+        }
+        #expect(returned === request)
+        #expect(request.info.givenName?.error == AuthenticationInformationErrorCode.none)
+        #expect(request.info.familyName?.error == .dataMissing)
+        request.info.familyName?.setValue(value: "Lovelace")
+        guard case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request)
+        else {
+            Issue.record("not prepared")
+            return
+        }
+        #expect(request.info.familyName?.error == AuthenticationInformationErrorCode.none)
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(
+            await phone.server.accepted == [[.givenName: .value("Ada"), .familyName: .value("Lovelace")]])
+    }
+
+    @Test("corrections have a limit, past which the process is over") func correctionLimit() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }
+        let request = try await phone.start()
+        let authenticator = phone.sdk.authenticator
+        for _ in 0..<3 {
+            guard case .failure = try await authenticator.prepareAuthenticationUserInformation(request: request) else {
+                Issue.record("prepared without a name")
+                return
+            }
+        }
+        let prepare: () async throws -> Void = {
+            _ = try await authenticator.prepareAuthenticationUserInformation(request: request)
+        }
+        #expect(await identityError(prepare) == .correctionLimitExceeded)
+        #expect(await identityError(prepare) == .sessionAborted)
+    }
+
+    @Test(
+        "what is not exactly one alternative is a lockout",
+        arguments: [["pin"], ["pin", "biometric"], ["device"], ["pin", "device", "biometric"]])
+    func wrongCombination(_ types: [String]) async throws {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        await phone.server.ask { $0.roles = [("a", "A", [["pin", "device"], ["biometric", "device"]])] }
+        let info = try await phone.prepare()
+        for type in types {
+            switch type {
+            case "pin": try info.sign(factor: PinFactor(VirtualIdentityPhone.pin))
+            case "device": try info.sign(factor: DeviceFactor())
+            default:
+                phone.sensor.feel(.match)
+                try info.sign(factor: try await phone.sdk.biometrics.factor(idmIdentifier: "https://id.example"))
+            }
+        }
+        #expect(try await phone.finish(info).lockout?.isPermanent == false)
+    }
+
+    @Test("a finger and the device sign; once other fingers are enrolled they do not, and the PIN does")
+    func biometric() async throws {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"], ["pin", "device"]])] }
+        let info = try await phone.prepare()
+        #expect(info.requestedAuthenticators == [[.biometric, .device], [.pin, .device]])
+        phone.sensor.feel(.match)
+        let factor = try await phone.sdk.biometrics.factor(idmIdentifier: "https://id.example")
+        #expect(try await phone.finish(info, factor, DeviceFactor()).isUserLogin)
+
+        phone.sensor.feel(.noMatch(hint: "press harder"))
+        let biometrics = phone.sdk.biometrics
+        #expect(
+            await identityError { _ = try await biometrics.factor(idmIdentifier: "https://id.example") }
+                == .biometricCancelled)
+        phone.sensor.enroll(Array("other fingers".utf8))
+        #expect(
+            await identityError { _ = try await biometrics.factor(idmIdentifier: "https://id.example") }
+                == .biometricInvalidated)
+        #expect(
+            await identityError { _ = try await biometrics.factor(idmIdentifier: "https://id.example") }
+                == .factorNotEnrolled)
+        let other = try await phone.prepare()
+        #expect(other.requestedAuthenticators == [[.pin, .device]])
+        #expect(try await phone.finish(other, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+    }
+
+    @Test("a wrong PIN signs, and is a lockout; then nothing is signed any more, and all of it is right after the rest")
+    func lockout() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        let result = try await phone.finish(info, DeviceFactor(), PinFactor("000000"))
+        guard case .lockout(let information, let same) = result else {
+            Issue.record("no lockout")
+            return
+        }
+        #expect(same === info)
+        #expect(!information.isPermanent)
+        #expect(information.lockedUntil > information.serverTime)
+        #expect(information.duration == .seconds(5))
+        // Nothing is signed: that is found out here.
+        let sent = await phone.server.requests.count
+        #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
+        #expect(await phone.server.requests.count == sent)
+        phone.clock.advance(by: .seconds(6))
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+    }
+
+    @Test("what is asked during a lockout ends with an error that says until when") func pendingLockout() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        _ = try await phone.authenticate(try await phone.data(), pin: "000000")
+        let error = await #expect(throws: CountersignLockoutError.self) { _ = try await phone.start() }
+        #expect(error?.errorCode == .lockedOut)
+        #expect(error?.information.isPermanent == false)
+    }
+
+    @Test("a lockout for good says so, and the activation is disabled") func permanentLockout() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.allow(attempts: 1)
+        let info = try await phone.prepare()
+        let lockout = try await phone.finish(info, DeviceFactor(), PinFactor("000000")).lockout
+        #expect(lockout?.isPermanent == true)
+        #expect(lockout?.lockedUntil == .distantFuture)
+        #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
+        #expect(await identityError { _ = try await phone.start() } == .activationDisabled)
+    }
+
+    @Test("factors that nobody asks for, and those that nobody has, are refused at once") func refusedFactors()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        let info = try await phone.prepare()
+        phone.sensor.feel(.match)
+        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: "https://id.example")
+        #expect(await identityError { try info.sign(factor: finger) } == .factorNotRequested)
+        #expect(await identityError { try info.sign(factor: OtpFactor()) } == .factorNotSupported)
+        #expect(await identityError { try info.sign(factor: YubikeyFactor()) } == .factorNotSupported)
+        #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
+        #expect(!"\(PinFactor("824193"))".contains("824193"))
+    }
+
+    @Test("a text that a person agrees to is read before anything is signed") func text() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask { $0.text = "Order medicine" }
+        let info = try await phone.prepare()
+        try info.sign(factor: DeviceFactor())
+        try info.sign(factor: PinFactor(VirtualIdentityPhone.pin))
+        #expect(await identityError { _ = try await phone.finish(info) } == .notDisclosed)
+        #expect(info.transactionText == "Order medicine")
+        #expect(try await phone.finish(info).isUserLogin)
+    }
+
+    @Test("a device that is not sound enough is told so, by the server or by the app itself, and it counts for nothing")
+    func security() async throws {
+        struct Inspection: SecurityInspection {
+            func inspect() -> SecurityFindings {
+                SecurityFindings(checkVersion: 3, osVersion: "Test 1", isRooted: true, isHooked: false)
+            }
+        }
+        let sound = try await VirtualIdentityPhone.personalized()
+        #expect(
+            await identityError { _ = try await sound.sdk.common.executeSecurityCheck() } == .invalidConfiguration)
+        let server = sound.server
+        let rooted = try await VirtualIdentityPhone(
+            server: server, storage: InMemoryStorage(sound.storage.snapshot), clock: sound.clock,
+            configuration: { $0.securityInspection = Inspection() })
+        let result = try await rooted.sdk.common.executeSecurityCheck()
+        #expect(result.checkVersion == 3 && result.isRooted && !result.isHooked && result.osVersion == "Test 1")
+        let refused = await #expect(throws: CountersignSecurityInsufficientError.self) { _ = try await rooted.start() }
+        #expect(refused?.reasons == ["rooted"])
+        #expect(await server.failures(of: try sound.activation) == 0)
+
+        let strict = try await VirtualIdentityPhone(
+            server: server, storage: InMemoryStorage(sound.storage.snapshot), clock: sound.clock,
+            configuration: {
+                $0.securityInspection = Inspection()
+                $0.securityPolicy = { $0.isRooted ? ["own policy"] : [] }
+            })
+        let data = try await strict.data()
+        let sent = await server.requests.count
+        let own = await #expect(throws: CountersignSecurityInsufficientError.self) {
+            _ = try await strict.sdk.authenticator.startAuthentication(data: data)
+        }
+        #expect(own?.reasons == ["own policy"])
+        #expect(await server.requests.count == sent)
+    }
+
+    @Test("a process is prolonged up to its end, and given up") func sessions() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let request = try await phone.start()
+        let before = request.identitySession.nextRequestUntil
+        phone.clock.advance(by: .seconds(60))
+        let session = try await phone.sdk.common.prolongSession(holder: request)
+        #expect(session === request.identitySession)
+        #expect(session.nextRequestUntil == before.addingTimeInterval(60))
+        phone.clock.advance(by: .seconds(800))
+        try await phone.sdk.common.prolongSession(holder: request)
+        #expect(session.nextRequestUntil == session.lastRequestBefore)
+        try await phone.sdk.common.abort(request)
+        #expect(
+            await identityError {
+                _ = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
+            } == .sessionAborted)
+    }
+
+    @Test("a code is one device's: the second that claims it is told") func claimedTwice() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let data = try await phone.data()
+        _ = try await phone.sdk.authenticator.startAuthentication(data: data)
+        #expect(
+            await identityError { _ = try await phone.sdk.authenticator.startAuthentication(data: data) }
+                == .sessionConsumed)
+    }
+
+    @Test("an app that is a service gets its authorization code, once") func inApp() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let authenticator = phone.sdk.authenticator
+        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
+            InAppAuthenticationRequest(
+                idmIdentifier: "https://id.example", clientID: "app", redirectURI: "app:/back", state: "s-1",
+                codeChallenge: String(repeating: "a", count: 43)))
+        guard case .serviceLogin(let login) = try await phone.authenticate(data) else {
+            Issue.record("no login of the app")
+            return
+        }
+        let code = try await authenticator.fetchAuthorizationCode(login)
+        #expect(code.code == "code-1")
+        #expect(code.state == "s-1")
+        #expect(code.issuer == "https://id.example")
+        #expect(!"\(code)".contains("code-1"))
+        #expect(await identityError { _ = try await authenticator.fetchAuthorizationCode(login) } == .sessionConsumed)
+    }
+}

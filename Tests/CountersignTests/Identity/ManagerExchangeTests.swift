@@ -1,0 +1,147 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import _Primitives
+
+@Suite("What phone and server say to each other of identities (decision 61)") struct ManagerExchangeTests {
+    @Test("whichever byte of an answer is changed, nothing of it is taken") func everyByte() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let request = try await phone.start()
+        let prolong: () async throws -> Void = { try await phone.sdk.common.prolongSession(holder: request) }
+        let before = request.identitySession.nextRequestUntil
+        // More positions than an answer has letters: the later ones change what the first ones did.
+        for position in 0..<640 {
+            await phone.server.damage { response in
+                var response = response
+                let index = position % response.body.count
+                let byte = response.body[index]
+                response.body[index] = byte == UInt8(ascii: "x") ? UInt8(ascii: "y") : UInt8(ascii: "x")
+                return response
+            }
+            #expect(await identityError(prolong) == .serverSignatureInvalid, "byte \(position)")
+            #expect(request.identitySession.nextRequestUntil == before)
+        }
+    }
+
+    @Test("the answer to another request is none to this one") func otherAnswer() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let request = try await phone.start()
+        let kept = KeptResponse()
+        await phone.server.damage { kept.first($0) }
+        try await phone.sdk.common.prolongSession(holder: request)
+        #expect(
+            await identityError { try await phone.sdk.common.prolongSession(holder: request) }
+                == .serverSignatureInvalid)
+    }
+
+    @Test("an answer that the server has not signed is an error with its status") func unsigned() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.damage { _ in
+            TransportResponse(status: 502, headers: [("Content-Type", "text/html")], body: [])
+        }
+        let error = await #expect(throws: CountersignHttpError.self) { _ = try await phone.start() }
+        #expect(error?.httpStatus == 502)
+        #expect(error?.errorCode == .connectionError)
+    }
+
+    @Test("an answer that was lost is asked for once more with the same bytes, and nothing is done twice")
+    func lostAnswer() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.forgetRequests()
+        await phone.server.loseAnswers()
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        let requests = await phone.server.requests
+        #expect(requests.count == 2)
+        #expect(requests.first?.body == requests.last?.body)
+        func proof(_ request: TransportRequest?) -> String? {
+            request?.headers.first { $0.name == "Device-Proof" }?.value
+        }
+        #expect(proof(requests.first) != nil)
+        #expect(proof(requests.first) == proof(requests.last))
+        #expect(await phone.server.accepted.count == 1)
+    }
+
+    @Test("a clock that is wrong follows the server's") func clock() async throws {
+        let server = try VirtualIdentityServer()
+        // As late as the keys are good for, and as early as anybody's mistake.
+        for error in [Duration.seconds(86_400 * 3), .seconds(-86_400 * 400)] {
+            let clock = FakeClock(wall: server.now + error)
+            let phone = try await VirtualIdentityPhone(server: server, clock: clock)
+            try await phone.personalize()
+            #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+            // It is known at the next start, too.
+            let restarted = try await phone.restarted()
+            await server.forgetRequests()
+            _ = try await restarted.start()
+            #expect(await server.requests.count == 1)
+        }
+    }
+
+    @Test("keys that follow one another are fetched when they are met, and no others are believed") func rotation()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        try await phone.server.rotateKeys()
+        // The code is signed by a key that the phone does not have yet: a code makes it ask nobody.
+        let code = try await phone.server.authenticationCode()
+        #expect(await identityError { _ = try phone.authenticationData(code) } == .serverSignatureInvalid)
+        phone.clock.advance(by: .seconds(86_401))
+        try await phone.sdk.common.refreshServerKeys()
+        _ = try phone.authenticationData(code)
+        // An answer by a newer key makes it fetch the keys once.
+        try await phone.server.rotateKeys()
+        #expect(
+            try await phone.sdk.personalizer.startChangePin(idmIdentifier: "https://id.example").idmIdentifier
+                == "https://id.example")
+    }
+
+    @Test("each refusal has its code") func refusals() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        for (problem, code) in Self.refusals {
+            await phone.server.refuseNext(problem)
+            #expect(
+                await identityError {
+                    _ = try await phone.sdk.personalizer.startDeletion(idmIdentifier: "https://id.example")
+                } == code)
+        }
+    }
+}
+
+/// The first answer, for all that follow.
+// Safe to share: every access is within `lock`.
+private final class KeptResponse: @unchecked Sendable {
+    private let lock = NSLock()
+    private var kept: TransportResponse?
+
+    func first(_ response: TransportResponse) -> TransportResponse {
+        self.lock.withLock {
+            if let kept { return kept }
+            self.kept = response
+            return response
+        }
+    }
+}
+
+extension ManagerExchangeTests {
+    fileprivate static var refusals: [(IdentityProblem, CountersignErrorCode)] {
+        [
+            (IdentityProblem(.serviceInactive), .serviceInactive), (IdentityProblem(.originRefused), .originRefused),
+            (IdentityProblem(.activationUnknown), .activationUnknown),
+            (IdentityProblem(.notProven), .activationUnknown),
+            (IdentityProblem(.activationDisabled), .activationDisabled),
+            (IdentityProblem(.sessionExpired), .sessionExpired), (IdentityProblem(.sessionUnknown), .sessionConsumed),
+            (IdentityProblem(.sessionSuperseded), .sessionSuperseded),
+            (IdentityProblem(.membershipRequired), .membershipRequired),
+            (IdentityProblem(.invitationRequired), .invitationRequired), (IdentityProblem(.noRole), .noRole),
+            (IdentityProblem(.grantExpired), .grantExpired), (IdentityProblem(.pinRefused), .pinRefused),
+            (IdentityProblem(.factorAlreadyEnrolled), .factorAlreadyEnrolled),
+            (IdentityProblem(.mergeConflict), .mergeConflict),
+            (IdentityProblem(.protocolVersionUnsupported), .protocolVersionUnsupported),
+            (IdentityProblem(.tooManyRequests), .tooManyRequests), (IdentityProblem(.serverError), .connectionError),
+            (IdentityProblem(.outOfOrder), .wrongProcess), (IdentityProblem(.replayRefused), .unexpected),
+        ]
+    }
+}

@@ -1,0 +1,144 @@
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFClient
+
+@Suite("Personalization (decision 61)") struct PersonalizationTests {
+    @Test("an app gets an identity with the device and the PIN, and a finger where it is wanted")
+    func factors() async throws {
+        for withFinger in [false, true] {
+            let phone = try await VirtualIdentityPhone.personalized(withFinger: withFinger)
+            let identity = try phone.sdk.personalizer.personalizedIdentities[0]
+            #expect(identity.idmIdentifier == "https://id.example")
+            #expect(identity.enrolledFactors == (withFinger ? [.device, .pin, .biometric] : [.device, .pin]))
+            #expect(await phone.server.activeActivations == [identity.activation])
+            #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+        }
+    }
+
+    @Test("a wrong PIN is a lockout, and the right one enrols after the rest") func wrongPin() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        let code = try await phone.server.activationCode(pin: "824193")
+        let error = await #expect(throws: CountersignLockoutError.self) {
+            _ = try await phone.open(code, pin: "824194")
+        }
+        #expect(error?.information.isPermanent == false)
+        #expect(error.map { $0.information.lockedUntil > $0.information.serverTime } == true)
+        // During the rest nothing is judged.
+        #expect(await identityError { _ = try await phone.open(code, pin: "824193") } == .lockedOut)
+        phone.clock.advance(by: .seconds(6))
+        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: "824193") else {
+            Issue.record("no new identity")
+            return
+        }
+        personalization.alias = "My phone"
+        let identity = try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        #expect(identity.alias == "My phone")
+        #expect(await identityError { _ = try await phone.open(code, pin: "824193") } == .activationDataConsumed)
+    }
+
+    @Test("where the answers are lost the identity is there after the next try, once") func lostAnswers() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        let code = try await phone.server.activationCode(pin: "824193")
+        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: "824193") else {
+            Issue.record("no new identity")
+            return
+        }
+        await phone.server.loseAnswers(2)
+        let lost = await identityError {
+            try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        }
+        #expect(lost == .timeout)
+        #expect(try phone.sdk.personalizer.personalizedIdentities.isEmpty)
+        // Killed now, the app finds its identity at its next start; otherwise by the next try.
+        let restarted = try await phone.restarted()
+        #expect(try restarted.sdk.personalizer.personalizedIdentities.count == 1)
+        #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
+        let identity = try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        #expect(await phone.server.activeActivations == [identity.activation])
+    }
+
+    @Test("what never reached the server leaves nothing, and the code is still good") func neverArrived() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        let code = try await phone.server.activationCode(pin: "824193")
+        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: "824193") else {
+            Issue.record("no new identity")
+            return
+        }
+        await phone.server.goDown(true)
+        let failed = await identityError {
+            try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        }
+        #expect(failed == .connectionError)
+        await phone.server.goDown(false)
+        try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        #expect(try phone.sdk.personalizer.personalizedIdentities.count == 1)
+        #expect(await phone.server.activeActivations.count == 1)
+    }
+
+    @Test("a device has one identity of a server: a second is told, and an invitation is merged") func second()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard
+            case .alreadyPersonalized(idmIdentifier: "https://id.example") = try await phone.open(
+                try await phone.server.activationCode(pin: "135802"), pin: "135802"),
+            case .mergePersonalization("https://id.example", let data) = try await phone.open(
+                try await phone.server.activationCode(pin: "135802", mayMerge: true), pin: "135802")
+        else {
+            Issue.record("another identity")
+            return
+        }
+        let request = try await phone.sdk.authenticator.startAuthentication(data: data)
+        guard
+            case .success(let info) = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(
+                request: request),
+            case .apiAccessMergeComplete(idmIdentifier: "https://id.example") = try await phone.finish(
+                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        else {
+            Issue.record("no merge")
+            return
+        }
+    }
+
+    @Test("taken off this device its keys are gone at once, and the server hears of it when it can be reached")
+    func depersonalization() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.goDown(true)
+        try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        #expect(try phone.sdk.personalizer.personalizedIdentities.isEmpty)
+        #expect(await phone.server.activeActivations.count == 1)
+        let again = await identityError {
+            try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        }
+        #expect(again == .notPersonalized)
+        await phone.server.goDown(false)
+        let restarted = try await phone.restarted()
+        #expect(await phone.server.activeActivations.isEmpty)
+        try await restarted.personalize()
+    }
+
+    @Test("nothing that is stored holds the PIN, and what a later version has written stays")
+    func storage() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        for (name, value) in phone.storage.snapshot {
+            #expect(name.hasPrefix("identity-"))
+            #expect(!String(decoding: value, as: UTF8.self).contains(VirtualIdentityPhone.pin), "\(name)")
+        }
+        var values = phone.storage.snapshot
+        values["identity-identities"] = Array(#"{"version":2}"#.utf8)
+        let later = values
+        #expect(
+            await identityError {
+                _ = try await VirtualIdentityPhone(server: phone.server, storage: InMemoryStorage(later))
+            } == .storageNewer)
+        values["identity-identities"] = Array(#"{"version":1,"identities":[{}]}"#.utf8)
+        let damaged = values
+        #expect(
+            await identityError {
+                _ = try await VirtualIdentityPhone(server: phone.server, storage: InMemoryStorage(damaged))
+            } == .storageCorrupt)
+    }
+}
