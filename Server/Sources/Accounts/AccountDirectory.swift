@@ -37,7 +37,7 @@ public struct AccountDirectory: Sendable {
                 account,
                 audit: AuditEvent(.accountCreated, at: account.createdAt, accountID: account.id, actor: `operator`))
         } catch let error as StoreError where error.code == .conflict {
-            throw AccountError(.conflict, "the user name is taken")
+            throw AccountError(.conflict, "The name is taken.")
         }
         return account
     }
@@ -97,7 +97,7 @@ public struct AccountDirectory: Sendable {
                     id: account.id, audit: events, username: account.username, displayName: account.displayName)
             else { throw AccountError(.notFound) }
         } catch let error as StoreError where error.code == .conflict {
-            throw AccountError(.conflict, "the user name is taken")
+            throw AccountError(.conflict, "The name is taken.")
         }
         return account
     }

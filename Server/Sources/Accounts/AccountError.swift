@@ -7,7 +7,8 @@ public struct AccountError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
         /// There is no such account, device, administrator or link.
         case notFound = "not-found"
-        /// The name is taken.
+        /// Something that is there stands against it: a name is taken, or there is enough of its kind. The reason is a whole
+        /// sentence.
         case conflict
         /// What the request holds is not acceptable: a name, an address, a lifetime.
         case invalidRequest = "invalid-request"

@@ -19,7 +19,7 @@ struct Migration: Sendable {
         .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
         .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
         .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients, .directSignIn, .resetAsks, .signInService,
-        .upstreamLevels, .upstreamSignOuts, .identitySessions, .fewerGrantIndexes,
+        .upstreamLevels, .upstreamSignOuts, .identitySessions, .fewerGrantIndexes, .identities,
     ]
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

@@ -25,10 +25,13 @@ enum BackupColumns {
         "upstream_arrival.subject": "upstream arrival subject", "upstream_link.subject": "upstream link subject",
         "upstream_provider.secret": "upstream provider secret", "upstream_trip.nonce": "upstream trip nonce",
         "upstream_trip.verifier": "upstream trip verifier",
+        "personal_value.alias": "personal alias", "personal_value.value": "personal value",
+        "invite.email": "invited e-mail address", "account_email.address": "further e-mail address",
     ]
     static let unsealed = [
         "activation.reserved_request", "identity_answer.request_hash", "pending_activation.claim_digest",
         "pending_activation.reserved_request", "pending_activation.token_digest",
+        "account.email_code", "account_email.address_code", "invite.email_code",
         "account.username_code", "administrator.token_digest", "administrator_link.digest",
         "answered_challenge.digest", "audit.code", "ceremony.browser_digest", "ceremony.confirmation_code",
         "ceremony.content_hash", "ceremony.continuation_digest", "credential.key_id",

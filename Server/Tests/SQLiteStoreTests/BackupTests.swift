@@ -239,7 +239,7 @@ struct BackupTests {
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh",
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
-            "mailed_link", "mail", "reset_ask",
+            "mailed_link", "mail", "reset_ask", "invite",
             "upstream_trip", "upstream_arrival", "identity_answer", "identity_sealing_key", "pending_activation",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
@@ -321,7 +321,9 @@ struct BackupTests {
         await store.close()
         let report = try DatabaseRestore(folder: place.data, keys: both)
             .restore(place.backup, revocations: .kept, mayReplace: true, at: BackupPlace.now)
-        #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
+                == BackupPlace.differences.sorted())
         let restored = try SQLiteDatabase(folder: place.data, keys: both)
         #expect(try await restored.sealingKeys() == [newest.identifier, place.key.identifier])
         #expect(try await restored.account(username: "mailed")?.email?.address != nil)
@@ -412,7 +414,7 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "identity_answer", "identity_sealing_key", "pending_activation", "mailed_link",
+            "dispatch_token", "identity_answer", "identity_sealing_key", "invite", "pending_activation", "mailed_link",
             "oauth_authentication", "oauth_backchannel_request", "oauth_code",
             "oauth_consent",
             "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",
@@ -422,12 +424,14 @@ struct BackupTests {
             "replaced_credential", "reset_ask", "upstream_arrival", "upstream_trip",
         ]
         let kept = [
-            "account", "activation", "agreement", "audit", "credential", "device", "identity_root",
-            "invented_accounts", "mail", "notice",
+            "account", "account_email", "activation", "agreement", "attribute_selection", "audit", "credential",
+            "device",
+            "identity_history", "identity_root", "invented_accounts", "mail", "notice",
             "oauth_client", "oauth_delivery",
             "oauth_key",
-            "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "sealing_key",
-            "sealing_root", "store_check", "totp", "upstream_link", "upstream_provider",
+            "oauth_secret", "oauth_shown", "oauth_subject", "organisation", "organisation_member", "password",
+            "personal_value", "recovery_code", "sealing_key",
+            "sealing_root", "service", "service_roles", "store_check", "totp", "upstream_link", "upstream_provider",
         ]
         #expect(tables == (voided + kept).sorted())
     }
@@ -438,8 +442,10 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 22))
-        #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 33))
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
+                == BackupPlace.differences.sorted())
         #expect(report.changes.allSatisfy { $0.isKept == [.carriedOver, .kept].contains($0.kind.treatment) })
         let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
         #expect(Set(report.changes.map(\.kind)) == Set(kinds))
@@ -457,6 +463,7 @@ struct BackupTests {
         #expect(try await restored.links(ofAccount: "used").map(\.id) == ["link-first"])
         try await BackupActivations(store: restored).expectAttempts(isDisabled: true)
         #expect(try await restored.client("gone") == nil)
+        try await BackupIdentities(store: restored).expectKept()
         #expect(try await restored.account(username: "renamed")?.id == "used")
         #expect(try await restored.account(username: "renamed")?.displayName == "Renamed")
         let former = FormerSecret(digest: BackupPlace.digest(9), endsAt: BackupPlace.now)
@@ -467,9 +474,9 @@ struct BackupTests {
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
         #expect(try await restored.inventedAccounts() == "{}")
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 23))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 34))
         #expect(
-            try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
+            try await restored.auditEntries(after: 0, limit: 999).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
         await restored.close()
     }
@@ -480,7 +487,9 @@ struct BackupTests {
         let foreseen = try place.check(.undone)
         let report = try place.restore(into: place.data, .undone)
         #expect(report.changes == foreseen.changes && report.comparison == foreseen.comparison)
-        #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
+                == BackupPlace.differences.sorted())
         #expect(report.changes.filter(\.isKept).map(\.kind) == [.counterAdvanced], "a counter is no revocation")
         let restored = try SQLiteDatabase(folder: place.data, key: place.key)
         #expect(try await restored.account(username: "deleted") != nil)
@@ -490,6 +499,7 @@ struct BackupTests {
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77], "a counter never goes back")
         try await BackupActivations(store: restored).expectAttempts(isDisabled: false)
         #expect(try await restored.client("gone") != nil)
+        try await BackupIdentities(store: restored).expectUndone()
         #expect(try await restored.client("changed")?.settings == ClientSettings(mayDeregister: true))
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == true)
@@ -817,22 +827,24 @@ private final class End: Sendable {
 /// A store, its key, and a backup beside it.
 final class BackupPlace: Sendable {
     static let now = Timestamp(seconds: 1_800_000_000)
-    static let differences = [
-        "account-added added added", "account-changed mailed mailed", "account-changed used used",
-        "account-deleted deleted deleted",
-        "account-locked locked locked",
-        "account-unlocked unlocked unlocked", "activation-disabled disabled Phone disabled of holder",
-        "client-added new New", "client-changed changed Changed",
-        "client-deleted gone Gone", "counter-advanced key-used Phone used of used",
-        "device-added device-new Phone new of renamed",
-        "device-revoked device-revoked Phone revoked of revoked",
-        "identity-linked link-second kept", "identity-unlinked link-ended kept",
-        "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
-        "key-deregistered key-deregistered Phone deregistered of deregistered", "password-changed mailed mailed",
-        "provider-added late Late", "provider-changed kept Kept", "provider-removed ended Ended",
-        "signing-key-added other other",
-        "signing-key-rotated first first",
-    ]
+    static let differences =
+        [
+            "account-added added added", "account-changed mailed mailed", "account-changed used used",
+            "account-deleted deleted deleted",
+            "account-locked locked locked",
+            "account-unlocked unlocked unlocked", "activation-disabled disabled Phone disabled of holder",
+            "client-added new New", "client-changed changed Changed",
+            "client-deleted gone Gone", "counter-advanced key-used Phone used of used",
+            "device-added device-new Phone new of renamed",
+            "device-revoked device-revoked Phone revoked of revoked",
+            "identity-linked link-second kept", "identity-unlinked link-ended kept",
+            "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
+            "key-deregistered key-deregistered Phone deregistered of deregistered",
+            "password-changed mailed mailed",
+            "provider-added late Late", "provider-changed kept Kept", "provider-removed ended Ended",
+            "signing-key-added other other",
+            "signing-key-rotated first first",
+        ] + BackupIdentities.differences
 
     let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
     let keyBytes: [UInt8]
@@ -981,6 +993,7 @@ final class BackupPlace: Sendable {
         }
         _ = try await self.store.keepAsk(for: "alice", at: Self.now, most: 9)
         try await BackupActivations(store: self.store).begin(account: "alice", session: "ceremony")
+        try await BackupIdentities(store: self.store).invite()
         _ = try await self.store.advance(
             PasswordSignInStep(
                 to: PasswordSignInRecord(
@@ -1073,8 +1086,11 @@ final class BackupPlace: Sendable {
         try await self.link("gone-with-account", "deleted")
         let activations = BackupActivations(store: self.store)
         try await activations.activate()
+        let identities = BackupIdentities(store: self.store)
+        try await identities.begin()
         _ = try self.backUp()
         try await activations.attempt()
+        try await identities.change()
         _ = try await self.store.removeProvider("ended", audit: Self.event("provider-removed"))
         _ = try await self.store.changeProvider("kept") { provider in
             provider.title = "Other"

@@ -70,6 +70,34 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("services of personalised identities, and roles", arguments: ServiceConformance.checks)
+    func keepsTheRuleOfServices(check: ConformanceCheck<any IdentityStores>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("personal information", arguments: PersonalInformationConformance.checks)
+    func keepsTheRuleOfPersonalInformation(check: ConformanceCheck<any IdentityStores>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("organisations and further addresses", arguments: OrganisationConformance.checks)
+    func keepsTheRuleOfOrganisations(check: ConformanceCheck<any IdentityStores>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("invitations", arguments: InviteConformance.checks)
+    func keepsTheRuleOfInvites(check: ConformanceCheck<any IdentityStores>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("administrators", arguments: AdministrationConformance.checks)
     func keepsTheRuleOfAdministration(check: ConformanceCheck<any AdministrationStore>) async throws {
         let store = try TemporaryStore()

@@ -12,8 +12,9 @@ struct AdminCommand: AsyncParsableCommand {
             From elsewhere set COUNTERSIGN_ADMIN_URL and COUNTERSIGN_ADMIN_TOKEN.
             """,
         subcommands: [
-            AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, InventedCommand.self,
-            LoginCommand.self, MetadataCommand.self, ProviderCommand.self, RegistrationTokenCommand.self,
+            AccountCommand.self, ActivationCommand.self, AttributeCommand.self, ClientCommand.self, DeviceCommand.self,
+            InventedCommand.self, InviteCommand.self, LoginCommand.self, MetadataCommand.self, OrganisationCommand.self,
+            ProviderCommand.self, RegistrationTokenCommand.self, RoleCommand.self, ServiceCommand.self,
             SigningKeyCommand.self, TokenCommand.self,
         ]
     )

@@ -208,6 +208,14 @@ extension RestoreReport.Change.Kind {
         case .providerRemoved: "other provider removed"
         case .providerChanged: "other provider changed"
         case .identityUnlinked: "connection with another provider ended"
+        case .serviceRemoved: "service of personalised identities removed"
+        case .serviceChanged: "service of personalised identities changed"
+        case .serviceAdded: "service of personalised identities set up"
+        case .organisationRemoved: "organisation removed"
+        case .organisationChanged: "organisation renamed"
+        case .organisationAdded: "organisation added"
+        case .rolesChanged: "roles or memberships changed"
+        case .personalInformationChanged: "personal information changed"
         case .signingKeyAdded: "signing key of another algorithm made"
         case .signingKeyRotated: "signing key rotated"
         case .accountAdded: "account added"
@@ -221,6 +229,8 @@ extension RestoreReport.Change.Kind {
         case .accountChangedOutside: "account"
         case .inventedAccountsChangedOutside: "document"
         case .providerChangedOutside: "other provider"
+        case .serviceChangedOutside: "service of personalised identities"
+        case .organisationChangedOutside: "organisation"
         }
     }
 }

@@ -16,7 +16,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & ClientOutbox & RegistrationStore & MailStore & UpstreamStore & SealingKeyStore
+        & ClientOutbox & RegistrationStore & MailStore & UpstreamStore & SealingKeyStore & IdentityDirectory.Stores
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -107,6 +107,8 @@ public struct ServerAssembly: Sendable {
     public let grants: AccountGrants
     /// People and their devices.
     public let directory: AccountDirectory
+    /// Services of personalised identities, and what people have there.
+    public let identities: IdentityDirectory
     /// The passwords that people may have beside their phones.
     public let passwords: PasswordAccounts
     /// Who may administer.
@@ -198,6 +200,7 @@ public struct ServerAssembly: Sendable {
             signInService: SignInService(
                 provider, grants: grants, upstream: upstream, names: configuration.signInService), grants: grants,
             directory: directory,
+            identities: IdentityDirectory(store: store, time: time, random: random, limits: limits),
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
@@ -318,6 +321,7 @@ public struct ServerAssembly: Sendable {
                 + ClientOperations(provider: self.provider).operations
                 + RegistrationOperations(registrations: self.registrations).operations
                 + UpstreamOperations(providers: self.upstreamProviders, directory: self.directory).operations
+                + self.identityOperations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(trail: self.trail, pageSize: self.configuration.limits.pageSize).operations
@@ -331,6 +335,13 @@ public struct ServerAssembly: Sendable {
                     proposalAccounts: self.configuration.limits.proposalAccounts
                 ).operations,
             guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
+    }
+
+    private var identityOperations: [AdminOperation] {
+        ServiceOperations(identities: self.identities).operations
+            + PersonalInformationOperations(identities: self.identities).operations
+            + OrganisationOperations(identities: self.identities).operations
+            + InviteOperations(identities: self.identities).operations
     }
 
     /// Reads metadata and policies again, and goes by them from then on.
@@ -368,6 +379,7 @@ public struct ServerAssembly: Sendable {
                         try await self.assembly.ceremonies.sweep.run()
                         while try await self.assembly.provider.sweep() > 0 {}
                         while try await self.assembly.passwords.sweep() > 0 {}
+                        while try await self.assembly.identities.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
                         try await self.rotateKeys()
                     } catch {

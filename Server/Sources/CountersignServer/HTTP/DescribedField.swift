@@ -4,6 +4,8 @@ import _Primitives
 struct DescribedField: Sendable {
     indirect enum Kind: Sendable {
         case string, boolean, integer, strings
+        /// Lists of texts in a list.
+        case lists
         /// A text that is one of these.
         case choice([String])
         /// An object of a standard's, whose members are its own.
@@ -39,6 +41,11 @@ struct DescribedField: Sendable {
         case .object: ["type": .string("object")]
         case .choice(let texts): ["type": .string("string"), "enum": .array(texts.map(JSON.string))]
         case .strings: ["type": .string("array"), "items": .object(["type": .string("string")])]
+        case .lists:
+            [
+                "type": .string("array"),
+                "items": .object(["type": .string("array"), "items": .object(["type": .string("string")])]),
+            ]
         case .members(let inner): Self.schema(inner)
         case .objects(let inner): ["type": .string("array"), "items": .object(Self.schema(inner))]
         }

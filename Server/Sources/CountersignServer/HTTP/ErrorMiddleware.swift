@@ -114,7 +114,7 @@ struct ErrorMiddleware: RouterMiddleware {
         let (status, detail): (HTTPResponse.Status, String) =
             switch error.code {
             case .notFound: (.notFound, "There is no such thing.")
-            case .conflict: (.conflict, "The name is taken.")
+            case .conflict: (.conflict, error.reason)
             case .tooManyRequests: (.tooManyRequests, error.shortage?.remedy ?? "Too many requests.")
             case .invalidRequest: (.badRequest, error.reason)
             }

@@ -368,15 +368,19 @@ extension CredentialRecord {
 extension Database {
     /// Gives an account an e-mail address, or none. Links that were mailed to the one before are over.
     func setEmail(_ email: AccountEmail?, accountID id: String, _ sealing: Sealing) throws -> Bool {
-        try self.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ? WHERE id = ?")
-            .execute(arguments: [try sealing.email(email, account: id), email?.isVerified ?? false, id])
+        try self.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ?, email_code = ? WHERE id = ?")
+            .execute(arguments: [
+                try sealing.email(email, account: id), email?.isVerified ?? false,
+                email.map { sealing.emailCode($0.address).blob }, id,
+            ])
         guard self.changesCount == 1 else { return false }
         try self.deleteMailedLinks(ofAccount: id)
         return true
     }
 
-    /// Deletes an account, with what hangs on it; `false` where there is none.
-    func deleteAccount(_ id: String, at now: Timestamp) throws -> Bool {
+    /// Deletes an account, with what hangs on it; `false` where there is none. Who was invited by it is a person's, too, and
+    /// stays only where the invitation does that it was made for.
+    func deleteAccount(_ id: String, at now: Timestamp, keepsInvite: Bool = false) throws -> Bool {
         // By its devices and offers, which go with it.
         try self.deleteAnswers(ofAccount: id)
         try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
@@ -384,8 +388,8 @@ extension Database {
         try self.deleteAuthentications(of: .account(id), at: now)
         for (table, column) in [
             ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
-            ("oauth_consent", "account"),
-        ] {
+            ("oauth_consent", "account"), ("invite", "accepted_by"),
+        ] + (keepsInvite ? [] : [("invite", "provisional_account_id")]) {
             try self.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
         }
         return true
@@ -400,8 +404,8 @@ extension Database {
             sql: """
                 INSERT INTO account (
                     id, username_code, username, display_name, is_locked, created_at, email, email_verified,
-                    phone, phone_verified, postal_address
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    phone, phone_verified, postal_address, email_code
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             account.id, sealing.usernameCode(account.username, account: account.id).blob,
@@ -410,6 +414,7 @@ extension Database {
             try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
             try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
             try sealing.postalAddress(account.address, account: account.id),
+            account.email.map { sealing.emailCode($0.address).blob },
         ])
     }
 

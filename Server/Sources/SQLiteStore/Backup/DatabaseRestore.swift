@@ -185,6 +185,14 @@ extension Database {
         ] {
             _ = try delete(table)
         }
+        // An account that was made for somebody invited is nobody's without the invitation.
+        _ = try delete(
+            "account",
+            """
+            id IN (SELECT provisional_account_id FROM invite WHERE state = '\(InviteRecord.State.open.rawValue)')
+            AND NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id)
+            """)
+        _ = try delete("invite")
         try self.execute(sql: "UPDATE store_check SET epoch = ?", arguments: [epoch])
         return voided
     }

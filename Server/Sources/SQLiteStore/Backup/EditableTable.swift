@@ -57,6 +57,16 @@ struct EditableTable: Sendable {
         ].map { ($0, [.providerChanged]) }, passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
 
+    /// What an operator changes of a service of personalised identities.
+    static let services = EditableTable(
+        name: "service", title: "id", editable: [("profile", [.serviceChanged])], passedOver: [],
+        isAbout: "entry.detail = theirs.id")
+
+    /// What an operator changes of an organisation.
+    static let organisations = EditableTable(
+        name: "organisation", title: "name", editable: [("name", [.organisationRenamed])], passedOver: [],
+        isAbout: "entry.detail = theirs.id")
+
     /// A client that is to prove itself in another way has no secret any more.
     private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
 
@@ -68,6 +78,7 @@ struct EditableTable: Sendable {
         name: "account", title: "username",
         editable: [
             ("email", [.accountEmailChanged]), ("email_verified", [.accountEmailChanged]),
+            ("email_code", [.accountEmailChanged]),
             ("phone", [.accountPhoneChanged]), ("phone_verified", [.accountPhoneChanged]),
             ("postal_address", [.accountAddressChanged]),
             ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),

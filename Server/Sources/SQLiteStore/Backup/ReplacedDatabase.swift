@@ -44,7 +44,9 @@ struct ReplacedDatabase {
         try SealedColumn.align(db, with: "replaced", self.sealing)
         var changes: [RestoreReport.Change] = []
         // An account goes before its devices, and a device before its keys: what goes with it is not named again.
-        for step in Self.steps + ReplacedProviders.steps + ReplacedActivations.steps {
+        let steps =
+            Self.steps + ReplacedProviders.steps + ReplacedActivations.steps + ReplacedIdentities.steps
+        for step in steps {
             guard let query = try step.query(db) else { continue }
             let rows = try Row.fetchAll(db, sql: query)
             for row in rows {
@@ -159,14 +161,17 @@ struct ReplacedDatabase {
         }
         switch kind {
         case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountChanged,
-            .accountChangedOutside, .passwordChanged:
+            .accountChangedOutside, .passwordChanged, .rolesChanged, .personalInformationChanged:
             return try open("name", .username, of: "id")
         case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced, .activationDisabled:
             let owner = try open("username", .username, of: "account_id")
             return "\(try open("name", .deviceName, of: "device_id")) of \(owner)"
         case .clientDeleted, .clientChanged, .clientAdded, .clientChangedOutside, .signingKeyAdded, .signingKeyRotated,
             .inventedAccountsSet, .inventedAccountsChangedOutside, .providerRemoved, .providerChanged, .providerAdded,
-            .providerChangedOutside, .identityUnlinked, .identityLinked:
+            .providerChangedOutside, .identityUnlinked, .identityLinked, .serviceRemoved, .serviceChanged,
+            .serviceAdded,
+            .serviceChangedOutside, .organisationRemoved, .organisationChanged, .organisationAdded,
+            .organisationChangedOutside:
             return try row.text("name")
         }
     }

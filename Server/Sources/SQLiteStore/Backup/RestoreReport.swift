@@ -18,6 +18,12 @@ public struct RestoreReport: Sendable, Equatable {
             case providerRemoved = "provider-removed"
             case providerChanged = "provider-changed"
             case identityUnlinked = "identity-unlinked"
+            case serviceRemoved = "service-removed"
+            case serviceChanged = "service-changed"
+            case organisationRemoved = "organisation-removed"
+            case organisationChanged = "organisation-changed"
+            case rolesChanged = "roles-changed"
+            case personalInformationChanged = "personal-information-changed"
             case signingKeyAdded = "signing-key-added"
             case signingKeyRotated = "signing-key-rotated"
             case accountAdded = "account-added"
@@ -27,25 +33,30 @@ public struct RestoreReport: Sendable, Equatable {
             case clientAdded = "client-added"
             case providerAdded = "provider-added"
             case identityLinked = "identity-linked"
+            case serviceAdded = "service-added"
+            case organisationAdded = "organisation-added"
             case clientChangedOutside = "client-changed-outside"
             case accountChangedOutside = "account-changed-outside"
             case inventedAccountsChangedOutside = "invented-accounts-changed-outside"
             case providerChangedOutside = "provider-changed-outside"
+            case serviceChangedOutside = "service-changed-outside"
+            case organisationChangedOutside = "organisation-changed-outside"
 
             /// What a restore does about it.
             public var treatment: Treatment {
                 switch self {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .activationDisabled,
                     .clientDeleted, .clientChanged, .accountChanged, .passwordChanged, .inventedAccountsSet,
-                    .signingKeyAdded, .signingKeyRotated,
-                    .providerRemoved, .providerChanged, .identityUnlinked:
+                    .signingKeyAdded, .signingKeyRotated, .providerRemoved, .providerChanged, .identityUnlinked,
+                    .serviceRemoved, .serviceChanged, .organisationRemoved, .organisationChanged, .rolesChanged,
+                    .personalInformationChanged:
                     .carriedOver
                 case .counterAdvanced: .kept
                 case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded, .providerAdded,
-                    .identityLinked:
+                    .identityLinked, .serviceAdded, .organisationAdded:
                     .lost
                 case .clientChangedOutside, .accountChangedOutside, .inventedAccountsChangedOutside,
-                    .providerChangedOutside:
+                    .providerChangedOutside, .serviceChangedOutside, .organisationChangedOutside:
                     .refused
                 }
             }

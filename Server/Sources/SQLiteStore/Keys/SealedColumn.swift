@@ -15,6 +15,8 @@ struct SealedColumn: Sendable {
         case digest
         /// The place of a public key, which is its row and whose it is there.
         case place
+        /// The place of a person's value, which is its row, and whose and what it is.
+        case value
     }
 
     let table: String
@@ -76,11 +78,20 @@ struct SealedColumn: Sendable {
         SealedColumn("upstream_arrival", "subject", .arrivalSubject, by: "place"),
         SealedColumn("upstream_arrival", "browser", .arrivalBrowser, by: "place"),
         SealedColumn("upstream_arrival", "address", .arrivalAddress, by: "place"),
+        SealedColumn("personal_value", "value", .personalValue, .value),
+        SealedColumn("personal_value", "alias", .personalAlias, .value),
+        SealedColumn("invite", "email", .invitedEmail),
+        SealedColumn("account_email", "address", .additionalEmail),
     ]
 
     /// The columns that a row is asked for, to seal its value anew.
     var selection: String {
-        let others = self.rowName == .place ? ["account_id", "device_id", "aaid", "key_id"] : []
+        let others: [String] =
+            switch self.rowName {
+            case .text, .number, .digest: []
+            case .place: ["account_id", "device_id", "aaid", "key_id"]
+            case .value: ["account_id", "attribute"]
+            }
         return ([self.key, self.name] + others).map { "\(self.table).\($0)" }.joined(separator: ", ")
     }
 
@@ -104,6 +115,10 @@ struct SealedColumn: Sendable {
             Sealing.place(
                 ofKey: try row.text(self.key), account: try row.text("account_id"),
                 device: try row.text("device_id"), aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+        case .value:
+            Sealing.place(
+                ofValue: try row.text(self.key), account: try row.text("account_id"),
+                attribute: try row.text("attribute"))
         }
     }
 }

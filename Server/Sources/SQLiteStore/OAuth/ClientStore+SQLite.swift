@@ -95,6 +95,7 @@ extension SQLiteDatabase: ClientStore {
             try db.deleteRows(
                 of: Self.issuedTables + ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"],
                 ofClient: id)
+            try db.revokeInvites("service = ?", [id], audit, sealing)
             try db.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
             guard db.changesCount > 0 else { return false }
             try db.appendAudit(audit, sealing)

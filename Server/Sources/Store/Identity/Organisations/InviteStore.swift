@@ -174,6 +174,9 @@ extension AuditEvent.Kind {
     public static let inviteAccepted = Self(rawValue: "invite-accepted")
     /// An invitation was taken back; the detail is its identifier.
     public static let inviteRevoked = Self(rawValue: "invite-revoked")
+    /// The time of an invitation was over, and its provisional account, whom the entry is about, went; the detail is the
+    /// invitation's identifier.
+    public static let inviteExpired = Self(rawValue: "invite-expired")
     /// An invitation's account went into another; the detail is the invitation's identifier.
     public static let accountMerged = Self(rawValue: "account-merged")
     /// An account has a further e-mail address; the detail is the address's identifier.

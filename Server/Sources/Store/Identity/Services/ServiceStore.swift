@@ -74,7 +74,8 @@ public protocol ServiceStore: Sendable {
     /// How an account stands at a service; `nil` where there is no such account, or the client is no service.
     func standing(accountID: String, service: String) async throws -> ServiceStanding?
 
-    /// Gives an account a role at a service. Says whether it had not got it before.
+    /// Gives an account a role at a service, beside those that it has. Says whether anything has changed: who has the role
+    /// as a default one alone is given it.
     ///
     /// Throws ``StoreError/Code/notFound`` where there is no such account, service or role.
     func assignRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool

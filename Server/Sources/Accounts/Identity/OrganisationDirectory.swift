@@ -1,0 +1,246 @@
+import PersonalInformation
+public import Store
+import _Primitives
+
+// MARK: Organisations
+
+extension IdentityDirectory {
+    /// All organisations, by their names.
+    public func organisations() async throws -> [OrganisationRecord] { try await self.store.organisations() }
+
+    /// The organisation of that identifier. Throws `notFound`.
+    public func organisation(_ id: String) async throws -> OrganisationRecord {
+        guard let organisation = try await self.store.organisation(id) else { throw AccountError(.notFound) }
+        return organisation
+    }
+
+    /// Adds an organisation. Throws `invalidRequest` for a name that cannot be shown, `conflict` where it is taken or there
+    /// are as many as there can be.
+    public func addOrganisation(_ name: String, by operator: String) async throws -> OrganisationRecord {
+        let organisation = OrganisationRecord(
+            id: self.random.identifier(), name: try Self.checked(name: name), createdAt: self.time.now())
+        try await self.step(conflict: "The name is taken, or there are as many organisations as there can be.") {
+            try await self.store.addOrganisation(
+                organisation, limit: self.limits.organisations,
+                audit: self.event(.organisationAdded, organisation.id, by: `operator`))
+        }
+        return organisation
+    }
+
+    /// Calls an organisation otherwise. Throws `notFound`, and as ``addOrganisation(_:by:)``.
+    public func renameOrganisation(_ id: String, to name: String, by operator: String) async throws
+        -> OrganisationRecord
+    {
+        let name = try Self.checked(name: name)
+        let isThere = try await self.step(conflict: "The name is taken.") {
+            try await self.store.renameOrganisation(
+                id, to: name, audit: self.event(.organisationRenamed, id, by: `operator`))
+        }
+        guard isThere else { throw AccountError(.notFound) }
+        return try await self.organisation(id)
+    }
+
+    /// Deletes an organisation. Throws `notFound`, `conflict` where a service keeps itself to it.
+    public func removeOrganisation(_ id: String, by operator: String) async throws {
+        let isThere = try await self.step(
+            conflict: "A service keeps itself to the organisation: change the service first."
+        ) {
+            try await self.store.removeOrganisation(id, audit: self.event(.organisationRemoved, id, by: `operator`))
+        }
+        guard isThere else { throw AccountError(.notFound) }
+    }
+
+    /// A page of an organisation's members; `after` is an account's identifier. Throws `notFound`.
+    public func members(_ organisation: String, after: String?) async throws -> [AccountRecord] {
+        _ = try await self.organisation(organisation)
+        var members: [AccountRecord] = []
+        for id in try await self.store.members(
+            organisation: organisation, after: after, limit: self.limits.pageSize)
+        {
+            if let account = try await self.store.account(id: id) { members.append(account) }
+        }
+        return members
+    }
+
+    /// Makes somebody a member. Throws `notFound` for no such account or organisation.
+    public func addMember(_ account: String, to organisation: String, by operator: String) async throws {
+        let id = try await self.account(account).id
+        let audit = self.event(.memberAdded, organisation, account: id, by: `operator`)
+        _ = try await self.step(conflict: "") {
+            try await self.store.addMember(accountID: id, organisation: organisation, audit: audit)
+        }
+    }
+
+    /// Ends somebody's membership. Throws `notFound` for no such account or membership.
+    public func removeMember(_ account: String, of organisation: String, by operator: String) async throws {
+        let id = try await self.account(account).id
+        let audit = self.event(.memberRemoved, organisation, account: id, by: `operator`)
+        guard try await self.store.removeMember(accountID: id, organisation: organisation, audit: audit) else {
+            throw AccountError(.notFound)
+        }
+    }
+
+    private static func checked(name: String) throws -> String {
+        guard ServiceProfile.isShown(name) else {
+            throw AccountError(
+                .invalidRequest,
+                "a name is one line of 1 to \(Limits.Fixed.shownNameCharacters) characters that can be shown")
+        }
+        return name
+    }
+}
+
+// MARK: Invitations
+
+extension IdentityDirectory {
+    /// Whom an operator invites, and to what.
+    public struct Invitation: Sendable, Equatable {
+        /// The address.
+        public var email: String
+        /// The organisation, by its identifier.
+        public var organisation: String?
+        /// The service, by its client's identifier.
+        public var service: String?
+        /// The role there, by its identifier.
+        public var role: String?
+        /// How long it can be accepted; `nil` for the server's own.
+        public var lifetime: Duration?
+
+        /// Describes an invitation.
+        public init(
+            email: String, organisation: String? = nil, service: String? = nil, role: String? = nil,
+            lifetime: Duration? = nil
+        ) {
+            self.email = email
+            self.organisation = organisation
+            self.service = service
+            self.role = role
+            self.lifetime = lifetime
+        }
+    }
+
+    /// Invites somebody. Where nobody has the address, the invitation gets an account of its own.
+    ///
+    /// Throws `invalidRequest` for what is no address, for nothing to be invited to, and a lifetime that is none; `notFound`
+    /// for no such organisation, service or role; `conflict` where as many are open as can be.
+    public func invite(_ invitation: Invitation, by operator: String) async throws -> InviteRecord {
+        guard EmailValidator().accepts(invitation.email) else {
+            throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
+        }
+        guard (invitation.service == nil) == (invitation.role == nil),
+            invitation.organisation != nil || invitation.service != nil
+        else {
+            throw AccountError(
+                .invalidRequest, "an invitation names an organisation, or a service and a role there, or both")
+        }
+        let longest = self.limits.inviteLifetime * Limits.Fixed.lifetimeFactor
+        let lifetime = invitation.lifetime ?? self.limits.inviteLifetime
+        guard lifetime >= Limits.Fixed.shortestLifetime, lifetime <= longest else {
+            throw AccountError(
+                .invalidRequest, "an invitation lasts a second or longer, and at most twice as long as inviteLifetime")
+        }
+        let now = self.time.now()
+        let isKnown = try await !self.store.accounts(verifiedEmail: invitation.email, limit: 1).isEmpty
+        let provisional =
+            isKnown
+            ? nil
+            : AccountRecord(
+                id: self.random.identifier(), username: nil, displayName: nil,
+                email: AccountEmail(address: invitation.email, isVerified: false), createdAt: now)
+        var place: InviteRecord.Place?
+        if let service = invitation.service, let role = invitation.role {
+            place = InviteRecord.Place(service: service, role: role)
+        }
+        let invite = InviteRecord(
+            id: self.random.identifier(), organisation: invitation.organisation, place: place,
+            email: invitation.email, provisionalAccountID: provisional?.id, createdAt: now, expiresAt: now + lifetime)
+        let audit = self.event(.inviteAdded, invite.id, account: provisional?.id, by: `operator`)
+        try await self.step(conflict: "As many invitations are open as can be: revoke some first.") {
+            try await self.store.addInvite(
+                invite, provisional: provisional, limit: self.limits.openInvites, audit: audit)
+        }
+        return invite
+    }
+
+    /// A page of invitations, the newest first, before the one of that identifier; of an address alone where one is named.
+    public func invites(email: String? = nil, before: String? = nil) async throws -> [InviteRecord] {
+        try await self.store.invites(email: email, before: before, limit: self.limits.pageSize)
+    }
+
+    /// The invitation of that identifier. Throws `notFound`.
+    public func invite(_ id: String) async throws -> InviteRecord {
+        guard let invite = try await self.store.invite(id) else { throw AccountError(.notFound) }
+        return invite
+    }
+
+    /// Takes an open invitation back. Throws `notFound`, `conflict` where it is not open any more.
+    public func revokeInvite(_ id: String, by operator: String) async throws {
+        let invite = try await self.invite(id)
+        let audit = self.event(.inviteRevoked, id, account: invite.provisionalAccountID, by: `operator`)
+        guard try await self.store.revokeInvite(id, audit: audit) else {
+            throw AccountError(.conflict, "The invitation was accepted or taken back already.")
+        }
+    }
+
+    /// Deletes the accounts of invitations whose time is over, and later those themselves. Returns how many; where there may
+    /// be more, not none.
+    public func sweep() async throws -> Int {
+        let now = self.time.now()
+        return try await self.store.deleteStaleInvites(
+            endedBefore: now - self.limits.inviteRetention, now: now, limit: self.limits.sweepBatch)
+    }
+
+    /// Whether an invitation can be accepted now.
+    public func isOpen(_ invite: InviteRecord) -> Bool { invite.state == .open && invite.expiresAt > self.time.now() }
+}
+
+// MARK: Further addresses
+
+extension IdentityDirectory {
+    /// The addresses that an account has beside its first one. Throws `notFound`.
+    public func emails(_ account: String) async throws -> [AdditionalEmail] {
+        try await self.store.additionalEmails(accountID: try await self.account(account).id)
+    }
+
+    /// Adds an address. Throws `notFound`, `invalidRequest` for what is no address, `conflict` where the account has it or
+    /// has as many as it can have.
+    public func addEmail(_ address: String, isVerified: Bool, to account: String, by operator: String) async throws
+        -> AdditionalEmail
+    {
+        guard EmailValidator().accepts(address) else {
+            throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
+        }
+        let id = try await self.account(account).id
+        let email = AdditionalEmail(
+            id: self.random.identifier(), address: address, isVerified: isVerified, createdAt: self.time.now())
+        let audit = self.event(.additionalEmailAdded, email.id, account: id, by: `operator`)
+        let isThere = try await self.step(
+            conflict: "The account has the address, or as many as an account can have."
+        ) {
+            try await self.store.addEmail(
+                email, accountID: id, limit: self.limits.emailsPerAccount, audit: audit)
+        }
+        guard isThere else { throw AccountError(.notFound) }
+        return email
+    }
+
+    /// Says whether an address is the person's. Throws `notFound`.
+    public func setEmailVerified(
+        _ isVerified: Bool, _ email: String, of account: String, by operator: String
+    ) async throws {
+        let id = try await self.account(account).id
+        let audit = self.event(.additionalEmailChanged, email, account: id, by: `operator`)
+        guard try await self.store.setEmailVerified(isVerified, id: email, accountID: id, audit: audit) else {
+            throw AccountError(.notFound)
+        }
+    }
+
+    /// Deletes an address. Throws `notFound`.
+    public func removeEmail(_ email: String, of account: String, by operator: String) async throws {
+        let id = try await self.account(account).id
+        let audit = self.event(.additionalEmailRemoved, email, account: id, by: `operator`)
+        guard try await self.store.removeEmail(email, accountID: id, audit: audit) else {
+            throw AccountError(.notFound)
+        }
+    }
+}

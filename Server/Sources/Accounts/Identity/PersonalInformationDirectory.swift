@@ -1,0 +1,162 @@
+import Ceremony
+import PersonalInformation
+public import Store
+import _Primitives
+
+extension IdentityDirectory {
+    /// What an operator enters of a person.
+    public struct Entry: Sendable, Equatable {
+        /// What it is a value of, by its name.
+        public var attribute: String
+        /// The value.
+        public var value: String
+        /// What its owner calls it; `nil` for the attribute's name, and a number where there is one already.
+        public var alias: String?
+        /// Whether the operator vouches for it.
+        public var isVerified: Bool
+
+        /// Describes a value.
+        public init(attribute: String, value: String, alias: String? = nil, isVerified: Bool = false) {
+            self.attribute = attribute
+            self.value = value
+            self.alias = alias
+            self.isVerified = isVerified
+        }
+    }
+
+    /// What an account has, by attribute, the primary value first. Throws `notFound`.
+    public func values(_ account: String) async throws -> [PersonalValueRecord] {
+        try await self.store.personalValues(accountID: try await self.account(account).id)
+    }
+
+    /// What an account has, without opening a value. Throws `notFound`.
+    public func aliases(_ account: String) async throws -> [PersonalAlias] {
+        try await self.store.personalAliases(
+            accountID: try await self.account(account).id, attributes: Set(PersonalAttribute.allCases))
+    }
+
+    /// Adds a value. Throws `notFound`, `invalidRequest` for an attribute that there is not, or a value or an alias that is
+    /// none, `conflict` where there are as many as an attribute can have.
+    public func addValue(_ entry: Entry, to account: String, by operator: String) async throws -> PersonalAlias {
+        guard let attribute = PersonalAttribute(exactly: entry.attribute) else {
+            let known = PersonalAttribute.allCases.map(\.rawValue).joined(separator: ", ")
+            throw AccountError(.invalidRequest, "there is no attribute of that name; there are \(known)")
+        }
+        let value = try self.spelling(of: entry.value, for: attribute)
+        let id = try await self.account(account).id
+        let others = try await self.store.personalAliases(accountID: id, attributes: [attribute])
+        let alias = entry.alias ?? (others.isEmpty ? attribute.rawValue : "\(attribute.rawValue) \(others.count + 1)")
+        try Self.check(alias: alias)
+        let record = PersonalValueRecord(
+            id: self.random.identifier(), attribute: attribute, alias: alias, value: value,
+            isVerified: entry.isVerified, source: .administrator, createdAt: self.time.now())
+        let audit = self.event(
+            .personalValueAdded, "\(attribute.rawValue) \(record.id)", account: id, by: `operator`)
+        let limit = self.limits.valuesPerAttribute
+        let isThere = try await self.step(
+            conflict: "There are \(limit) values of the attribute, as many as an account can have: remove one first."
+        ) { try await self.store.addPersonalValue(record, accountID: id, limit: limit, audit: audit) }
+        guard isThere else { throw AccountError(.notFound) }
+        return try await self.alias(record.id, of: id)
+    }
+
+    /// Changes what a value is called, whether it is true, or that it is the primary one. Throws `notFound`,
+    /// `invalidRequest` for an alias that cannot be shown.
+    public func changeValue(
+        _ value: String, of account: String, to change: PersonalValueChange, by operator: String
+    ) async throws -> PersonalAlias {
+        if let alias = change.alias { try Self.check(alias: alias) }
+        let id = try await self.account(account).id
+        let audit = self.event(.personalValueChanged, value, account: id, by: `operator`)
+        guard try await self.store.changePersonalValue(value, accountID: id, to: change, audit: audit) else {
+            throw AccountError(.notFound)
+        }
+        return try await self.alias(value, of: id)
+    }
+
+    /// Deletes a value. Throws `notFound`.
+    public func removeValue(_ value: String, of account: String, by operator: String) async throws {
+        let id = try await self.account(account).id
+        let audit = self.event(.personalValueRemoved, value, account: id, by: `operator`)
+        guard try await self.store.removePersonalValue(value, accountID: id, audit: audit) else {
+            throw AccountError(.notFound)
+        }
+    }
+
+    /// The newest sessions of an account, the newest first. Throws `notFound`.
+    public func history(_ account: String) async throws -> [IdentityHistoryRecord] {
+        try await self.store.identityHistory(
+            accountID: try await self.account(account).id, limit: self.limits.identityHistoryRows)
+    }
+
+    private func alias(_ value: String, of account: String) async throws -> PersonalAlias {
+        let aliases = try await self.store.personalAliases(
+            accountID: account, attributes: Set(PersonalAttribute.allCases))
+        guard let alias = aliases.first(where: { $0.id.hasSameBytes(as: value) }) else {
+            throw AccountError(.notFound)
+        }
+        return alias
+    }
+
+    private static func check(alias: String) throws {
+        guard ServiceProfile.isShown(alias) else {
+            throw AccountError(
+                .invalidRequest,
+                "an alias is one line of 1 to \(Limits.Fixed.shownNameCharacters) characters that can be shown")
+        }
+    }
+
+    /// The one spelling of a value, as the validators of services have it.
+    private func spelling(of value: String, for attribute: PersonalAttribute) throws -> String {
+        guard let today = CalendarDay(self.time.now().description.prefix(Self.dayCharacters)) else {
+            throw AccountError(.invalidRequest, "the server's clock says no day")
+        }
+        let rules = PersonalInformationRules(birthdate: BirthdateValidator(latest: today))
+        // What has one spelling alone has to be written so.
+        let spelling = Self.spelling(of: value, attribute, rules) ?? value
+        guard rules.accept(spelling, for: attribute) else {
+            throw AccountError(.invalidRequest, "\(attribute.rawValue): \(Self.form(of: attribute))")
+        }
+        return spelling
+    }
+
+    /// Characters of `YYYY-MM-DD`.
+    private static let dayCharacters = "YYYY-MM-DD".utf8.count
+
+    private static func spelling(
+        of value: String, _ attribute: PersonalAttribute, _ rules: PersonalInformationRules
+    ) -> String? {
+        func judged(_ validator: some PersonalInformationValidator<String>) -> String? {
+            guard case .accepted(let spelling) = validator.judge(value) else { return nil }
+            return spelling
+        }
+        return switch attribute {
+        case .username: judged(rules.username)
+        case .nickname: judged(rules.nickname)
+        case .givenName: judged(rules.givenName)
+        case .familyName: judged(rules.familyName)
+        case .nationality: judged(rules.nationality)
+        case .placeOfBirth: judged(rules.placeOfBirth)
+        case .salutation: judged(rules.salutation)
+        case .email: judged(rules.email)
+        case .phoneNumber: judged(rules.phoneNumber)
+        case .birthdate, .address, .gender: nil
+        }
+    }
+
+    /// What a value looks like, for who has written another.
+    private static func form(of attribute: PersonalAttribute) -> String {
+        switch attribute {
+        case .birthdate: "a day that is not to come, as YYYY-MM-DD"
+        case .address:
+            "{\"street\":…,\"houseNumber\":…,\"postalCode\":…,\"city\":…,\"country\":…} without spaces between, its country as two letters"
+        case .nationality: "a country as two letters, such as DE"
+        case .gender: Gender.allCases.map(\.rawValue).joined(separator: ", ")
+        case .email: "NAME@HOST in ASCII"
+        case .phoneNumber: "a plus sign, the country's code and the number, such as +49 30 123456"
+        case .username: "letters, digits and . _ - + @ without spaces"
+        case .nickname, .givenName, .familyName, .placeOfBirth, .salutation:
+            "one line that can be shown, of as many characters as its bounds allow"
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import ArgumentParser
+import Foundation
+import Store
+import _Primitives
+
+/// `countersign admin attribute`: what people have of the attributes that services of personalised identities ask for.
+struct AttributeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attribute",
+        abstract: "What people have of the attributes that services of personalised identities ask for.",
+        discussion: """
+            There may be several values of an attribute, each with an alias, which is all that a phone is shown. Values come \
+            from a file or standard input, so that no command line and no list of processes has them:
+
+              countersign admin attribute add alice email --alias Work --verified < address.txt
+            """,
+        subcommands: [Add.self, List.self, SetPrimary.self, Rename.self, Verify.self, Remove.self]
+    )
+
+    fileprivate static func path(_ account: String) -> String { "/accounts/\(account.pathSegment)/attributes" }
+
+    fileprivate static func row(_ value: JSONObject) throws -> [String] {
+        let marks = [
+            try value.bool("primary") == true ? "primary" : nil, try value.bool("verified") == true ? "verified" : nil,
+        ].compactMap(\.self)
+        return [
+            try value.requiredString("id"), try value.requiredString("attribute"), try value.requiredString("alias"),
+            try value.string("value") ?? "", marks.joined(separator: ", "),
+        ]
+    }
+
+    fileprivate static func text(_ value: JSONObject) throws -> String { Terminal.table([try Self.row(value)]) }
+
+    /// Which value, and whose.
+    struct Place: ParsableArguments {
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var account: String
+
+        @Argument(help: "The value's id, as `attribute list` shows it.")
+        var id: String
+
+        var path: String { "\(AttributeCommand.path(self.account))/\(self.id.pathSegment)" }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Add a value of an attribute to a person, from a file or standard input.",
+            discussion: """
+                The attributes: username, nickname, givenName, familyName, birthdate (YYYY-MM-DD), address (JSON), \
+                nationality (two letters), placeOfBirth, gender, salutation, email, phoneNumber.
+                """)
+
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var account: String
+
+        @Argument(help: "What it is a value of.")
+        var attribute: String
+
+        @Option(name: .long, help: "What its owner calls it. Default: the attribute's name, with a number.")
+        var alias: String?
+
+        @Option(name: .long, help: "The file of the value; without it, standard input.", completion: .file())
+        var file: String?
+
+        @Flag(name: .long, help: "You vouch for it.")
+        var verified = false
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            var body: JSONObject = [
+                "attribute": .string(self.attribute), "value": .string(try self.value()),
+                "verified": .bool(self.verified),
+            ]
+            body["alias"] = self.alias.map(JSON.string)
+            let answer = try await self.options.call("POST", AttributeCommand.path(self.account), body)
+            try self.options.show(answer) { try AttributeCommand.text($0) }
+        }
+
+        private func value() throws -> String {
+            guard let file else { return try Terminal.secretFromStandardInput() }
+            guard let data = FileManager.default.contents(atPath: file),
+                let text = String(validating: Array(data), as: UTF8.self)
+            else {
+                throw CommandFailure(
+                    .usage, "there is no text in \(file)", remedy: "Name a file of UTF-8 text that you may read.")
+            }
+            // What an editor puts at the end of a file is none of the value.
+            return String(text.splitBytes(at: "\n", maxSplits: 1)[0])
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List what a person has: aliases, and with --values the values themselves.")
+
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var account: String
+
+        @Flag(name: .long, help: "Show the values.")
+        var values = false
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "GET", AttributeCommand.path(self.account) + (self.values ? "?values=true" : ""))
+            try self.options.show(answer) { object in
+                let values = try object.objects("attributes")
+                guard !values.isEmpty else { return "no values" }
+                return Terminal.table(try values.map(AttributeCommand.row))
+            }
+        }
+    }
+
+    struct SetPrimary: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set-primary", abstract: "Have a value offered first, in the place of the one that was.")
+
+        @OptionGroup var place: Place
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("PATCH", self.place.path, ["primary": .bool(true)])
+            try self.options.show(answer) { try AttributeCommand.text($0) }
+        }
+    }
+
+    struct Rename: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Call a value otherwise.")
+
+        @OptionGroup var place: Place
+
+        @Argument(help: "What its owner calls it.")
+        var alias: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("PATCH", self.place.path, ["alias": .string(self.alias)])
+            try self.options.show(answer) { try AttributeCommand.text($0) }
+        }
+    }
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Say that a value is true, or that nobody knows.")
+
+        @OptionGroup var place: Place
+
+        @Flag(name: .long, help: "Nobody vouches for it any more.")
+        var withdraw = false
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("PATCH", self.place.path, ["verified": .bool(!self.withdraw)])
+            try self.options.show(answer) { try AttributeCommand.text($0) }
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a value.",
+            discussion: "A service that got it gets no other: the person is asked again.")
+
+        @OptionGroup var place: Place
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("DELETE", self.place.path)
+            self.options.show(answer) { _ in "Removed." }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Accounts
+import HTTPTypes
+import Store
+import _Primitives
+
+/// Invitations to organisations and services.
+struct InviteOperations: Sendable {
+    let identities: IdentityDirectory
+
+    private static let path = "/invites"
+    private static let notFound = [(status: 404, meaning: "There is no such invitation.")]
+
+    private static let target: [AdminOperation.Field] = [
+        .optional("organisation", "The organisation that the person becomes a member of, by its id."),
+        .optional("service", "The client at which the person gets a role."),
+        .optional("role", "The role there, by its id."),
+    ]
+
+    private static let invite: [AdminOperation.Field] =
+        [
+            .required("id", "The invitation."), .required("email", "Who is invited."),
+            .required(
+                "state", .choice(["open", "accepted", "revoked", "expired"]), "What became of it."),
+            .required("createdAt", "RFC 3339."), .required("expiresAt", "Until when it can be accepted, RFC 3339."),
+            .optional(
+                "provisionalAccount",
+                "What operators call the account that was made for it, where nobody had the address. It is the person's with its first activation."
+            ),
+            .optional("acceptedBy", "The account that accepted it, by its identifier."),
+        ] + Self.target
+
+    var operations: [AdminOperation] {
+        [
+            AdminOperation(
+                method: .post, path: Self.path, id: "createInvite",
+                summary: "Invite somebody to an organisation, to a service, or to both.",
+                body: [
+                    .required("email", "Who is invited."),
+                    .optional("lifetimeSeconds", .integer, "How long it can be accepted. Default: the server's own."),
+                ] + Self.target, answer: Self.invite, status: .created,
+                refusals: [
+                    (404, "There is no such organisation, service or role."),
+                    (409, "As many invitations are open as can be."),
+                ], handler: self.create),
+            AdminOperation(
+                method: .get, path: Self.path, id: "listInvites", summary: "List invitations.",
+                query: [
+                    .optional("email", "Those of one address."),
+                    .optional("before", "The id that the page before ended with."),
+                ], answer: [.required("invites", .objects(Self.invite), "A page, the newest first.")],
+                handler: self.list),
+            AdminOperation(
+                method: .get, path: Self.path + "/{id}", id: "showInvite",
+                summary: "Show what became of an invitation.",
+                answer: Self.invite, refusals: Self.notFound, handler: self.show),
+            AdminOperation(
+                method: .delete, path: Self.path + "/{id}", id: "revokeInvite",
+                summary: "Take an open invitation back, with the account that was made for it.", status: .noContent,
+                refusals: Self.notFound + [(409, "It is not open any more.")], handler: self.revoke),
+        ]
+    }
+
+    private func json(_ invite: InviteRecord) -> JSONObject {
+        let isExpired = invite.state == .open && !self.identities.isOpen(invite)
+        var object: JSONObject = [
+            "id": .string(invite.id), "email": .string(invite.email),
+            "state": .string(isExpired ? "expired" : invite.state.rawValue),
+            "createdAt": .string(invite.createdAt.description), "expiresAt": .string(invite.expiresAt.description),
+        ]
+        object["organisation"] = invite.organisation.map(JSON.string)
+        object["service"] = (invite.place?.service).map(JSON.string)
+        object["role"] = (invite.place?.role).map(JSON.string)
+        if invite.state == .open, !isExpired {
+            object["provisionalAccount"] = invite.provisionalAccountID.map {
+                .string(AccountRecord.referencePrefix + $0)
+            }
+        }
+        object["acceptedBy"] = invite.acceptedBy.map(JSON.string)
+        return object
+    }
+
+    @Sendable private func create(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let invitation = IdentityDirectory.Invitation(
+            email: try call.body.requiredString("email"), organisation: try call.body.string("organisation"),
+            service: try call.body.string("service"), role: try call.body.string("role"),
+            lifetime: try call.body.integer("lifetimeSeconds", as: Int32.self).map { .seconds(Int64($0)) })
+        return self.json(try await self.identities.invite(invitation, by: call.actor))
+    }
+
+    @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let invites = try await self.identities.invites(
+            email: try call.parameter("email"), before: try call.parameter("before"))
+        return ["invites": .array(invites.map { .object(self.json($0)) })]
+    }
+
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        self.json(try await self.identities.invite(call.id))
+    }
+
+    @Sendable private func revoke(_ call: AdminOperation.Call) async throws -> JSONObject {
+        try await self.identities.revokeInvite(call.id, by: call.actor)
+        return [:]
+    }
+}

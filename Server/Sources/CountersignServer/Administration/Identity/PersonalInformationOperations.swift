@@ -1,0 +1,142 @@
+import Accounts
+import HTTPTypes
+import PersonalInformation
+import Store
+import _Primitives
+
+/// What people have of the attributes that services of personalised identities ask for, and what their sessions came to.
+struct PersonalInformationOperations: Sendable {
+    let identities: IdentityDirectory
+
+    private static let path = "/accounts/{username}/attributes"
+    private static let notFound = [(status: 404, meaning: "There is no such account.")]
+    private static let noValue = [(status: 404, meaning: "There is no such account, or it has no such value.")]
+
+    private static let alias: [AdminOperation.Field] = [
+        .required("id", "What phones call the value by."),
+        .required("attribute", .choice(PersonalAttribute.allCases.map(\.rawValue)), "What it is a value of."),
+        .required("alias", "What its owner calls it."),
+        .required("primary", .boolean, "Whether it is the one that is offered first."),
+        .required("verified", .boolean, "Whether somebody has seen to it that it is true."),
+    ]
+
+    private static let value: [AdminOperation.Field] =
+        Self.alias + [
+            .optional("value", "The value, where it was asked for."),
+            .optional(
+                "source", .choice(PersonalValueRecord.Source.allCases.map(\.rawValue)),
+                "Who brought it, where values were asked for."),
+            .optional("createdAt", "RFC 3339, where values were asked for."),
+        ]
+
+    private static let session: [AdminOperation.Field] = [
+        .required("purpose", "What it was for."), .required("service", "The client that it was at."),
+        .optional("role", "The role in which the person came."),
+        .required(
+            "outcome", .choice(IdentityHistoryRecord.Outcome.allCases.map(\.rawValue)), "What it came to."),
+        .required("at", "RFC 3339."),
+    ]
+
+    var operations: [AdminOperation] {
+        [
+            AdminOperation(
+                method: .get, path: Self.path, id: "listAttributes",
+                summary: "List what a person has of the attributes that services ask for.",
+                query: [.optional("values", "true for the values themselves, which are opened for it.")],
+                answer: [.required("attributes", .objects(Self.value), "By attribute, the primary value first.")],
+                refusals: Self.notFound, handler: self.list),
+            AdminOperation(
+                method: .post, path: Self.path, id: "addAttribute",
+                summary: "Add a value of an attribute to a person.",
+                body: [
+                    .required(
+                        "attribute", .choice(PersonalAttribute.allCases.map(\.rawValue)), "What it is a value of."),
+                    .required("value", "The value."),
+                    .optional("alias", "What its owner calls it. Default: the attribute's name, with a number."),
+                    .optional("verified", .boolean, "Whether you vouch for it. Default: false."),
+                ], answer: Self.alias, status: .created,
+                refusals: Self.notFound + [(409, "There are as many values as an attribute can have.")],
+                handler: self.add),
+            AdminOperation(
+                method: .patch, path: Self.path + "/{id}", id: "changeAttribute",
+                summary: "Change what a value is called, whether it is true, or that it is the primary one.",
+                body: [
+                    .optional("alias", "What its owner calls it."),
+                    .optional("primary", .boolean, "true for the one that is offered first from now on."),
+                    .optional("verified", .boolean, "Whether you vouch for it."),
+                ], answer: Self.alias, refusals: Self.noValue, handler: self.change),
+            AdminOperation(
+                method: .delete, path: Self.path + "/{id}", id: "removeAttribute",
+                summary: "Delete a value. A service that got it gets no other: the person is asked again.",
+                status: .noContent, refusals: Self.noValue, handler: self.remove),
+            AdminOperation(
+                method: .get, path: "/accounts/{username}/identity-sessions", id: "listIdentitySessions",
+                summary: "List what a person's sessions of personalised identities came to.",
+                answer: [.required("sessions", .objects(Self.session), "The newest first.")],
+                refusals: Self.notFound, handler: self.history),
+        ]
+    }
+
+    private static func json(_ alias: PersonalAlias) -> JSONObject {
+        [
+            "id": .string(alias.id), "attribute": .string(alias.attribute.rawValue), "alias": .string(alias.text),
+            "primary": .bool(alias.isPrimary), "verified": .bool(alias.isVerified),
+        ]
+    }
+
+    private static func json(_ value: PersonalValueRecord) -> JSONObject {
+        var object = Self.json(
+            PersonalAlias(
+                id: value.id, attribute: value.attribute, text: value.alias, isPrimary: value.isPrimary,
+                isVerified: value.isVerified))
+        object["value"] = .string(value.value)
+        object["source"] = .string(value.source.rawValue)
+        object["createdAt"] = .string(value.createdAt.description)
+        return object
+    }
+
+    @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
+        guard try call.parameter("values")?.hasSameBytes(as: "true") == true else {
+            return [
+                "attributes": .array(try await self.identities.aliases(call.account).map { .object(Self.json($0)) })
+            ]
+        }
+        return ["attributes": .array(try await self.identities.values(call.account).map { .object(Self.json($0)) })]
+    }
+
+    @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let entry = IdentityDirectory.Entry(
+            attribute: try call.body.requiredString("attribute"), value: try call.body.requiredString("value"),
+            alias: try call.body.string("alias"), isVerified: try call.body.bool("verified") ?? false)
+        return Self.json(try await self.identities.addValue(entry, to: call.account, by: call.actor))
+    }
+
+    @Sendable private func change(_ call: AdminOperation.Call) async throws -> JSONObject {
+        guard try call.body.bool("primary") != false else {
+            throw Problem(.badRequest, "invalid-request", "Make another value the primary one in its place.")
+        }
+        let change = PersonalValueChange(
+            alias: try call.body.string("alias"), becomesPrimary: try call.body.bool("primary") ?? false,
+            isVerified: try call.body.bool("verified"))
+        return Self.json(
+            try await self.identities.changeValue(
+                call.parameters["id"] ?? "", of: call.account, to: change, by: call.actor))
+    }
+
+    @Sendable private func remove(_ call: AdminOperation.Call) async throws -> JSONObject {
+        try await self.identities.removeValue(call.parameters["id"] ?? "", of: call.account, by: call.actor)
+        return [:]
+    }
+
+    @Sendable private func history(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let sessions = try await self.identities.history(call.account).map { session -> JSON in
+            var object: JSONObject = [
+                "purpose": .string(session.purpose), "service": .string(session.service),
+                "outcome": .string(session.outcome.rawValue), "at": .string(session.at.description),
+            ]
+            object["role"] = session.role.map(JSON.string)
+            return .object(object)
+        }
+        return ["sessions": .array(sessions)]
+    }
+}

@@ -1,0 +1,104 @@
+import GRDB
+import Store
+import _Primitives
+
+extension Migration {
+    /// Services of personalised identities, what accounts have of the attributes that they ask for, organisations and
+    /// invitations. Of the clients that are there none is a service, and nobody has anything.
+    static let identities = Migration(name: "personalised identities") { db, sealing in
+        try db.execute(
+            sql: """
+                CREATE TABLE service (
+                    id TEXT PRIMARY KEY REFERENCES oauth_client (id) ON DELETE CASCADE, profile TEXT NOT NULL
+                ) STRICT;
+                CREATE TABLE service_roles (
+                    service TEXT NOT NULL REFERENCES service (id) ON DELETE CASCADE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    roles TEXT NOT NULL, PRIMARY KEY (service, account_id)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX service_roles_account ON service_roles (account_id);
+                CREATE TABLE personal_value (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, attribute TEXT NOT NULL,
+                    alias BLOB NOT NULL, value BLOB NOT NULL, is_primary INTEGER NOT NULL, is_verified INTEGER NOT NULL,
+                    source TEXT NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX personal_value_account ON personal_value (account_id, attribute);
+                CREATE UNIQUE INDEX personal_value_primary ON personal_value (account_id, attribute)
+                    WHERE is_primary = 1;
+                CREATE TABLE attribute_selection (
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    service TEXT NOT NULL REFERENCES service (id) ON DELETE CASCADE, attribute TEXT NOT NULL,
+                    value_id TEXT NOT NULL REFERENCES personal_value (id) ON DELETE CASCADE,
+                    PRIMARY KEY (account_id, service, attribute)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX attribute_selection_value ON attribute_selection (value_id);
+                CREATE INDEX attribute_selection_service ON attribute_selection (service);
+                CREATE TABLE identity_history (
+                    number INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    purpose TEXT NOT NULL, service TEXT NOT NULL, role TEXT, outcome TEXT NOT NULL, at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX identity_history_account ON identity_history (account_id, number);
+                CREATE TABLE organisation (
+                    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE organisation_member (
+                    organisation TEXT NOT NULL REFERENCES organisation (id) ON DELETE CASCADE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    PRIMARY KEY (organisation, account_id)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX organisation_member_account ON organisation_member (account_id);
+                CREATE TABLE invite (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                    organisation TEXT REFERENCES organisation (id) ON DELETE CASCADE,
+                    service TEXT REFERENCES service (id) ON DELETE CASCADE, role TEXT, email BLOB NOT NULL,
+                    email_code BLOB NOT NULL, provisional_account_id TEXT UNIQUE, state TEXT NOT NULL, accepted_by TEXT,
+                    created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX invite_email ON invite (email_code);
+                CREATE INDEX invite_organisation ON invite (organisation) WHERE organisation IS NOT NULL;
+                CREATE INDEX invite_service ON invite (service) WHERE service IS NOT NULL;
+                CREATE INDEX invite_accepted_by ON invite (accepted_by) WHERE accepted_by IS NOT NULL;
+                CREATE INDEX invite_expires_at ON invite (expires_at);
+                CREATE TABLE account_email (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, address BLOB NOT NULL,
+                    address_code BLOB NOT NULL, is_verified INTEGER NOT NULL, created_at INTEGER NOT NULL,
+                    UNIQUE (account_id, address_code)
+                ) STRICT;
+                CREATE INDEX account_email_address ON account_email (address_code);
+                ALTER TABLE account ADD COLUMN email_code BLOB;
+                CREATE INDEX account_email_code ON account (email_code) WHERE email_code IS NOT NULL;
+                """)
+        for row in try Row.fetchAll(db, sql: "SELECT id, email FROM account WHERE email IS NOT NULL") {
+            let id = try row.text("id")
+            // An address that somebody has spoilt must not be what keeps the server from starting.
+            guard let address = try? sealing.openText(try row.bytes("email"), purpose: .email, row: id) else {
+                continue
+            }
+            try db.execute(
+                sql: "UPDATE account SET email_code = ? WHERE id = ?",
+                arguments: [sealing.emailCode(address).blob, id])
+        }
+    }
+}
+
+extension SealingPurpose {
+    /// A value of a person's, bound to the account and the attribute.
+    static let personalValue = SealingPurpose("personal value")
+    /// What a person calls a value, bound as the value is.
+    static let personalAlias = SealingPurpose("personal alias")
+    static let invitedEmail = SealingPurpose("invited e-mail address")
+    static let additionalEmail = SealingPurpose("further e-mail address")
+    static let emailCode = SealingPurpose("e-mail address code")
+}
+
+extension Sealing {
+    /// By what an e-mail address is found. The case of its letters does not matter.
+    func emailCode(_ address: String) -> [UInt8] { self.code(address.asciiLowercased, purpose: .emailCode) }
+
+    /// What a person's value is bound to: its row, and whose it is there. None of the parts has a space in it.
+    static func place(ofValue id: String, account: String, attribute: String) -> String {
+        "\(id) \(account) \(attribute)"
+    }
+}

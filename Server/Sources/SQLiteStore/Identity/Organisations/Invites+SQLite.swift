@@ -1,0 +1,248 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: InviteStore {
+    public func addInvite(
+        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, audit: AuditEvent
+    ) async throws {
+        try await self.step { [sealing] db in
+            if let organisation = invite.organisation, try !db.exists("organisation", id: organisation) {
+                throw StoreError(.notFound, "the organisation of an invitation")
+            }
+            if let place = invite.place, try db.serviceProfile(place.service)?.role(place.role) == nil {
+                throw StoreError(.notFound, "the role of an invitation")
+            }
+            let open =
+                try Int.fetchOne(
+                    db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE state = ? AND expires_at > ?"),
+                    arguments: [InviteRecord.State.open.rawValue, invite.createdAt.milliseconds]) ?? 0
+            guard open < limit else { throw StoreError(.conflict, "there are \(open) open invitations") }
+            if let provisional { try db.insert(provisional, sealing) }
+            try db.insert(invite, sealing)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func invite(_ id: String) async throws -> InviteRecord? {
+        try await self.read { [sealing] db in try db.invites("WHERE id = ?", [id], sealing).first }
+    }
+
+    public func invite(provisionalAccountID: String) async throws -> InviteRecord? {
+        try await self.read { [sealing] db in
+            try db.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
+        }
+    }
+
+    public func invites(email: String?, before: String?, limit: Int) async throws -> [InviteRecord] {
+        let code = email.map { self.sealing.emailCode($0).blob }
+        return try await self.read { [sealing] db in
+            try db.invites(
+                """
+                WHERE (?1 IS NULL OR email_code = ?1)
+                AND (?2 IS NULL OR number < (SELECT number FROM invite WHERE id = ?2)) ORDER BY number DESC LIMIT ?3
+                """, [code, before, limit], sealing)
+        }
+    }
+
+    public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteOutcome {
+        try await self.step { [sealing] db in
+            guard let invite = try db.invites("WHERE id = ?", [id], sealing).first else { return .refused(.unknown) }
+            if let outcome = invite.outcome(for: accountID, at: audit.at) { return outcome }
+            guard try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID) else {
+                return .refused(.notInvited)
+            }
+            // Somebody may have come to have the address after it was invited.
+            if invite.provisionalAccountID?.hasSameBytes(as: accountID) != true {
+                try db.deleteProvisionalAccount(of: invite, at: audit.at)
+            }
+            return try db.accept(invite, accountID: accountID, audit, sealing)
+        }
+    }
+
+    public func acceptInvite(provisionalAccountID: String, audit: AuditEvent) async throws -> InviteOutcome {
+        try await self.step { [sealing] db in
+            try db.acceptInvite(provisionalAccountID: provisionalAccountID, audit, sealing)
+        }
+    }
+
+    public func mergeInvite(
+        _ id: String, into accountID: String, address: AdditionalEmail, emails: Int, audit: AuditEvent
+    ) async throws -> InviteOutcome {
+        try await self.step { [sealing] db in
+            try db.mergeInvite(id, into: accountID, address: address, emails: emails, audit, sealing)
+        }
+    }
+
+    public func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.revokeInvites("id = ?", [id], audit, sealing) == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { [sealing] db in
+            let expired = try db.invites(
+                """
+                WHERE expires_at <= ? AND state = ? AND \(InviteRecord.hasNobodysAccount) ORDER BY expires_at LIMIT ?
+                """, [now.milliseconds, InviteRecord.State.open.rawValue, limit], sealing)
+            for invite in expired {
+                try db.deleteProvisionalAccount(of: invite, at: now)
+                try db.appendAudit(
+                    AuditEvent(.inviteExpired, at: now, accountID: invite.provisionalAccountID, detail: invite.id),
+                    sealing)
+            }
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM invite WHERE number IN (SELECT number FROM invite WHERE expires_at < ?1
+                        AND (state <> ?2 OR NOT coalesce(\(InviteRecord.hasNobodysAccount), 0))
+                        ORDER BY expires_at LIMIT ?3)
+                    """
+            ).execute(arguments: [endedBefore.milliseconds, InviteRecord.State.open.rawValue, limit])
+            return expired.count + db.changesCount
+        }
+    }
+}
+
+extension InviteRecord {
+    /// Whether there is an account that was made for it and that nobody has come to yet, in SQL.
+    fileprivate static let hasNobodysAccount = """
+        provisional_account_id IN (SELECT id FROM account
+            WHERE NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1))
+        """
+
+    /// What accepting it comes to before anything is looked at that changes; `nil` where it can be accepted.
+    fileprivate func outcome(for accountID: String, at now: Timestamp) -> InviteOutcome? {
+        switch self.state {
+        case .accepted where self.acceptedBy?.hasSameBytes(as: accountID) == true: .accepted(self)
+        case .accepted, .revoked: .refused(.consumed)
+        case .open where self.expiresAt <= now: .refused(.expired)
+        case .open: nil
+        }
+    }
+}
+
+extension Database {
+    /// Accepts an invitation for its provisional account within the present step.
+    func acceptInvite(
+        provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing
+    ) throws -> InviteOutcome {
+        let found = try self.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
+        guard let invite = found, try self.exists("account", id: provisionalAccountID) else {
+            return .refused(found.map { $0.state == .open ? .unknown : .consumed } ?? .unknown)
+        }
+        if let outcome = invite.outcome(for: provisionalAccountID, at: audit.at) { return outcome }
+        return try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
+    }
+
+    /// Puts an invitation's provisional account into another within the present step.
+    func mergeInvite(
+        _ id: String, into accountID: String, address: AdditionalEmail, emails: Int, _ audit: AuditEvent,
+        _ sealing: Sealing
+    ) throws -> InviteOutcome {
+        guard let invite = try self.invites("WHERE id = ?", [id], sealing).first else { return .refused(.unknown) }
+        if let outcome = invite.outcome(for: accountID, at: audit.at) { return outcome }
+        guard let provisional = invite.provisionalAccountID, !provisional.hasSameBytes(as: accountID),
+            try self.exists("account", id: provisional), try self.exists("account", id: accountID),
+            try !self.hasActiveDevice(provisional)
+        else { return .refused(.notMergeable) }
+        try self.deleteProvisionalAccount(of: invite, at: audit.at)
+        var email = address
+        email.address = invite.email
+        email.isVerified = false
+        _ = try self.add(email, accountID: accountID, limit: emails, sealing)
+        return try self.accept(invite, accountID: accountID, audit, sealing)
+    }
+
+    /// Takes open invitations back, and their provisional accounts with them. Says how many.
+    @discardableResult func revokeInvites(
+        _ condition: String, _ arguments: StatementArguments, _ audit: AuditEvent, _ sealing: Sealing
+    ) throws -> Int {
+        let open = try self.invites(
+            "WHERE \(condition) AND state = '\(InviteRecord.State.open.rawValue)'", arguments, sealing)
+        for invite in open {
+            try self.deleteProvisionalAccount(of: invite, at: audit.at)
+            try self.setState(.revoked, of: invite, acceptedBy: nil)
+        }
+        return open.count
+    }
+
+    /// Gives an account what an invitation is for.
+    fileprivate func accept(
+        _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
+    ) throws -> InviteOutcome {
+        if let organisation = invite.organisation { _ = try self.addMember(accountID, organisation: organisation) }
+        if let place = invite.place {
+            _ = try self.assignRole(place.role, accountID: accountID, service: place.service)
+        }
+        try self.setState(.accepted, of: invite, acceptedBy: accountID)
+        try self.appendAudit(audit, sealing)
+        var accepted = invite
+        accepted.state = .accepted
+        accepted.acceptedBy = accountID
+        return .accepted(accepted)
+    }
+
+    private func setState(_ state: InviteRecord.State, of invite: InviteRecord, acceptedBy account: String?) throws {
+        try self.cachedStatement(sql: "UPDATE invite SET state = ?, accepted_by = ? WHERE id = ?")
+            .execute(arguments: [state.rawValue, account, invite.id])
+    }
+
+    /// Deletes an open invitation's provisional account with all that was made for it.
+    fileprivate func deleteProvisionalAccount(of invite: InviteRecord, at now: Timestamp) throws {
+        // One with a device has become somebody's.
+        guard let account = invite.provisionalAccountID, try !self.hasActiveDevice(account) else { return }
+        _ = try self.deleteAccount(account, at: now, keepsInvite: true)
+    }
+
+    private func hasActiveDevice(_ account: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE account_id = ? AND is_active = 1)"),
+            arguments: [account]) ?? false
+    }
+
+    fileprivate func insert(_ invite: InviteRecord, _ sealing: Sealing) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO invite (
+                    id, organisation, service, role, email, email_code, provisional_account_id, state, accepted_by,
+                    created_at, expires_at
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            invite.id, invite.organisation, invite.place?.service, invite.place?.role,
+            try sealing.seal(invite.email, purpose: .invitedEmail, row: invite.id).blob,
+            sealing.emailCode(invite.email).blob, invite.provisionalAccountID, invite.state.rawValue,
+            invite.acceptedBy, invite.createdAt.milliseconds, invite.expiresAt.milliseconds,
+        ])
+    }
+
+    fileprivate func invites(
+        _ condition: String, _ arguments: StatementArguments, _ sealing: Sealing
+    ) throws -> [InviteRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
+                        created_at, expires_at
+                    FROM invite \(condition)
+                    """), arguments: arguments
+        ).map { row in
+            let id = try row.text("id")
+            guard let state = InviteRecord.State(rawValue: try row.text("state")) else {
+                throw StoreError(.corrupt, "what became of an invitation")
+            }
+            var invite = InviteRecord(
+                id: id, organisation: try row.optionalText("organisation"),
+                place: try row.optionalText("service").map { .init(service: $0, role: try row.text("role")) },
+                email: try sealing.openText(try row.bytes("email"), purpose: .invitedEmail, row: id),
+                provisionalAccountID: try row.optionalText("provisional_account_id"),
+                createdAt: try row.moment("created_at"), expiresAt: try row.moment("expires_at"))
+            invite.state = state
+            invite.acceptedBy = try row.optionalText("accepted_by")
+            return invite
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension SQLiteDatabase: OrganisationStore {
+    public func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM organisation")) ?? 0
+            guard count < limit else { throw StoreError(.conflict, "there are \(count) organisations") }
+            // A second one of its name is a conflict.
+            try db.cachedStatement(sql: "INSERT INTO organisation (id, name, created_at) VALUES (?, ?, ?)")
+                .execute(arguments: [organisation.id, organisation.name, organisation.createdAt.milliseconds])
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func organisation(_ id: String) async throws -> OrganisationRecord? {
+        try await self.read { db in try db.organisations("WHERE id = ?", [id]).first }
+    }
+
+    public func organisation(named name: String) async throws -> OrganisationRecord? {
+        try await self.read { db in try db.organisations("WHERE name = ?", [name]).first }
+    }
+
+    public func organisations() async throws -> [OrganisationRecord] {
+        try await self.read { db in try db.organisations("ORDER BY name", []) }
+    }
+
+    public func organisations(accountID: String) async throws -> [OrganisationRecord] {
+        try await self.read { db in
+            try db.organisations(
+                "WHERE id IN (SELECT organisation FROM organisation_member WHERE account_id = ?) ORDER BY name",
+                [accountID])
+        }
+    }
+
+    public func renameOrganisation(_ id: String, to name: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE organisation SET name = ? WHERE id = ?").execute(arguments: [name, id])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func removeOrganisation(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.exists("organisation", id: id) else { return false }
+            let isNeeded = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ?)
+                        """), arguments: [id])
+            guard isNeeded != true else { throw StoreError(.conflict, "a service keeps itself to the organisation") }
+            try db.revokeInvites("organisation = ?", [id], audit, sealing)
+            try db.cachedStatement(sql: "DELETE FROM organisation WHERE id = ?").execute(arguments: [id])
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func addMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.exists("account", id: accountID), try db.exists("organisation", id: organisation) else {
+                throw StoreError(.notFound, "an account or an organisation")
+            }
+            guard try db.addMember(accountID, organisation: organisation) else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func removeMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM organisation_member WHERE organisation = ? AND account_id = ?")
+                .execute(arguments: [organisation, accountID])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func members(organisation: String, after: String?, limit: Int) async throws -> [String] {
+        try await self.read { db in
+            try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT account_id FROM organisation_member
+                        WHERE organisation = ? AND account_id > coalesce(?, '') ORDER BY account_id LIMIT ?
+                        """), arguments: [organisation, after, limit])
+        }
+    }
+}
+
+extension Database {
+    fileprivate func organisations(_ condition: String, _ arguments: StatementArguments) throws -> [OrganisationRecord]
+    {
+        try Row.fetchAll(
+            self.cachedStatement(sql: "SELECT id, name, created_at FROM organisation \(condition)"),
+            arguments: arguments
+        ).map { row in
+            OrganisationRecord(
+                id: try row.text("id"), name: try row.text("name"), createdAt: try row.moment("created_at"))
+        }
+    }
+
+    /// Whether an account is a member.
+    func isMember(_ accountID: String, ofOrganisation organisation: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM organisation_member WHERE organisation = ? AND account_id = ?)"),
+            arguments: [organisation, accountID]) ?? false
+    }
+
+    /// Makes an account a member within the present step. Says whether it was none.
+    func addMember(_ accountID: String, organisation: String) throws -> Bool {
+        try self.cachedStatement(
+            sql: "INSERT INTO organisation_member (organisation, account_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        ).execute(arguments: [organisation, accountID])
+        return self.changesCount == 1
+    }
+}

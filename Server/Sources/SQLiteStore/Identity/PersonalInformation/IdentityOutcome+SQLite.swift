@@ -1,0 +1,82 @@
+import GRDB
+import PersonalInformation
+public import Store
+import _Primitives
+
+extension SQLiteDatabase: IdentityHistoryStore {
+    public func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws {
+        try await self.step { [sealing] db in try db.apply(change, sealing) }
+    }
+
+    public func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord] {
+        try await self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT purpose, service, role, outcome, at FROM identity_history WHERE account_id = ?
+                        ORDER BY number DESC LIMIT ?
+                        """), arguments: [accountID, limit]
+            ).map { row in
+                guard let outcome = IdentityHistoryRecord.Outcome(rawValue: try row.text("outcome")) else {
+                    throw StoreError(.corrupt, "what a session came to")
+                }
+                return IdentityHistoryRecord(
+                    purpose: try row.text("purpose"), service: try row.text("service"),
+                    role: try row.optionalText("role"), outcome: outcome, at: try row.moment("at"))
+            }
+        }
+    }
+}
+
+extension Database {
+    /// Writes what an identity session has come to, within the present step.
+    func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
+        guard try self.exists("account", id: change.accountID) else {
+            throw StoreError(.notFound, "the account of a session")
+        }
+        for value in change.supplied {
+            try self.add(value, accountID: change.accountID, limit: change.valuesPerAttribute, sealing)
+            try self.appendAudit(
+                AuditEvent(
+                    .personalValueAdded, at: change.at, accountID: change.accountID,
+                    detail: "\(value.attribute.rawValue) \(value.id)"), sealing)
+        }
+        if let selection = change.selection { try self.select(selection, change) }
+        if let history = change.history { try self.note(history, change) }
+    }
+
+    private func select(_ selection: [PersonalAttribute: String], _ change: IdentityOutcomeChange) throws {
+        guard try self.exists("service", id: change.service) else {
+            throw StoreError(.notFound, "the service of a session")
+        }
+        try self.cachedStatement(sql: "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?")
+            .execute(arguments: [change.accountID, change.service])
+        for (attribute, id) in selection {
+            try self.cachedStatement(
+                sql: """
+                    INSERT INTO attribute_selection (account_id, service, attribute, value_id)
+                    SELECT account_id, ?, attribute, id FROM personal_value
+                    WHERE id = ? AND account_id = ? AND attribute = ?
+                    """
+            ).execute(arguments: [change.service, id, change.accountID, attribute.rawValue])
+        }
+    }
+
+    private func note(_ history: IdentityHistoryRecord, _ change: IdentityOutcomeChange) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO identity_history (account_id, purpose, service, role, outcome, at)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            change.accountID, history.purpose, history.service, history.role, history.outcome.rawValue,
+            history.at.milliseconds,
+        ])
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM identity_history WHERE account_id = ?1 AND number <= (
+                    SELECT number FROM identity_history WHERE account_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                """
+        ).execute(arguments: [change.accountID, change.historyRows])
+    }
+}

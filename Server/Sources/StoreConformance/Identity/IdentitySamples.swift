@@ -1,0 +1,39 @@
+import PersonalInformation
+public import Store
+import UAF
+import _Primitives
+
+/// What the rules of services, personal information, organisations and invitations are about.
+public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & CeremonyStore & ClientStore
+    & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & ServiceStore
+
+func sampleClient(_ id: String) -> ClientRecord {
+    ClientRecord(
+        id: id, name: "The \(id)", redirectURIs: ["https://\(id).example/in"], postLogoutRedirectURIs: [],
+        secretDigest: [UInt8](repeating: 9, count: 32), createdAt: .start, settings: ClientSettings())
+}
+
+/// A profile with these roles, the ones before the `|` default ones: `user|admin`.
+func sampleProfile(
+    _ roles: String = "user|admin", attributes: [PersonalAttribute] = []
+) throws -> ServiceProfile {
+    let matrix = try AuthenticatorMatrix([[.pin, .device], [.biometric, .device]])
+    let kinds = roles.splitBytes(at: "|").map { $0.splitBytes(at: ",").filter { !$0.isEmpty } }
+    return try ServiceProfile(
+        roles: try kinds.enumerated().flatMap { index, names in
+            try names.map {
+                try ServiceRole(id: String($0), name: "As \($0)", factors: matrix, isDefault: index == 0)
+            }
+        }, attributes: Dictionary(uniqueKeysWithValues: attributes.map { ($0, .required) }))
+}
+
+/// Makes a client a service.
+func addService(_ store: some ClientStore & ServiceStore, _ id: String, _ profile: ServiceProfile) async throws {
+    try await store.addClient(sampleClient(id), limit: 99, audit: sampleAudit())
+    try expect(try await store.setServiceProfile(profile, client: id, audit: sampleAudit()), "a client")
+}
+
+/// An event of that kind about an account.
+func event(_ kind: AuditEvent.Kind, _ account: String? = nil, at now: Timestamp = .start) -> AuditEvent {
+    AuditEvent(kind, at: now, accountID: account, actor: "operator", detail: "detail")
+}

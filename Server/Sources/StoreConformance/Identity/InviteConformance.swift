@@ -1,0 +1,305 @@
+import Store
+import _Primitives
+
+/// What every store does about invitations: the duties of ``InviteStore``.
+public enum InviteConformance {
+    /// What the rules are about.
+    public typealias Subject = any IdentityStores
+
+    private static let end = Timestamp.start + .seconds(60)
+    private static let provisional = AccountRecord(
+        id: "provisional", username: nil, displayName: nil,
+        email: AccountEmail(address: "new@post.example", isVerified: false), createdAt: .start)
+
+    private static func invite(_ id: String = "invite", email: String = "new@post.example", for account: String? = nil)
+        -> InviteRecord
+    {
+        InviteRecord(
+            id: id, organisation: "club", place: .init(service: "portal", role: "admin"), email: email,
+            provisionalAccountID: account, createdAt: .start, expiresAt: Self.end)
+    }
+
+    /// A service, an organisation, two people, and an invitation for somebody who has no account.
+    private static func begin(_ store: Subject, withProvisional: Bool = true) async throws {
+        for name in ["alice", "bob"] { try await store.createAccount(sampleAccount(name), audit: sampleAudit()) }
+        try await store.addOrganisation(
+            OrganisationRecord(id: "club", name: "Club", createdAt: .start), limit: 9, audit: sampleAudit())
+        try await addService(store, "portal", sampleProfile("user|admin"))
+        guard withProvisional else { return }
+        try await store.addInvite(
+            Self.invite(for: "provisional"), provisional: Self.provisional, limit: 9, audit: event(.inviteAdded))
+    }
+
+    private static func accept(_ id: String, _ account: String, _ store: Subject, at now: Timestamp = .start)
+        async throws -> InviteOutcome
+    {
+        try await store.acceptInvite(
+            id, accountID: account, audit: event(.inviteAccepted, account, at: now))
+    }
+
+    private static func merge(_ store: Subject, into account: String = "account-alice", at now: Timestamp = .start)
+        async throws -> InviteOutcome
+    {
+        let address = AdditionalEmail(id: "address", address: "new@post.example", isVerified: true, createdAt: now)
+        return try await store.mergeInvite(
+            "invite", into: account, address: address, emails: 9, audit: event(.accountMerged, account, at: now))
+    }
+
+    /// That the account has what the invitation is for.
+    private static func expectPlace(_ account: String, _ store: Subject, _ isThere: Bool = true) async throws {
+        let standing = try await store.standing(accountID: account, service: "portal")
+        try expect(standing?.roles.map(\.id) == (isThere ? ["user", "admin"] : ["user"]), "the role")
+        try expect(
+            try await store.organisations(accountID: account).map(\.id) == (isThere ? ["club"] : []), "the membership")
+    }
+
+    private static func accepted(_ invite: InviteRecord, by account: String) -> InviteOutcome {
+        var invite = invite
+        invite.state = .accepted
+        invite.acceptedBy = account
+        return .accepted(invite)
+    }
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = Self.inviting + Self.accepting + Self.merging + Self.ending
+
+    private static let inviting: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("an invitation comes back as it was added, with its account") { store in
+            try await Self.begin(store)
+            try expect(try await store.invite("invite") == Self.invite(for: "provisional"), "as it was added")
+            try expect(try await store.invite(provisionalAccountID: "provisional")?.id == "invite", "by its account")
+            try expect(try await store.account(id: "provisional") == Self.provisional, "the account")
+            try expect(try await store.invite("none") == nil, "no other")
+        },
+        ConformanceCheck("invitations come page by page, the newest first, of an address alone where one is named") {
+            store in
+            try await Self.begin(store, withProvisional: false)
+            for (id, email) in [("1", "a@x.example"), ("2", "b@x.example"), ("3", "A@x.example")] {
+                try await store.addInvite(
+                    Self.invite(id, email: email), provisional: nil, limit: 9, audit: sampleAudit())
+            }
+            func listed(_ email: String? = nil, before: String? = nil, limit: Int = 9) async throws -> [String] {
+                try await store.invites(email: email, before: before, limit: limit).map(\.id)
+            }
+            try expect(try await listed() == ["3", "2", "1"], "all")
+            try expect(try await listed(limit: 1) == ["3"], "a page")
+            try expect(try await listed(before: "3", limit: 1) == ["2"], "the next")
+            try expect(try await listed("a@X.example") == ["3", "1"], "of one address")
+        },
+        ConformanceCheck("nobody is invited to what is not there, and no more are open than the limit") { store in
+            try await Self.begin(store, withProvisional: false)
+            var organisation = Self.invite()
+            organisation.organisation = "none"
+            var role = Self.invite()
+            role.place?.role = "owner"
+            var service = Self.invite()
+            service.place?.service = "none"
+            for invite in [organisation, role, service] {
+                try await expectError(StoreError(.notFound, "")) {
+                    try await store.addInvite(invite, provisional: Self.provisional, limit: 9, audit: sampleAudit())
+                }
+            }
+            try expect(try await store.account(id: "provisional") == nil, "nothing is left")
+            try await store.addInvite(Self.invite("1"), provisional: nil, limit: 1, audit: sampleAudit())
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.addInvite(Self.invite("2"), provisional: nil, limit: 1, audit: sampleAudit())
+            }
+            var later = Self.invite("2")
+            later.createdAt = Self.end
+            later.expiresAt = Self.end + .seconds(9)
+            try await store.addInvite(later, provisional: nil, limit: 1, audit: sampleAudit())
+        },
+    ]
+
+    private static let accepting: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("an account accepts what was sent to an address of its own that is verified") { store in
+            try await Self.begin(store, withProvisional: false)
+            let invite = Self.invite(email: "Alice@post.example")
+            try await store.addInvite(invite, provisional: nil, limit: 9, audit: sampleAudit())
+            try expect(try await Self.accept("invite", "account-bob", store) == .refused(.notInvited), "not his")
+            try await Self.expectPlace("account-bob", store, false)
+            let outcome = Self.accepted(invite, by: "account-alice")
+            for _ in 0..<2 {
+                try expect(try await Self.accept("invite", "account-alice", store) == outcome, "hers, and again")
+            }
+            try await Self.expectPlace("account-alice", store)
+            try expect(try await Self.accept("invite", "account-bob", store) == .refused(.consumed), "not twice")
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind)
+            try expect(kinds.count { $0 == .inviteAccepted } == 1, "once in the trail")
+        },
+        ConformanceCheck("an address that nobody has seen to accepts nothing, be it the first or a further one") {
+            store in
+            try await Self.begin(store)
+            let address = AdditionalEmail(id: "further", address: "new@post.example", createdAt: .start)
+            _ = try await store.addEmail(address, accountID: "account-bob", limit: 9, audit: sampleAudit())
+            try expect(try await Self.accept("invite", "account-bob", store) == .refused(.notInvited), "not yet")
+            try expect(try await Self.accept("invite", "provisional", store) == .refused(.notInvited), "nor this")
+            _ = try await store.setEmailVerified(true, id: "further", accountID: "account-bob", audit: sampleAudit())
+            try expect(
+                try await Self.accept("invite", "account-bob", store)
+                    == Self.accepted(Self.invite(for: "provisional"), by: "account-bob"), "now")
+            try await Self.expectPlace("account-bob", store)
+            try expect(try await store.account(id: "provisional") == nil, "nobody needs it any more")
+        },
+        ConformanceCheck("the account that was made for an invitation accepts it with its first activation") { store in
+            try await Self.begin(store)
+            let audit = event(.inviteAccepted, "provisional")
+            let outcome = Self.accepted(Self.invite(for: "provisional"), by: "provisional")
+            for _ in 0..<2 {
+                try expect(
+                    try await store.acceptInvite(provisionalAccountID: "provisional", audit: audit) == outcome,
+                    "accepted, and again")
+            }
+            try await Self.expectPlace("provisional", store)
+            try expect(
+                try await store.acceptInvite(provisionalAccountID: "account-bob", audit: audit) == .refused(.unknown),
+                "no other account")
+            try expect(try await Self.merge(store) == .refused(.consumed), "it goes into no other")
+        },
+        ConformanceCheck("nothing is accepted once its time is over") { store in
+            try await Self.begin(store)
+            try await store.addInvite(
+                Self.invite("second", email: "alice@post.example"), provisional: nil, limit: 9, audit: sampleAudit())
+            try expect(
+                try await Self.accept("second", "account-alice", store, at: Self.end) == .refused(.expired), "own")
+            try expect(
+                try await store.acceptInvite(
+                    provisionalAccountID: "provisional", audit: event(.inviteAccepted, at: Self.end))
+                    == .refused(.expired), "provisional")
+            try expect(try await Self.merge(store, at: Self.end) == .refused(.expired), "merge")
+            try await Self.expectPlace("account-alice", store, false)
+        },
+        ConformanceCheck("what is not there is accepted by nobody") { store in
+            try await Self.begin(store)
+            try expect(try await Self.accept("none", "account-alice", store) == .refused(.unknown), "none")
+            try expect(try await Self.accept("invite", "nobody", store) == .refused(.notInvited), "nobody")
+        },
+    ]
+
+    private static let merging: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("the account of an invitation goes into another, with its address and what it is for") {
+            store in
+            try await Self.begin(store)
+            let outcome = Self.accepted(Self.invite(for: "provisional"), by: "account-alice")
+            for _ in 0..<2 { try expect(try await Self.merge(store) == outcome, "merged, and again") }
+            try await Self.expectPlace("account-alice", store)
+            try expect(try await store.account(id: "provisional") == nil, "it is gone")
+            let emails = try await store.additionalEmails(accountID: "account-alice")
+            try expect(
+                emails == [AdditionalEmail(id: "address", address: "new@post.example", createdAt: .start)],
+                "the address, to which nobody has seen yet")
+            try expect(try await store.accounts(verifiedEmail: "new@post.example", limit: 9).isEmpty, "it finds nobody")
+            try expect(
+                try await store.account(id: "account-alice")?.email?.address == "alice@post.example",
+                "the first address is as it was")
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind)
+            try expect(kinds.count { $0 == .accountMerged } == 1, "once in the trail")
+        },
+        ConformanceCheck("afterwards the invitation is consumed, whoever comes with it") { store in
+            try await Self.begin(store)
+            _ = try await Self.merge(store)
+            try expect(try await Self.merge(store, into: "account-bob") == .refused(.consumed), "another account")
+            try expect(
+                try await store.acceptInvite(
+                    provisionalAccountID: "provisional", audit: event(.inviteAccepted, "provisional"))
+                    == .refused(.consumed), "its own account")
+            try await Self.expectPlace("account-bob", store, false)
+        },
+        ConformanceCheck("of those who merge at once one account gets it") { store in
+            try await Self.begin(store)
+            let count = try await winners(20) { index in
+                let name = index.isMultiple(of: 2) ? "alice" : "bob"
+                guard case .accepted = try await Self.merge(store, into: "account-\(name)") else { return false }
+                return true
+            }
+            try expect(count == 10, "one of the two, each time")
+            let members = try await store.members(organisation: "club", after: nil, limit: 9)
+            try expect(members.count == 1, "one member")
+        },
+        ConformanceCheck("an account with a device is no provisional one any more, and stays") { store in
+            try await Self.begin(store)
+            try await addDevice(store, sampleRegistration("phone", account: "provisional"))
+            try expect(try await Self.merge(store) == .refused(.notMergeable), "somebody's")
+            let swept = try await store.deleteStaleInvites(endedBefore: .start, now: Self.end, limit: 9)
+            try expect(swept == 0, "it is nobody's to sweep")
+            try expect(try await store.revokeInvite("invite", audit: event(.inviteRevoked)), "taken back")
+            try expect(try await store.account(id: "provisional") != nil, "it stays")
+        },
+        ConformanceCheck("nothing goes into itself, into nobody, or without an account of its own") { store in
+            try await Self.begin(store)
+            for account in ["provisional", "nobody"] {
+                try expect(try await Self.merge(store, into: account) == .refused(.notMergeable), "no")
+            }
+            try expect(try await store.account(id: "provisional") != nil, "as it was")
+            _ = try await store.revokeInvite("invite", audit: event(.inviteRevoked))
+            try expect(try await Self.merge(store) == .refused(.consumed), "taken back")
+        },
+    ]
+
+    private static let ending: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("an invitation that is taken back takes its account along") { store in
+            try await Self.begin(store)
+            try expect(try await store.revokeInvite("invite", audit: event(.inviteRevoked)), "open")
+            try expect(try await store.revokeInvite("invite", audit: event(.inviteRevoked)) == false, "once")
+            try expect(try await store.account(id: "provisional") == nil, "its account")
+            try expect(try await store.invite("invite")?.state == .revoked, "it is known what became of it")
+        },
+        ConformanceCheck("invitations to what goes are taken back with their accounts") { store in
+            for step in 0..<4 {
+                try await Self.begin(store)
+                switch step {
+                case 0: _ = try await store.removeOrganisation("club", audit: sampleAudit())
+                case 1: _ = try await store.removeServiceProfile(client: "portal", audit: sampleAudit())
+                case 2: _ = try await store.deleteClient("portal", audit: sampleAudit())
+                default:
+                    _ = try await store.setServiceProfile(
+                        sampleProfile("user|"), client: "portal", audit: sampleAudit())
+                    try expect(try await store.invite("invite")?.state == .revoked, "known")
+                }
+                try expect(try await store.account(id: "provisional") == nil, "its account")
+                _ = try await store.deleteClient("portal", audit: sampleAudit())
+                _ = try await store.removeOrganisation("club", audit: sampleAudit())
+                for name in ["alice", "bob"] {
+                    _ = try await store.deleteAccount(id: "account-\(name)", audit: sampleAudit())
+                }
+            }
+        },
+        ConformanceCheck("what nobody accepted goes when its time is over, its account first") { store in
+            try await Self.begin(store)
+            func sweep(endedBefore: Timestamp, now: Timestamp) async throws -> Int {
+                try await store.deleteStaleInvites(endedBefore: endedBefore, now: now, limit: 9)
+            }
+            try expect(try await sweep(endedBefore: .start, now: Self.end - .seconds(1)) == 0, "not before")
+            try expect(try await sweep(endedBefore: .start, now: Self.end) == 1, "the account")
+            try expect(try await store.account(id: "provisional") == nil, "it is gone")
+            try expect(try await store.invite("invite") != nil, "the invitation is remembered")
+            try expect(
+                try await sweep(endedBefore: Self.end + .seconds(1), now: Self.end + .seconds(9)) == 1, "then it")
+            try expect(try await store.invite("invite") == nil, "gone")
+        },
+        ConformanceCheck("an account that accepted stays when the time of its invitation is over") { store in
+            try await Self.begin(store)
+            _ = try await store.acceptInvite(
+                provisionalAccountID: "provisional", audit: event(.inviteAccepted, "provisional"))
+            _ = try await store.deleteStaleInvites(
+                endedBefore: Self.end + .seconds(1), now: Self.end + .seconds(9), limit: 9)
+            try expect(try await store.account(id: "provisional") != nil, "somebody's")
+        },
+        ConformanceCheck("an account that is deleted leaves no invitation that it accepted or was made for") { store in
+            for accepts in [true, false] {
+                try await Self.begin(store)
+                if accepts {
+                    _ = try await store.acceptInvite(
+                        provisionalAccountID: "provisional", audit: event(.inviteAccepted, "provisional"))
+                }
+                _ = try await store.deleteAccount(id: "provisional", audit: sampleAudit())
+                try expect(try await store.invites(email: nil, before: nil, limit: 9).isEmpty, "none")
+                _ = try await store.deleteClient("portal", audit: sampleAudit())
+                _ = try await store.removeOrganisation("club", audit: sampleAudit())
+                for name in ["alice", "bob"] {
+                    _ = try await store.deleteAccount(id: "account-\(name)", audit: sampleAudit())
+                }
+            }
+        },
+    ]
+}

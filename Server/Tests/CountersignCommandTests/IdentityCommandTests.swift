@@ -1,0 +1,221 @@
+import ArgumentParser
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@testable import CountersignCommand
+
+/// The commands run as they do on a server's machine where no server runs: over the database itself.
+@Suite("countersign admin: services of personalised identities, and what people have there")
+struct IdentityCommandTests {
+    private static let profile = #"""
+        {"roles":[{"id":"user","factors":[["biometric","device"],["pin","device"]],"default":true},
+                  {"id":"admin","factors":[["pin","device"]]}],"attributes":{"givenName":"required"}}
+        """#
+
+    /// A folder with a database, a client and a person.
+    private final class Place {
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        private(set) var client = ""
+
+        init() async throws {
+            let database = try OpenStore(
+                folder: DataFolder(path: self.folder + "/data"), keyFile: KeyFile(path: self.folder + "/key"),
+                limits: .init()
+            ).database
+            await database.close()
+            try await self.run("account", "add", "anna")
+            let added = try await self.call(
+                "POST", "/clients",
+                ["name": .string("Portal"), "redirectUris": .array([.string("https://portal.example/in")])])
+            self.client = try added.requiredString("clientId")
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+        func file(_ text: String) throws -> String {
+            let path = "\(self.folder)/file-\(UUID().uuidString)"
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return path
+        }
+
+        private var place: [String] { ["--data", self.folder + "/data", "--key-file", self.folder + "/key"] }
+
+        func run(_ arguments: String...) async throws {
+            var command = try #require(
+                try Countersign.parseAsRoot(["admin"] + arguments + self.place) as? any AsyncParsableCommand)
+            try await command.run()
+        }
+
+        func call(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws -> JSONObject {
+            let answer = try await AdminOptions.parse(self.place)
+                .withConnection { try await $0.call(method, path, body) }
+            guard case .object(let object) = answer else { return [:] }
+            return object
+        }
+
+        func service() async throws -> JSONObject { try await self.call("GET", "/clients/\(self.client)/service") }
+    }
+
+    private func expect(
+        _ status: CommandFailure.Status, _ word: String = "", _ body: () async throws -> Void
+    ) async {
+        let failure = await #expect(throws: CommandFailure.self) { try await body() }
+        #expect(failure?.status == status)
+        let said = "\(failure?.problem ?? "") \(failure?.remedy ?? "")"
+        #expect(word.isEmpty || said.contains(word), "\(said)")
+    }
+
+    @Test("a service is set by a file, changed by options, shown, listed and removed")
+    func service() async throws {
+        let place = try await Place()
+        await self.expect(.notFound) { try await place.run("service", "show", place.client) }
+        await self.expect(.notFound) { try await place.run("service", "set", place.client, "--in-app") }
+        await self.expect(.usage, "--file") { try await place.run("service", "set", place.client) }
+        let file = try place.file(Self.profile)
+        try await place.run("service", "set", place.client, "--file", file, "--require-invitation")
+        let set = try await place.service()
+        #expect(try set.bool("requiresInvitation") == true && set.array("roles")?.count == 2)
+        try await place.run(
+            "service", "set", place.client, "--no-require-invitation", "--in-app", "--push", "--no-active",
+            "--no-default-roles", "--attribute", "email=optional", "--login-domain", "*.portal.example")
+        let changed = try await place.service()
+        for (name, value) in [
+            ("requiresInvitation", false), ("inApp", true), ("push", true), ("active", false), ("defaultRoles", false),
+        ] { #expect(try changed.bool(name) == value, "\(name)") }
+        #expect(changed["attributes"] == .object(["email": .string("optional")]))
+        #expect(try changed.strings("loginDomains") == ["*.portal.example"] && changed["roles"] == set["roles"])
+        // What is shown can be set again.
+        try await place.run("service", "set", place.client, "--file", place.file(JSON.object(changed).text))
+        #expect(try await place.service() == changed)
+        for text in [try ServiceCommand.text(changed), try ServiceCommand.text(set)] {
+            #expect(text.contains("biometric+device or pin+device") && text.contains("user (default)"))
+        }
+        try await place.run("service", "show", place.client)
+        try await place.run("service", "list", "--json")
+        try await place.run("service", "list")
+        try await place.run("service", "remove", place.client)
+        await self.expect(.notFound) { try await place.run("service", "remove", place.client) }
+        try await place.run("service", "list")
+    }
+
+    @Test("a profile that is none is refused with what to do, and a file that cannot be read, too")
+    func wrongProfiles() async throws {
+        let place = try await Place()
+        for (text, word) in [
+            (#"{"roles":[]}"#, "at least one role"),
+            (#"{"roles":[{"id":"a","factors":[["device"]]}]}"#, "without its person"),
+            (#"{"roles":[{"id":"a","factors":[["pin"]]}],"loginDomains":["x y"]}"#, "bank.example"),
+        ] {
+            let file = try place.file(text)
+            await self.expect(.failed, word) { try await place.run("service", "set", place.client, "--file", file) }
+        }
+        for text in ["[]", "{", ""] {
+            let file = try place.file(text)
+            await self.expect(.usage, "--help") { try await place.run("service", "set", place.client, "--file", file) }
+        }
+        await self.expect(.usage) { try await place.run("service", "set", place.client, "--file", "/none/such") }
+        for wrong in [["--attribute", "email"], ["--attribute", "a=b=c"]] {
+            #expect(throws: (any Error).self) {
+                try Countersign.parseAsRoot(["admin", "service", "set", place.client] + wrong)
+            }
+        }
+    }
+
+    @Test("roles are assigned, revoked, reset and listed")
+    func roles() async throws {
+        let place = try await Place()
+        try await place.run("service", "set", place.client, "--file", place.file(Self.profile))
+        func roles() async throws -> [String]? {
+            try await place.call("GET", "/clients/\(place.client)/service/accounts/anna").strings("roles")
+        }
+        try await place.run("role", "list", place.client)
+        try await place.run("role", "assign", place.client, "admin", "anna")
+        #expect(try await roles() == ["user", "admin"])
+        try await place.run("role", "list", place.client)
+        try await place.run("role", "list", place.client, "--account", "anna")
+        for role in ["user", "admin"] { try await place.run("role", "revoke", place.client, role, "anna") }
+        #expect(try await roles() == [])
+        try await place.run("role", "list", place.client, "--account", "anna")
+        try await place.run("role", "reset", place.client, "anna")
+        #expect(try await roles() == ["user"])
+        await self.expect(.notFound) { try await place.run("role", "assign", place.client, "owner", "anna") }
+        await self.expect(.notFound) { try await place.run("role", "assign", place.client, "admin", "nobody") }
+        await self.expect(.notFound) { try await place.run("role", "list", "none") }
+    }
+
+    @Test("values come from a file, and are listed, renamed, made primary, verified and removed")
+    func attributes() async throws {
+        let place = try await Place()
+        func values() async throws -> [JSONObject] {
+            try await place.call("GET", "/accounts/anna/attributes?values=true").objects("attributes")
+        }
+        try await place.run("attribute", "list", "anna")
+        for (alias, value) in [("Home", "anna@home.example\n"), ("Work", "anna@work.example")] {
+            try await place.run("attribute", "add", "anna", "email", "--alias", alias, "--file", place.file(value))
+        }
+        #expect(try await values().map { try $0.string("value") } == ["anna@home.example", "anna@work.example"])
+        let id = try await values()[1].requiredString("id")
+        try await place.run("attribute", "set-primary", "anna", id)
+        try await place.run("attribute", "rename", "anna", id, "Office")
+        try await place.run("attribute", "verify", "anna", id)
+        let first = try await values()[0]
+        #expect(
+            try first.string("alias") == "Office" && first.bool("primary") == true && first.bool("verified") == true)
+        try await place.run("attribute", "verify", "anna", id, "--withdraw")
+        #expect(try await values()[0].bool("verified") == false)
+        try await place.run("attribute", "list", "anna", "--values")
+        try await place.run("attribute", "remove", "anna", id)
+        #expect(try await values().map { try $0.bool("primary") } == [true])
+        await self.expect(.notFound) { try await place.run("attribute", "remove", "anna", id) }
+        let (wrong, right) = (try place.file("anna"), try place.file("a@b.example"))
+        await self.expect(.failed, "NAME@HOST") {
+            try await place.run("attribute", "add", "anna", "email", "--file", wrong)
+        }
+        await self.expect(.failed, "givenName") {
+            try await place.run("attribute", "add", "anna", "shoeSize", "--file", right)
+        }
+        await self.expect(.usage) { try await place.run("attribute", "add", "anna", "email", "--file", "/none/such") }
+        // No option takes a value.
+        #expect(throws: (any Error).self) {
+            try Countersign.parseAsRoot(["admin", "attribute", "add", "anna", "email", "a@b.example"])
+        }
+    }
+
+    @Test("organisations and invitations are made, listed and taken back")
+    func organisations() async throws {
+        let place = try await Place()
+        try await place.run("organisation", "list")
+        try await place.run("organisation", "add", "Club")
+        await self.expect(.failed, "taken") { try await place.run("organisation", "add", "Club") }
+        let id = try #require(try await place.call("GET", "/organisations").objects("organisations").first)
+            .requiredString("id")
+        try await place.run("organisation", "rename", id, "Choir")
+        try await place.run("organisation", "members", id)
+        try await place.run("organisation", "add-member", id, "anna")
+        #expect(try await place.call("GET", "/organisations/\(id)/members").objects("members").count == 1)
+        try await place.run("organisation", "members", id)
+        try await place.run("organisation", "list")
+        try await place.run("invite", "list")
+        try await place.run("invite", "create", "new@post.example", "--organisation", id, "--lifetime", "7d")
+        let invite = try #require(try await place.call("GET", "/invites").objects("invites").first)
+        let name = try invite.requiredString("id")
+        try await place.run("invite", "list", "--email", "new@post.example")
+        try await place.run("invite", "show", name)
+        try await place.run("invite", "revoke", name)
+        await self.expect(.failed, "already") { try await place.run("invite", "revoke", name) }
+        await self.expect(.notFound) { try await place.run("invite", "show", "none") }
+        await self.expect(.failed) {
+            try await place.run("invite", "create", "x@post.example", "--organisation", id, "--lifetime", "400d")
+        }
+        try await place.run("organisation", "remove-member", id, "anna")
+        await self.expect(.notFound) { try await place.run("organisation", "remove-member", id, "anna") }
+        try await place.run("organisation", "remove", id)
+        await self.expect(.notFound) { try await place.run("organisation", "remove", id) }
+        for wrong in [["x@y.example"], ["x@y.example", "--service", "c"], ["x@y.example", "--role", "r"]] {
+            #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "invite", "create"] + wrong) }
+        }
+    }
+}
