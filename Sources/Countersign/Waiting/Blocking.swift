@@ -9,6 +9,10 @@ enum Blocking {
     /// that tasks share could all wait for a task that finds none.
     static func wait<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
         assert(!Thread.isMainThread, "a …Synchronous function blocks, and this is the main thread: use its async form")
+        #if DEBUG
+            // What draws a program's screens need not be its first thread.
+            dispatchPrecondition(condition: .notOnQueue(.main))
+        #endif
         let outcome = Outcome<Value>()
         Task { outcome.end(with: await Result.catching(body)) }
         return try outcome.wait().get()

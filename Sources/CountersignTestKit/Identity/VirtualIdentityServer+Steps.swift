@@ -279,12 +279,12 @@ extension VirtualIdentityServer {
         var code: String?
         switch (completion, session.purpose) {
         case (.addFactor(let response), .addFactor):
-            self.activations[prover]?.keys.merge(try self.registered(response, challenge)) { $1 }
-        case (.changePin(let version, let response), .changePin):
             let keys = try self.registered(response, challenge)
-            self.activations[prover]?.keys = (self.activations[prover]?.keys ?? [:]).filter {
-                $0.value.aaid != ServerPinModel.aaid
-            }.merging(keys) { $1 }
+            self.activations[prover]?.keys.merge(keys) { $1 }
+        case (.changePin(let version, let response), .changePin):
+            let new = try self.registered(response, challenge)
+            let others = (self.activations[prover]?.keys ?? [:]).filter { $0.value.aaid != ServerPinModel.aaid }
+            self.activations[prover]?.keys = others.merging(new) { $1 }
             self.activations[prover]?.pinVersion = version
         case (.newActivation(let new), .newActivation):
             guard case .p256(let x, let y, _) = new.pinKey.material,

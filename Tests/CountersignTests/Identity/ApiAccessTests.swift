@@ -46,6 +46,37 @@ import UAFClient
         return access
     }
 
+    @Test("after a change the new PIN is right, and the old one wrong") func changePin() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.changePin(phone, to: "970358") else {
+            Issue.record("another result")
+            return
+        }
+        try await phone.sdk.personalizer.finishChangePin(request: access)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+        #expect(
+            await identityError { try await phone.sdk.personalizer.finishChangePin(request: access) } == .pinMissing)
+        #expect(try await phone.authenticate(try await phone.data(), pin: "970358").isUserLogin)
+        #expect(try await phone.authenticate(try await phone.data()).lockout != nil)
+    }
+
+    @Test("where the change's answer is lost, the PIN counts that the server has", arguments: [true, false])
+    func lostChange(_ hasArrived: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.changePin(phone, to: "970358") else {
+            Issue.record("another result")
+            return
+        }
+        if hasArrived { await phone.server.loseAnswers(2) } else { await phone.server.goDown(true) }
+        #expect(await identityError { try await phone.sdk.personalizer.finishChangePin(request: access) } != nil)
+        await phone.server.goDown(false)
+        let restarted = try await phone.restarted()
+        let right = hasArrived ? "970358" : VirtualIdentityPhone.pin
+        #expect(try await restarted.authenticate(try await restarted.data(), pin: right).isUserLogin)
+        let wrong = hasArrived ? VirtualIdentityPhone.pin : "970358"
+        #expect(try await restarted.authenticate(try await restarted.data(), pin: wrong).lockout != nil)
+    }
+
     @Test("another device is personalised with a code and a PIN that this one has made") func newActivation()
         async throws
     {

@@ -36,4 +36,12 @@ import Testing
         }
         #expect(identities.isEmpty)
     }
+
+    #if DEBUG
+        @Test("on the main thread a debug build ends") func mainThread() async {
+            await #expect(processExitsWith: .failure) {
+                await MainActor.run { try? CountersignSDK.shared.common.refreshServerKeysSynchronous() }
+            }
+        }
+    #endif
 }
