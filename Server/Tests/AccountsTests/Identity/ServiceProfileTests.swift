@@ -4,7 +4,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Services of personalised identities: what a profile can be (decision 65)")
+@Suite("Services of personalised identities: what a profile can be (decision 64)")
 struct ServiceProfileTests {
     private static func parsed(_ text: String) throws -> ServiceProfile {
         guard case .object(let object) = try JSON(parsing: Array(text.utf8)) else {
