@@ -5,6 +5,7 @@ public import _Primitives
 
 /// Everything that the engine keeps its state in.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
+    & IdentityStores
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. It is its parts,
 /// one for each use case, and what they go by.
@@ -34,15 +35,21 @@ public struct CeremonyEngine: Sendable {
     public let sessions: DispatchedSessions
     /// What accounts look like that nobody has.
     public let inventedAccounts: InventedAccounts
+    /// Personalised identities.
+    public let identities: Identities
     /// Ends and deletes what is over.
     public let sweep: Sweep
 
     private let environment: CeremonyEnvironment
 
-    /// An engine over a store. Throws `RequestError` where the configured factors make no policy.
+    /// An engine over a store. `signer` has the keys of personalised identities, and `inApp` is the provider of codes where
+    /// there is one.
+    ///
+    /// Throws `RequestError` where the configured factors make no policy.
     public init(
         configuration: CeremonyConfiguration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
-        random: RandomSource = .system, subjects: Subjects
+        random: RandomSource = .system, subjects: Subjects, signer: ManagerSigner,
+        inApp: (any InAppServices)? = nil
     ) throws {
         let rules = CurrentRules(
             try Rules(
@@ -67,7 +74,12 @@ public struct CeremonyEngine: Sendable {
             replacements: Replacements(environment: environment, store: store))
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented)
-        self.signIns = SignIns(environment: environment, store: store, hub: hub, budgets: budgets, endings: endings)
+        let keys = ManagerKeys(environment: environment, store: store, signer: signer)
+        self.identities = Identities(
+            environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp)
+        self.signIns = SignIns(
+            environment: environment, store: store, hub: hub, budgets: budgets, endings: endings,
+            logins: LoginCodes(environment: environment, store: store, keys: keys))
         self.backchannel = BackchannelSignIns(environment: environment, store: store, budgets: budgets)
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(

@@ -301,6 +301,15 @@ extension Person {
 public protocol PersonDirectory: Sendable {
     /// The person of an account that may sign in; `nil` where it is unknown, locked or deleted.
     func person(account: String) async throws -> Person?
+
+    /// What the person has confirmed that a client is told of them, by the names of claims; `nil` for a client that does not
+    /// ask people themselves.
+    func confirmedClaims(account: String, client: String) async throws -> JSONObject?
+}
+
+extension PersonDirectory {
+    /// Most know nothing but names.
+    public func confirmedClaims(account: String, client: String) async throws -> JSONObject? { nil }
 }
 
 /// A complete answer to a client, to be written as it is.

@@ -70,10 +70,24 @@ extension ClaimsRequest {
 extension OpenIDProvider {
     /// What the ID token of a grant says of the person because its client has named it.
     ///
-    /// Cost: nothing where nothing is named; else one query.
+    /// Cost: nothing where nothing is named; else two queries.
     func namedClaims(for standing: StandingGrant) async throws -> JSONObject {
         guard let text = standing.grant.claims else { return [:] }
-        let named = try ClaimsRequest(text).idToken.filter { PersonClaims.names.containsBytes(of: $0.name) }
+        let asked = try ClaimsRequest(text).idToken
+        if !asked.isEmpty,
+            let confirmed = try await self.people.confirmedClaims(
+                account: standing.authentication.account, client: standing.grant.client)
+        {
+            var told: JSONObject = [:]
+            for claim in asked {
+                guard let value = confirmed[claim.name], claim.values.isEmpty || claim.values.contains(value) else {
+                    continue
+                }
+                told[claim.name] = value
+            }
+            return told
+        }
+        let named = asked.filter { PersonClaims.names.containsBytes(of: $0.name) }
         guard !named.isEmpty, let person = try await self.people.person(account: standing.authentication.account) else {
             return [:]
         }

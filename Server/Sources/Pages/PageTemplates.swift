@@ -56,11 +56,11 @@ enum PageTemplates {
         <li class="scan"><span>Scan the code in the app. Your phone’s own camera does not open it.</span></li>
         <li><span>Check that it names <bdi>{{clientName}}</bdi>, then confirm on the phone.</span></li>
         </ol>
-        <div class="typed">
+        {{#typedCode}}<div class="typed">
         <h2>No camera, or the app is on another phone?</h2>
         <p class="small">Type this code into the app:</p>
-        <p><code data-testid="typed-code">{{typedCode}}</code></p>
-        </div>
+        <p><code data-testid="typed-code">{{.}}</code></p>
+        </div>{{/typedCode}}
         <div class="confirmed" id="confirmed">
         <p class="small">Have you confirmed on your phone? Then go on here.</p>
         <form method="get" action="/sign-in/wait">

@@ -13,6 +13,23 @@ extension Limits {
         /// hold.
         public static let lifetimeFactor = 2
 
+        // MARK: Keys of personalised identities
+
+        /// How old the key is that phones seal to when another takes its place.
+        public static let sealingKeyTurn: Duration = .seconds(24 * 60 * 60)
+        /// How long the set of keys is good that phones fetch. They fetch a new one each day.
+        public static let keySetLifetime: Duration = .seconds(2 * 24 * 60 * 60)
+        /// After how long the set is signed anew where nothing in it has changed.
+        public static let keySetRenewal: Duration = .seconds(60 * 60)
+        /// How long what was sealed to a key is opened after phones must not seal to it any more: the longest that a session
+        /// waits.
+        public static let sealingKeyAfterlife: Duration = .seconds(60 * 60)
+
+        /// Letters of an activation's identifier in a proof.
+        public static let activationLetters = 64
+        /// How far the clocks are ahead of UTC where the next day begins first: whose birthday it is there was born today.
+        public static let earliestTimeZone: Duration = .seconds(14 * 60 * 60)
+
         // MARK: What is said of what somebody sent
 
         /// Characters of a refused app's name in log and trail. The rest is left out.

@@ -2,6 +2,7 @@ import Accounts
 import CeremonyEngine
 import Foundation
 import FreshStores
+import JOSE
 import SQLiteStore
 import Store
 import Synchronization
@@ -29,6 +30,8 @@ final class TestServer: Sendable {
     /// Makes one of the same store and key, with this epoch.
     private let makeEngine: @Sendable (String) throws -> CeremonyEngine
     let clock = TestClock()
+    /// The provider of codes, as apps' own sessions see it.
+    let inApp = TestInAppServices()
     let bank = DispatchingClient(
         id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081", mayDeregister: true)
     let browser = RandomSource.system.token()
@@ -47,6 +50,11 @@ final class TestServer: Sendable {
         adjust(&configuration)
         let chosen = configuration
         let clock = self.clock
+        let signing = try SigningKey(
+            kept: try SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
+        let signer = ManagerSigner(
+            key: { _ in signing }, publicKeys: { _ in JWKSet([signing.publicKey].compactMap(\.self)) })
+        let inApp = self.inApp
         @Sendable func engine(epoch: String) throws -> CeremonyEngine {
             try CeremonyEngine(
                 configuration: chosen, store: database, sealing: Sealing(key, epoch: epoch), time: clock.source,
@@ -55,7 +63,7 @@ final class TestServer: Sendable {
                     subject: { accountID, clientID in "\(clientID)|\(accountID)" },
                     accountID: { subject, clientID in
                         subject.hasPrefix("\(clientID)|") ? String(subject.dropFirst(clientID.count + 1)) : nil
-                    }))
+                    }), signer: signer, inApp: inApp)
         }
         self.engine = try engine(epoch: "")
         self.laterEngine = try engine(epoch: "restored")

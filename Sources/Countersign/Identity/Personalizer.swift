@@ -42,7 +42,9 @@ public struct Personalizer: Sendable {
             }
             guard code.proven.mayMerge else { return .alreadyPersonalized(idmIdentifier: data.idmIdentifier) }
             let offer = try await IdentitySessions(core: core).offer(
-                AccessRequest(purpose: .merge, token: code.proven.token), at: data.idmIdentifier)
+                AccessRequest(
+                    purpose: .merge, token: code.proven.token, invitation: code.proven.activation),
+                at: data.idmIdentifier)
             return .mergePersonalization(
                 data.idmIdentifier,
                 AuthenticationInitializationDataWithSession(

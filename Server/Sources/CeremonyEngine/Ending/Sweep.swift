@@ -4,7 +4,7 @@ import _Primitives
 /// Ends what is overdue, and deletes what is past its time.
 public struct Sweep: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any CeremonyStore & NoticeStore
+    let store: any IdentityStore & NoticeStore
     let hub: CeremonyHub
 
     /// Ends what is overdue, deletes what nobody can ask for any more, and wakes its watchers. Returns how many rows it
@@ -36,6 +36,11 @@ public struct Sweep: CeremonyPart {
         while true {
             let deleted = try await self.store.deleteNotices(
                 before: now - self.limits.noticeRetention, limit: self.limits.sweepBatch)
+            count += deleted
+            if deleted < self.limits.sweepBatch { break }
+        }
+        while true {
+            let deleted = try await self.store.deleteStaleIdentities(now: now, limit: self.limits.sweepBatch)
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }

@@ -44,6 +44,9 @@ public struct CeremonyConfiguration: Sendable {
     /// standard document stands in for it.
     public var inventedAccountsRefused: @Sendable () -> Void = {}
 
+    /// What personalised identities go by.
+    public var identities = IdentityRules()
+
     /// Each of the product's own authenticators that a person answers with, alone.
     public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
 

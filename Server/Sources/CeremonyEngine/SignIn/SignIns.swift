@@ -72,7 +72,7 @@ public struct SignInCodes: Sendable, Equatable {
     /// What the QR code carries: the payload alone, with another token. Never a link: somebody could read it off their
     /// own page and send it to a person to tap, and no browser is bound to it.
     public let qrContent: String
-    /// Letters to type, with a dash.
+    /// Letters to type, with a dash; empty where there are none, because a phone needs more than can be typed.
     public let typedCode: String
     /// Until when they can be used.
     public let expiresAt: Timestamp
@@ -135,6 +135,7 @@ public struct SignIns: CeremonyPart {
     let hub: CeremonyHub
     let budgets: Budgets
     let endings: Endings
+    let logins: LoginCodes
 
     private static let signInChannels: Set = [CeremonyRecord.Channel.qrCode, .link, .typed]
 
@@ -142,7 +143,10 @@ public struct SignIns: CeremonyPart {
     /// one that runs, or begins anew after an end that signed nobody in.
     ///
     /// `reference` names what is signed in to, `browser` is the value of the browser's cookie; `source` has a budget of
-    /// codes. Throws `wrongBrowser` where another browser has begun it, `tooManyRequests`.
+    /// codes. At a service of personalised identities it is a session of one, whose codes only their apps read.
+    ///
+    /// Throws `wrongBrowser` where another browser has begun it, `tooManyRequests`, and `forbidden` where the service takes
+    /// nobody now, or not from there.
     public func begin(reference: String, browser: String, requester: SignInRequester, source: String) async throws
         -> SignInView
     {
@@ -156,12 +160,11 @@ public struct SignIns: CeremonyPart {
             case .denied, .expired, .failed: break
             }
         }
+        let isIdentity = try await self.logins.isService(requester.client, origin: requester.origin)
         try self.spendCodes(of: source, at: now)
-        let codes = DispatchCodes(
-            expiresAt: now + self.limits.dispatchLifetime, random: self.random, limits: self.limits)
         let identifier = self.sealing.code(browser, purpose: .browserIdentifier).prefix(16)
         let ceremony = CeremonyRecord(
-            id: self.newIdentifier(), kind: .authentication, reference: reference,
+            id: self.newIdentifier(), kind: isIdentity ? .identity : .authentication, reference: reference,
             browserDigest: Sealing.digest(ofSecret: browser), createdAt: now,
             expiresAt: now + self.limits.ceremonyLifetime,
             detail: CeremonyDetail(
@@ -169,14 +172,36 @@ public struct SignIns: CeremonyPart {
                 browser: requester.browser, browserID: Base64URL.encode(identifier),
                 contentType: requester.agreement.map { _ in Transaction.ContentType.textPlain.rawValue },
                 content: requester.agreement.map { Array($0.utf8) }, client: requester.client))
+        let codes = try self.codes(of: ceremony, expiresAt: now + self.limits.dispatchLifetime)
         do {
-            try await self.store.createCeremony(
-                ceremony, tokens: codes.records(Self.signInChannels, sealing: self.sealing),
-                audit: nil)
+            try await self.store.createCeremony(ceremony, tokens: codes.tokens, audit: nil)
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.wrongBrowser)
         }
-        return try self.view(codes, of: ceremony)
+        return SignInView(ceremony, .waiting, codes: codes.shown)
+    }
+
+    /// New codes of a sign-in, and what is kept of them.
+    private func codes(of ceremony: CeremonyRecord, expiresAt: Timestamp) throws -> (
+        tokens: [DispatchTokenRecord], shown: SignInCodes
+    ) {
+        guard ceremony.kind != .identity else {
+            let codes = try self.logins.codes(of: ceremony.id, expiresAt: expiresAt)
+            return (
+                codes.tokens,
+                SignInCodes(link: codes.link, qrContent: codes.qrContent, typedCode: "", expiresAt: expiresAt)
+            )
+        }
+        let codes = DispatchCodes(expiresAt: expiresAt, random: self.random, limits: self.limits)
+        let payload = try self.configuration.payload(token: codes.qrToken, kind: ceremony.kind)
+        return (
+            codes.records(Self.signInChannels, sealing: self.sealing),
+            SignInCodes(
+                link: try self.configuration.link(token: codes.linkToken, kind: ceremony.kind),
+                // An issuer with a path has no short form.
+                qrContent: payload.compact ?? payload.base64URLEncoded, typedCode: codes.typedCode.shown,
+                expiresAt: expiresAt)
+        )
     }
 
     /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before
@@ -197,33 +222,21 @@ public struct SignIns: CeremonyPart {
 
     private func renew(_ record: CeremonyRecord, source: String, at now: Timestamp) async throws -> SignInView {
         try self.spendCodes(of: source, at: now)
-        let codes = DispatchCodes(
-            expiresAt: min(now + self.limits.dispatchLifetime, record.expiresAt), random: self.random,
-            limits: self.limits)
+        let codes = try self.codes(
+            of: record, expiresAt: min(now + self.limits.dispatchLifetime, record.expiresAt))
         let renewed = try await self.store.change(.id(record.id)) { record in
             // A phone may have been quicker than the page: then its state is shown.
             guard record.phase == .created, now < record.expiresAt else { return CeremonyChange() }
             record.changedAt = now
             var change = CeremonyChange()
-            change.newTokens = codes.records(Self.signInChannels, sealing: self.sealing)
+            change.newTokens = codes.tokens
             change.tokensKeptSince = now - self.limits.replacedCodeRetention
             return change
         }
         guard let renewed else { throw CeremonyError(.notFound) }
         let state = self.state(of: renewed, at: now)
         guard state == .waiting else { return SignInView(renewed, state) }
-        return try self.view(codes, of: renewed)
-    }
-
-    private func view(_ codes: DispatchCodes, of record: CeremonyRecord) throws -> SignInView {
-        let payload = try self.configuration.payload(token: codes.qrToken, kind: .authentication)
-        return SignInView(
-            record, .waiting,
-            codes: SignInCodes(
-                link: try self.configuration.link(token: codes.linkToken, kind: .authentication),
-                // An issuer with a path has no short form.
-                qrContent: payload.compact ?? payload.base64URLEncoded,
-                typedCode: codes.typedCode.shown, expiresAt: codes.expiresAt))
+        return SignInView(renewed, .waiting, codes: codes.shown)
     }
 
     /// The state alone. Throws `notFound` and `wrongBrowser`.

@@ -165,7 +165,7 @@ public struct ServerAssembly: Sendable {
                 phone, PasswordSignIn(signIns: PasswordSignIns(passwords)),
                 UpstreamSignInMethod(store: store, limits: limits, time: time, random: random),
             ], backchannel: asking,
-            people: People(directory: directory), time: time, random: random)
+            people: People(directory: directory, services: ServiceClaims(store: store)), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
             // Without TLS the calling app's own facet stands for the application (founding decision, Loopback).
@@ -187,7 +187,10 @@ public struct ServerAssembly: Sendable {
             configuration: engine, store: store, sealing: sealing, time: time, random: random,
             subjects: Subjects(
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
-                accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
+                accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
+            signer: ManagerSigner(
+                key: { try provider.identitySigningKey(at: $0) }, publicKeys: { provider.identityPublicKeys(at: $0) }),
+            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider)))
         phone.connect(ceremonies.signIns)
         asking.connect(ceremonies.backchannel)
         let grants = AccountGrants(store: store, limits: limits, time: time)
@@ -252,6 +255,7 @@ public struct ServerAssembly: Sendable {
             directory: self.directory, provider: self.provider, grants: self.grants, upstream: self.upstreamProviders,
             backchannel: self.ceremonies.backchannel, authorization: devices
         ).mount(on: router)
+        IdentityRoutes(identities: self.ceremonies.identities, limits: limits).mount(on: router)
         self.mountPages(on: router, answers)
         PublicOperations(metadata: self.provider.discovery, hasMail: self.configuration.mail != nil).mount(on: router)
         let administrators = self.administrators
@@ -381,6 +385,7 @@ public struct ServerAssembly: Sendable {
                         while try await self.assembly.passwords.sweep() > 0 {}
                         while try await self.assembly.identities.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
+                        try await self.assembly.ceremonies.identities.keys.follow()
                         try await self.rotateKeys()
                     } catch {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
@@ -441,6 +446,11 @@ private struct PasswordSignIn: SignInMethod {
 /// Tells the provider the names of people that may sign in.
 private struct People: PersonDirectory {
     let directory: AccountDirectory
+    let services: ServiceClaims
+
+    func confirmedClaims(account: String, client: String) async throws -> JSONObject? {
+        try await self.services.claims(account: account, client: client)
+    }
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }

@@ -170,13 +170,23 @@ final class SigningKeys: Sendable {
         _ claims: JSONObject, type: String, algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID,
         at moment: Timestamp
     ) throws -> (text: String, keyID: String?) {
+        let signing = try self.key(algorithm, of: face, at: moment)
+        return (try JWS.sign(JSON.object(claims).serialized, type: type, with: signing), signing.keyID)
+    }
+
+    /// The key of an algorithm whose turn it is at `moment`.
+    ///
+    /// Throws ``StoreError/Code/corrupt`` where this node knows none.
+    func key(
+        _ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, at moment: Timestamp
+    ) throws -> SigningKey {
         let signing = self.state.withLock { known in
             known.last { key in
                 key.signing.algorithm == algorithm && key.face == face && key.retiredAt.map { moment < $0 } ?? true
             }?.signing
         }
         guard let signing else { throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue)") }
-        return (try JWS.sign(JSON.object(claims).serialized, type: type, with: signing), signing.keyID)
+        return signing
     }
 
     /// Whether what the key of that name has signed is good at `moment`.

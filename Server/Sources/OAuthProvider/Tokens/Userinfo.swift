@@ -12,7 +12,7 @@ extension OpenIDProvider {
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: What it came over.
     ///
-    /// Cost: one ES256 verification, two queries; for a token that is bound to a key one signature, two HMACs and one store
+    /// Cost: one ES256 verification, three queries; for a token that is bound to a key one signature, two HMACs and one store
     /// step more.
     public func userinfo(
         header: String?, method: String = "GET", proofs: [String] = [], over connection: ClientConnection = .usual
@@ -42,7 +42,10 @@ extension OpenIDProvider {
             var body: JSONObject = ["sub": .string(token.subject)]
             // OpenID Connect Core 1.0, section 5.4: what scopes are for comes from here, not in the ID token.
             let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
-            let told = PersonClaims.told(of: person, scope: token.scope, named: named)
+            // What somebody has confirmed themselves is all that is told, whatever is asked for by scopes.
+            let confirmed = try await self.people.confirmedClaims(
+                account: standing.authentication.account, client: standing.grant.client)
+            let told = confirmed ?? PersonClaims.told(of: person, scope: token.scope, named: named)
             for (name, value) in told.members { body[name] = value }
             return ProviderAnswer(status: 200, body: body)
         } catch let error as OAuthError {

@@ -26,7 +26,7 @@ public struct SignInPage: Sendable {
         public var qrContent: String
         /// The link for the app on the device that shows the page.
         public var sameDeviceLink: String
-        /// The code that a person types, in groups as it is shown.
+        /// The code that a person types, in groups as it is shown; empty where none can be typed.
         public var typedCode: String
         /// How long all of them work, in seconds.
         public var secondsLeft: Int
@@ -87,7 +87,7 @@ extension PageRenderer {
         struct Codes {
             let qr: String
             let sameDeviceLink: String
-            let typedCode: String
+            let typedCode: String?
             let secondsLeft: Int
         }
 
@@ -122,7 +122,7 @@ extension PageRenderer {
             codes = SignInView.Codes(
                 qr: try QRCode(text: shown.qrContent).svg(
                     label: "QR code to scan with the authenticator app on your phone"),
-                sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode,
+                sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode.isEmpty ? nil : shown.typedCode,
                 secondsLeft: max(0, shown.secondsLeft))
         }
         let query =

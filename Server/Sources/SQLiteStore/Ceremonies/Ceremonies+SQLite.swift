@@ -246,6 +246,7 @@ extension Database {
                 try self.insert(tokens, ceremonyID: ceremony.id)
             }
         }
+        if let outcome = change.identityOutcome { try self.apply(outcome, sealing) }
         for event in change.audit { try self.appendAudit(event, sealing) }
         for notice in change.notices { try self.insertNotice(notice, sealing) }
     }

@@ -31,6 +31,9 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
             .replacing("/grants/unknown", with: "/grants/{id}")
             .replacing("/links/unknown", with: "/links/{id}")
             .replacing("/provider/unknown", with: "/provider/{name}")
+            .replacing("/sessions/unknown/", with: "/sessions/{id}/")
+            .replacing("/api-access/unknown/", with: "/api-access/{id}/")
+            .replacing("/activations/unknown/", with: "/activations/{id}/")
     }
 
     static let all: [MountedAddress] = [
@@ -105,6 +108,20 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/links", allow: "GET, HEAD"),
         .init(path: "/account/v1/links/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
+        .init(path: "/identity/keys", allow: "GET, HEAD"),
+        .init(path: "/identity/activation", allow: "GET, HEAD, DELETE"),
+        .init(path: "/identity/in-app", allow: "POST", body: .json),
+        .init(path: "/identity/api-access", allow: "POST", body: .json),
+        .init(path: "/identity/api-access/unknown/complete", allow: "POST", body: .json),
+        .init(path: "/identity/activations/unknown/open", allow: "POST", body: .json),
+        .init(path: "/identity/activations/unknown/prove", allow: "POST", body: .json),
+        .init(path: "/identity/activations/unknown/enroll", allow: "POST", body: .json),
+        .init(path: "/identity/sessions/unknown/start", allow: "POST", body: .json),
+        .init(path: "/identity/sessions/unknown/prepare", allow: "POST", body: .json),
+        .init(path: "/identity/sessions/unknown/finish", allow: "POST", body: .json),
+        .init(path: "/identity/sessions/unknown/code", allow: "POST", body: .json),
+        .init(path: "/identity/sessions/unknown/abort", allow: "POST", body: .json),
+        .init(path: "/identity/sessions/unknown/prolong", allow: "POST", body: .json),
     ]
 
     /// Bodies that are not what any address takes.
@@ -224,7 +241,7 @@ struct BadInputTests {
                 let shown = String(decoding: body.prefix(60), as: UTF8.self)
                 #expect(answer.status.code < 500, "\(shown)")
                 switch address.body {
-                case .json: #expect([200, 400, 404].contains(answer.status.code), "\(shown)")
+                case .json: #expect([200, 400, 401, 404].contains(answer.status.code), "\(shown)")
                 case .uaf: #expect([200, 400].contains(answer.status.code), "\(shown)")
                 case .form: #expect([200, 303, 400, 401, 403, 404].contains(answer.status.code), "\(shown)")
                 case .none: Issue.record("an address without a body")

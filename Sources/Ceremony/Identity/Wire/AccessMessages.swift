@@ -65,12 +65,18 @@ public struct AccessRequest: IdentityMessage {
     public var purpose: SessionDocument.Purpose
     /// To merge: ``ProvenActivation/token`` of the invitation's activation.
     public var token: SecretBytes?
+    /// To merge: the invitation's activation, ``ProvenActivation/activation``.
+    public var invitation: String?
 
     /// Describes a request.
-    public init(version: Int = ManagerKeySet.version, purpose: SessionDocument.Purpose, token: SecretBytes? = nil) {
+    public init(
+        version: Int = ManagerKeySet.version, purpose: SessionDocument.Purpose, token: SecretBytes? = nil,
+        invitation: String? = nil
+    ) {
         self.version = version
         self.purpose = purpose
         self.token = token
+        self.invitation = invitation
     }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -78,13 +84,14 @@ public struct AccessRequest: IdentityMessage {
             (
                 version: try object.requiredInteger("version", as: Int.self),
                 purpose: try object.requiredText("purpose", 1...32),
-                token: object["token"] == nil ? nil : SecretBytes(try object.requiredBytes("token", 32...32))
+                token: object["token"] == nil ? nil : SecretBytes(try object.requiredBytes("token", 32...32)),
+                invitation: try object.text("invitation", 1...64)
             )
         }
         guard let purpose = SessionDocument.Purpose(exactly: read.purpose) else {
             throw IdentityMessageError(.unsupported, "purpose")
         }
-        self.init(version: read.version, purpose: purpose, token: read.token)
+        self.init(version: read.version, purpose: purpose, token: read.token, invitation: read.invitation)
     }
 
     public var json: JSONObject {
@@ -92,6 +99,7 @@ public struct AccessRequest: IdentityMessage {
             "version": .integer(Int64(self.version)), "purpose": .string(self.purpose.rawValue),
         ]
         object["token"] = self.token.map { .string($0.withBytes { Base64URL.encode($0) }) }
+        object["invitation"] = self.invitation.map { .string($0) }
         return object
     }
 }

@@ -99,17 +99,21 @@ public struct AcceptedSession: IdentityMessage, Hashable {
     public var finishedAt: Timestamp
     /// Until when what comes next can be done; `nil` where nothing does.
     public var continuesUntil: Timestamp?
+    /// Where the device's browser has to be led: for a login that was begun by a link, in the browser that has shown it. A
+    /// link that somebody else has sent leads to nothing, because that browser is another one.
+    public var location: String?
 
     /// Describes a session.
     public init(
         purpose: SessionDocument.Purpose, service: SessionDocument.Service, roleName: String, finishedAt: Timestamp,
-        continuesUntil: Timestamp?
+        continuesUntil: Timestamp?, location: String? = nil
     ) {
         self.purpose = purpose
         self.service = service
         self.roleName = roleName
         self.finishedAt = finishedAt
         self.continuesUntil = continuesUntil
+        self.location = location
     }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -121,7 +125,8 @@ public struct AcceptedSession: IdentityMessage, Hashable {
                 service: SessionDocument.Service(
                     name: try service.requiredText("name"), origin: try service.requiredText("origin")),
                 role: try object.requiredText("roleName"), at: try object.requiredMoment("finishedAt"),
-                until: continues ? try object.requiredMoment("continuesUntil") : nil
+                until: continues ? try object.requiredMoment("continuesUntil") : nil,
+                location: try object.text("location", 1...2048)
             )
         }
         guard let purpose = SessionDocument.Purpose(exactly: read.purpose) else {
@@ -129,7 +134,7 @@ public struct AcceptedSession: IdentityMessage, Hashable {
         }
         self.init(
             purpose: purpose, service: read.service, roleName: read.role, finishedAt: read.at,
-            continuesUntil: read.until)
+            continuesUntil: read.until, location: read.location)
     }
 
     public var json: JSONObject {
@@ -139,6 +144,7 @@ public struct AcceptedSession: IdentityMessage, Hashable {
             "roleName": .string(self.roleName), "finishedAt": .moment(self.finishedAt),
         ]
         object["continuesUntil"] = self.continuesUntil.map { .moment($0) }
+        object["location"] = self.location.map { .string($0) }
         return object
     }
 }

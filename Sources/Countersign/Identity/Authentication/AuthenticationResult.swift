@@ -35,8 +35,12 @@ public struct UserLoginResult: Hashable, Sendable {
     public let roleName: String
     /// When the server accepted the factors.
     public let finishedAt: Date
+    /// The address that the app has to open now, in the browser of this device: where the login was begun by a link, it is
+    /// done once the browser that has shown the link is back. `nil` for a login that began elsewhere.
+    public let returnAddress: URL?
 
     init(_ session: AcceptedSession) {
+        self.returnAddress = session.location.flatMap { URL(string: $0) }
         self.relyingPartyName = DisplayText.line(session.service.name)
         self.relyingPartyUrl = DisplayText.origin(session.service.origin)
         self.roleName = DisplayText.line(session.roleName)

@@ -1,0 +1,146 @@
+import Ceremony
+import Crypto
+import JOSE
+import Store
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// Where what a session has granted is done, once: a factor more, another PIN, an activation for another device, the end of
+/// the account.
+public struct Completions: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let envelope: IdentityEnvelope
+    let steps: IdentitySteps
+
+    /// The least random bytes of an activation's identifier.
+    private static let identifierBytes = 16
+
+    /// What was judged of a payload before the step that uses it.
+    private enum Payload: Sendable {
+        case factors(VerifiedFactorRegistration, pinVersion: UInt32?)
+        case activation(Completion.NewActivation, key: [UInt8])
+        case delete
+        /// A registration that is none.
+        case refused
+
+        /// The purpose that it is for; `nil` where it may be for several.
+        func fits(_ purpose: IdentityPurpose) -> Bool {
+            switch self {
+            case .factors(_, let version): purpose == (version == nil ? .addFactor : .changePin)
+            case .activation: purpose == .newActivation
+            case .delete: purpose == .delete
+            case .refused: purpose == .addFactor || purpose == .changePin
+            }
+        }
+    }
+
+    /// `POST /identity/api-access/{session}/complete`.
+    public func complete(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            let message = try CompleteRequest(parsing: proven.body)
+            guard let key = try await self.envelope.keys.sealingKey(message.completion.keyID, at: proven.at) else {
+                throw IdentityProblem(.invalidRequest)
+            }
+            let completion = try message.completion.open(
+                Completion.self, with: key, for: .completion(session: session))
+            return try await self.steps.answer(session, proven) { turn in
+                try turn.requireBound()
+                let payload = try self.payload(completion, of: turn)
+                return try self.use(payload, &turn)
+            }
+        }
+    }
+
+    /// Judges a payload: checks of signatures, within the step that uses it, because the challenge is the session's.
+    private func payload(_ completion: Completion, of turn: IdentityTurn) throws -> Payload {
+        let challenge = SessionDocument.challenge(of: turn.progress.document)
+        let accountID = turn.activation.device.accountID
+        func registered(_ response: String, _ type: AuthenticatorType) -> VerifiedFactorRegistration? {
+            try? self.verifiedRegistration(
+                response, challenge: challenge, accountID: accountID, required: [type], at: turn.now)
+        }
+        switch completion {
+        case .addFactor(let response):
+            return registered(response, .biometric).map { .factors($0, pinVersion: nil) } ?? .refused
+        case .changePin(let version, let response):
+            guard let current = turn.activation.pinVersion, version == current &+ 1 else { return .refused }
+            return registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
+        case .newActivation(let activation):
+            guard let point = activation.pinKey.compressedPoint,
+                (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes
+            else { throw IdentityProblem(.invalidRequest) }
+            return .activation(activation, key: point)
+        case .delete: return .delete
+        }
+    }
+
+    private func use(_ payload: Payload, _ turn: inout IdentityTurn) throws -> CompleteResponse {
+        let purpose = turn.progress.session.purpose
+        guard payload.fits(purpose) else { throw IdentityProblem(.invalidRequest) }
+        let types = turn.credentials.factorTypes
+        switch payload {
+        case .refused:
+            guard purpose == .changePin else { throw IdentityProblem(.invalidRequest) }
+            do { try turn.take(.complete(purpose, .pinRefused)) } catch let problem as IdentityProblem
+                where problem.code == .pinRefused
+            {
+                // It is counted.
+                throw KeptRefusal(problem: problem)
+            }
+            throw IdentityProblem(.pinRefused)
+        case .factors(let verified, let version):
+            if purpose == .addFactor, !types.isDisjoint(with: verified.types) {
+                try turn.take(.complete(purpose, .factorAlreadyEnrolled))
+            }
+            try turn.take(.complete(purpose, .valid))
+            turn.change.ceremony.newCredentials = self.credentials(
+                of: verified, turn.activation.device, at: turn.now)
+            if let version {
+                turn.change.withdrawnCredentials = turn.credentials.keys(of: .pin).map(\.id)
+                turn.activation.pinVersion = version
+            }
+            self.note(&turn, detail: purpose.rawValue)
+            turn.change.ceremony.notices = [
+                NoticeRecord(
+                    id: self.newIdentifier(), accountID: turn.activation.device.accountID, kind: .authenticatorAdded,
+                    at: turn.now, subject: turn.activation.device.name)
+            ]
+            return CompleteResponse(activation: turn.activation.receipt(types.union(verified.types)))
+        case .activation(let wanted, let key):
+            try turn.take(.complete(purpose, .valid))
+            return try self.offer(wanted, key, &turn, types)
+        case .delete:
+            try turn.take(.complete(purpose, .valid))
+            self.note(&turn, detail: purpose.rawValue)
+            turn.change.deletesAccount = true
+            return CompleteResponse(activation: nil)
+        }
+    }
+
+    private func offer(
+        _ wanted: Completion.NewActivation, _ key: [UInt8], _ turn: inout IdentityTurn,
+        _ types: Set<AuthenticatorType>
+    ) throws -> CompleteResponse {
+        let expiresAt = turn.now + self.limits.activationLifetime
+        let name = wanted.name.map { DisplayText.line($0, maximumLength: self.limits.nameCharacters) }
+        turn.change.offer = PendingActivationRecord(
+            id: wanted.activation, accountID: turn.activation.device.accountID, claimDigest: wanted.claimDigest,
+            pinKey: key, pinParameters: String(decoding: JSON.object(wanted.pin.json).serialized, as: UTF8.self),
+            name: name.flatMap { $0.isEmpty ? nil : $0 }, challenge: self.random.token(), createdAt: turn.now,
+            expiresAt: expiresAt)
+        self.note(&turn, detail: wanted.activation)
+        return CompleteResponse(
+            activation: turn.activation.receipt(types),
+            code: try self.envelope.keys.sign(
+                .activation, id: wanted.activation, claimDigest: wanted.claimDigest, expiresAt: expiresAt,
+                at: turn.now))
+    }
+
+    private func note(_ turn: inout IdentityTurn, detail: String) {
+        turn.change.ceremony.audit.append(
+            AuditEvent(
+                .identityCompleted, at: turn.now, accountID: turn.activation.device.accountID,
+                ceremonyID: turn.ceremony.id, detail: detail))
+    }
+}

@@ -1,0 +1,118 @@
+import Ceremony
+import Store
+import _Primitives
+
+/// Where an app begins a session itself: to sign its own person in, or to have something done with its own account.
+public struct SessionBegins: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any IdentityStore & ServiceStore
+    let envelope: IdentityEnvelope
+    let services: (any InAppServices)?
+    let merges: AccountMerges
+
+    // MARK: In-app
+
+    /// `POST /identity/in-app`.
+    public func inApp(_ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            let message = try InAppRequest(parsing: proven.body)
+            try Self.check(message.version)
+            let wish = InAppWish(
+                redirectURI: message.redirectURI, scope: message.scope, state: message.state, nonce: message.nonce,
+                codeChallenge: message.codeChallenge)
+            let profile = try await self.store.serviceProfile(message.clientID)
+            guard let profile, let services = self.services else { throw IdentityProblem(.invalidRequest) }
+            guard profile.isActive else { throw IdentityProblem(.serviceInactive) }
+            guard proven.activation.isActive else { throw IdentityProblem(.activationDisabled) }
+            let service = try await services.service(message.clientID, wish: wish)
+            var progress = try self.opened(
+                .inApp(
+                    isAllowed: profile.allowsInApp, isRedirectExact: service != nil,
+                    hasPKCE: Base64URL.decode(message.codeChallenge)?.count == 32), at: proven.at)
+            progress.inApp = wish
+            return try await self.begin(
+                proven, progress,
+                CeremonyDetail(service: service?.name, origin: service?.origin, client: message.clientID))
+        }
+    }
+
+    // MARK: Its own account
+
+    /// `POST /identity/api-access`.
+    public func access(_ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            let message = try AccessRequest(parsing: proven.body)
+            try Self.check(message.version)
+            var progress = try self.opened(
+                .apiAccess(message.purpose, isActivationActive: proven.activation.isActive, isProven: true),
+                at: proven.at)
+            if message.purpose == .merge {
+                progress.invitation = try await self.invitation(message, proven)
+            } else if message.token != nil || message.invitation != nil {
+                throw IdentityProblem(.invalidRequest)
+            }
+            return try await self.begin(
+                proven, progress,
+                CeremonyDetail(service: self.configuration.serviceName, origin: self.configuration.issuer))
+        }
+    }
+
+    /// The invitation whose PIN was proven.
+    private func invitation(_ message: AccessRequest, _ call: ProvenCall) async throws -> String {
+        guard let id = message.invitation, let token = message.token else { throw IdentityProblem(.invalidRequest) }
+        guard let offer = try await self.store.offer(id: id) else {
+            throw IdentityProblem(try await self.merges.wasMerged(id) ? .activationDataConsumed : .notProven)
+        }
+        let digest = token.withBytes { Sealing.digest(ofSecret: $0) }
+        guard let known = offer.tokenDigest, let until = offer.tokenUntil, constantTimeEqual(known, digest),
+            call.at < until
+        else { throw IdentityProblem(.notProven) }
+        try offer.checkUsable(at: call.at)
+        guard !offer.accountID.hasSameBytes(as: call.activation.device.accountID),
+            try await self.merges.isMergeable(offer, at: call.at)
+        else { throw IdentityProblem(.mergeConflict) }
+        return id
+    }
+
+    // MARK: -
+
+    private static func check(_ version: Int) throws(IdentityProblem) {
+        guard version == ManagerKeySet.version else { throw IdentityProblem(.protocolVersionUnsupported) }
+    }
+
+    private func opened(_ opening: IdentitySession.Opening, at now: Timestamp) throws -> IdentityProgress {
+        switch IdentitySession.open(opening, at: now, limits: self.limits) {
+        case .session(let session): return IdentityProgress(session: session)
+        case .refused(let refusal): throw IdentityProblem(refusal)
+        case .pretended: throw IdentityProblem(.invalidRequest)
+        }
+    }
+
+    private func begin(_ call: ProvenCall, _ progress: IdentityProgress, _ detail: CeremonyDetail) async throws
+        -> [UInt8]
+    {
+        let claim = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
+        let session = progress.session
+        var ceremony = CeremonyRecord(
+            id: self.newIdentifier(), kind: .identity, accountID: call.activation.device.accountID,
+            createdAt: call.at, expiresAt: session.deadline, detail: detail)
+        ceremony.deviceID = call.activation.device.id
+        ceremony.progress = progress.stored
+        let offer = SessionOffer(session: ceremony.id, claim: claim, expiresAt: session.deadline)
+        let answer = try self.envelope.keys.sign(.message(offer.json), to: call.request, at: call.at)
+        let step = try await self.store.begin(
+            ceremony,
+            token: DispatchTokenRecord(
+                digest: ProcessCode.digest(ofClaim: claim), channel: .qrCode, expiresAt: session.deadline),
+            request: call.name, answer: call.answered(answer),
+            audit: AuditEvent(
+                .identityBegun, at: call.at, accountID: ceremony.accountID, ceremonyID: ceremony.id,
+                detail: session.purpose.rawValue))
+        switch step {
+        case .decided: return answer
+        case .again(let given): return given
+        case .replayed: throw IdentityProblem(.replayRefused)
+        case .missing: throw IdentityProblem(.activationUnknown)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import Ceremony
+import JOSE
+import Store
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// Where an activation gets its keys.
+public struct ActivationEnrolments: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any IdentityStore
+    let envelope: IdentityEnvelope
+    let openings: ActivationOpenings
+
+    /// The first PIN of an activation; that of its code has the number 0.
+    private static let firstPin: UInt32 = 1
+
+    /// `POST …/enroll`: takes the keys of a new activation, each of which proves itself, and answers with a receipt.
+    public func enroll(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.answer(call) { request, now in
+            let message = try EnrollRequest(parsing: call.body)
+            guard let proof = call.proof,
+                IdentityEnvelope.claimant(of: proof)?.hasSameBytes(as: id) ?? false,
+                let offer = try await self.store.offer(id: id)
+            else { throw IdentityProblem(.notProven) }
+            // Whoever lost the receipt has the very keys that are enrolled now.
+            if offer.state == .enrolled { return try await self.again(id, call, proof, request, at: now) }
+            let enrolment = try await self.opened(message, of: offer, at: now)
+            guard let signingKey = enrolment.signingKey.compressedPoint,
+                let encryptionKey = enrolment.encryptionKey.compressedPoint
+            else { throw IdentityProblem(.invalidRequest) }
+            let device = DeviceRecord(
+                id: id, accountID: offer.accountID, name: self.name(enrolment.name), isActive: true, createdAt: now)
+            let activation = StoredActivation(
+                device: device, signingKey: signingKey, encryptionKey: encryptionKey, pinVersion: Self.firstPin)
+            let proven = try self.envelope.proven(
+                call, request, proof, of: activation, by: enrolment.signingKey, at: now)
+            try offer.checkUsable(at: now)
+            let verified = try self.verify(enrolment, of: offer, at: now)
+            let credentials = self.credentials(of: verified, device, at: now)
+            return try await self.take(
+                proven, activation, credentials, challenge: offer.challenge, types: verified.types)
+        }
+    }
+
+    /// The receipt of before, for the same request.
+    private func again(
+        _ id: String, _ call: IdentityCall, _ proof: String, _ request: String, at now: Timestamp
+    ) async throws -> [UInt8] {
+        guard let activation = try await self.store.activation(id: id),
+            let key = JWK(compressedPoint: activation.signingKey)
+        else { throw IdentityProblem(.activationDataConsumed) }
+        let proven: ProvenCall
+        do throws(IdentityProblem) {
+            proven = try self.envelope.proven(call, request, proof, of: activation, by: key, at: now)
+        } catch {
+            throw error.code == .notProven ? IdentityProblem(.activationDataConsumed) : error
+        }
+        switch try await self.store.answer(to: proven.name) {
+        case .again(let answer)?: return answer
+        case .replayed?: throw IdentityProblem(.replayRefused)
+        case .decided?, .missing?, nil: throw IdentityProblem(.activationDataConsumed)
+        }
+    }
+
+    /// What was sealed with the token that a proof of the PIN has earned.
+    private func opened(_ message: EnrollRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
+        -> EnrollRequest.Enrolment
+    {
+        guard let digest = offer.tokenDigest, let until = offer.tokenUntil else { throw IdentityProblem(.notProven) }
+        let token = self.activationToken(offer.id, challenge: offer.challenge)
+        guard constantTimeEqual(Sealing.digest(ofSecret: token), digest),
+            let key = try await self.envelope.keys.sealingKey(message.enrolment.keyID, at: now),
+            let enrolment = try? message.enrolment.open(
+                EnrollRequest.Enrolment.self, with: key,
+                for: .enrolment(activation: offer.id, token: Base64URL.encode(token))),
+            enrolment.token.withBytes({ constantTimeEqual(Array($0), token) })
+        else { throw IdentityProblem(.notProven) }
+        guard now < until else { throw IdentityProblem(.activationDataExpired) }
+        return enrolment
+    }
+
+    private func verify(_ enrolment: EnrollRequest.Enrolment, of offer: PendingActivationRecord, at now: Timestamp)
+        throws -> VerifiedFactorRegistration
+    {
+        do {
+            return try self.verifiedRegistration(
+                enrolment.response, challenge: try Challenge(offer.challenge), accountID: offer.accountID,
+                required: [.device, .pin], optional: [.biometric], at: now)
+        } catch is UAFError {
+            throw StoreError(.corrupt, "the challenge of an activation")
+        }
+    }
+
+    private func take(
+        _ call: ProvenCall, _ activation: StoredActivation, _ credentials: [CredentialRecord], challenge: String,
+        types: Set<AuthenticatorType>
+    ) async throws -> [UInt8] {
+        let keys = self.envelope.keys
+        let receipt = activation.receipt(types)
+        let noticeID = self.newIdentifier()
+        let step: IdentityStep<[UInt8]>
+        do {
+            step = try await self.store.step(offer: activation.device.id, request: call.name) { offer in
+                try offer.checkUsable(at: call.at)
+                // Another proof in between has another challenge.
+                guard offer.challenge.hasSameBytes(as: challenge), let until = offer.tokenUntil, call.at < until else {
+                    throw IdentityProblem(.notProven)
+                }
+                offer.state = .enrolled
+                // Nobody tries PINs with it any more.
+                offer.pinKey = []
+                offer.tokenDigest = nil
+                offer.tokenUntil = nil
+                var change = OfferChange()
+                change.enrolled = (activation, credentials)
+                change.audit = [
+                    AuditEvent(
+                        .activationEnrolled, at: call.at, accountID: offer.accountID, detail: activation.device.id)
+                ]
+                change.notices = [
+                    NoticeRecord(
+                        id: noticeID, accountID: offer.accountID, kind: .deviceAdded, at: call.at,
+                        subject: activation.device.name)
+                ]
+                let answer = try keys.sign(.message(receipt.json), to: call.request, at: call.at)
+                change.answer = call.answered(answer)
+                return (change, answer)
+            }
+        } catch let error as StoreError where error.code == .conflict {
+            // A key that is registered already, to whomever.
+            throw IdentityProblem(.invalidRequest)
+        }
+        return try step.answer(orMissing: .activationUnknown)
+    }
+
+    private func name(_ text: String) -> String {
+        let shown = DisplayText.line(text, maximumLength: self.limits.nameCharacters)
+        return shown.isEmpty ? "Phone" : shown
+    }
+}
+
+extension CeremonyPart {
+    /// New factors, each of which has signed the challenge. Throws `IdentityProblem` `invalidRequest` for anything else.
+    func verifiedRegistration(
+        _ response: String, challenge: Challenge, accountID: String, required: Set<AuthenticatorType>,
+        optional: Set<AuthenticatorType> = [], at now: Timestamp
+    ) throws(IdentityProblem) -> VerifiedFactorRegistration {
+        do throws(UAFRefusal) {
+            return try FactorRegistrationVerifier(self.relyingParty).verify(
+                try UnverifiedRegistration(parsing: response.utf8, reading: self.relyingParty.lenientReadings),
+                expected: ExpectedFactorRegistration(
+                    challenge: challenge, appID: self.configuration.identityAppID, username: accountID,
+                    required: required, optional: optional),
+                // The store refuses a key that is registered.
+                existing: [], at: now)
+        } catch {
+            throw IdentityProblem(.invalidRequest)
+        }
+    }
+
+    /// The rows of new factors.
+    func credentials(of verified: VerifiedFactorRegistration, _ device: DeviceRecord, at now: Timestamp)
+        -> [CredentialRecord]
+    {
+        AuthenticatorType.allCases.compactMap { verified[$0] }.map { key in
+            CredentialRecord(
+                id: self.newIdentifier(), deviceID: device.id, accountID: device.accountID, aaid: key.id.aaid.text,
+                keyID: key.id.keyID.bytes, publicKey: key.publicKey, keyFormat: key.publicKeyFormat.rawValue,
+                algorithm: key.signatureAlgorithm.rawValue, counter: key.signCounter,
+                registrationCounter: key.registrationCounter, authenticatorVersion: key.authenticatorVersion,
+                attestation: key.attestation.stored, isActive: device.isActive, createdAt: now)
+        }
+    }
+}
+
+extension StoredActivation {
+    /// What its phone is told of it.
+    func receipt(_ types: Set<AuthenticatorType>) -> ActivationReceipt {
+        ActivationReceipt(
+            activation: self.device.id, name: self.device.name,
+            factors: AuthenticatorType.allCases.filter(types.contains).map(\.rawValue), pinVersion: self.pinVersion,
+            createdAt: self.device.createdAt)
+    }
+}

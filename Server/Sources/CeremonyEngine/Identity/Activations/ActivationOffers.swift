@@ -1,0 +1,94 @@
+import Ceremony
+import Crypto
+import Dispatch
+import Store
+public import _Primitives
+
+/// An offer to personalise an app, as it is given out once.
+public struct ActivationOffer: Sendable, Equatable {
+    /// What the activation will be called.
+    public let id: String
+    /// The text of the code, for a QR code or a link.
+    public let code: String
+    /// The PIN that goes another way than the code; `nil` where whoever asked for the offer has chosen it.
+    public let pin: String?
+    /// Until when the code can be used.
+    public let expiresAt: Timestamp
+}
+
+/// Offers of activations that operators and invitations make: code and PIN are made here, and what is kept of both tells
+/// nobody what they were.
+public struct ActivationOffers: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore & IdentityStore
+    let keys: ManagerKeys
+
+    /// Offers an account an activation.
+    ///
+    /// - Parameters:
+    ///   - pin: The PIN, as many digits as PINs have; `nil` makes one.
+    ///   - name: What the device is to be called.
+    ///   - invite: The invitation that it comes with: the activation has its identifier.
+    ///   - lifetime: How long the code is good; that of other enrolments where `nil`.
+    ///   - operator: The name for the audit trail.
+    ///
+    /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` for the PIN; `conflict` where the
+    /// invitation has an activation.
+    public func offer(
+        accountID: String, pin: String? = nil, name: String? = nil, invite: String? = nil,
+        lifetime: Duration? = nil, by operator: String
+    ) async throws -> ActivationOffer {
+        guard let account = try await self.store.account(id: accountID) else { throw CeremonyError(.notFound) }
+        guard !account.isLocked else { throw CeremonyError(.locked) }
+        let chosen = pin ?? self.newPin()
+        guard self.configuration.identities.pinLength.contains(chosen.utf8.count),
+            chosen.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
+        let now = self.time.now()
+        let expiresAt = now + (lifetime ?? self.limits.activationLifetime)
+        let secret = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
+        let parameters = try PinParameters()
+        let id = invite ?? self.newIdentifier()
+        let key = try await self.key(pin: SecretBytes(Array(chosen.utf8)), secret, parameters, activation: id)
+        let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
+        let shown = name.map { DisplayText.line($0, maximumLength: self.limits.nameCharacters) }
+        do {
+            try await self.store.offer(
+                PendingActivationRecord(
+                    id: id, accountID: accountID, claimDigest: digest, pinKey: key,
+                    pinParameters: String(decoding: JSON.object(parameters.json).serialized, as: UTF8.self),
+                    name: shown.flatMap { $0.isEmpty ? nil : $0 }, inviteID: invite, challenge: self.random.token(),
+                    createdAt: now, expiresAt: expiresAt),
+                audit: AuditEvent(.activationOffered, at: now, accountID: accountID, actor: `operator`, detail: id))
+        } catch let error as StoreError where error.code == .conflict {
+            throw CeremonyError(.conflict)
+        }
+        let signed = try self.keys.sign(.activation, id: id, claimDigest: digest, expiresAt: expiresAt, at: now)
+        return ActivationOffer(
+            id: id, code: ProcessCode.text(signed: signed, secret: secret), pin: pin == nil ? chosen : nil,
+            expiresAt: expiresAt)
+    }
+
+    /// Six digits, or as many as PINs have at least.
+    private func newPin() -> String {
+        (0..<max(6, self.configuration.identities.pinLength.lowerBound))
+            .map { _ in String(self.random.number(below: 10)) }.joined()
+    }
+
+    /// The public key of a PIN. It takes 60 ms and 32 MiB, on a thread that nobody else waits for.
+    private func key(pin: SecretBytes, _ secret: SecretBytes, _ parameters: PinParameters, activation: String)
+        async throws -> [UInt8]
+    {
+        let context = PinScheme.Context(server: self.configuration.issuer, activation: activation, version: 0)
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(
+                    with: Result {
+                        let key = try parameters.scheme.key(
+                            pin: pin, deviceSecret: secret, parameters: parameters, context: context)
+                        return Array(key.publicKey.compressedRepresentation)
+                    })
+            }
+        }
+    }
+}

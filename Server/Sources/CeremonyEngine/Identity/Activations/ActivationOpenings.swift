@@ -1,0 +1,191 @@
+import Ceremony
+import Crypto
+import Store
+import _Primitives
+
+/// Where an app that has read an activation's code opens it, and proves its PIN.
+public struct ActivationOpenings: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any IdentityStore
+    let envelope: IdentityEnvelope
+    let merges: AccountMerges
+
+    // MARK: Open
+
+    /// `POST …/open`: says what a proof of the PIN is to be made over. It changes nothing.
+    public func open(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.answer(call) { request, now in
+            let message = try OpenRequest(parsing: call.body)
+            guard message.version == ManagerKeySet.version else { throw IdentityProblem(.protocolVersionUnsupported) }
+            let offer = try await self.offer(id, claim: message.claim)
+            try self.checkSecurity(message.security)
+            try offer.checkUsable(at: now)
+            return try self.envelope.keys.sign(
+                .message(OpenResponse(challenge: offer.challenge, pin: try offer.parameters).json), to: request,
+                at: now)
+        }
+    }
+
+    // MARK: Prove
+
+    /// `POST …/prove`: judges whether somebody knows the PIN. The attempt is counted in a step of its own before it is
+    /// verified.
+    public func prove(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.answer(call) { request, now in
+            let message = try ProveRequest(parsing: call.body)
+            let offer = try await self.offer(id, claim: message.claim)
+            let hash = Array(SHA256.hash(data: call.body))
+            let name = RequestName(caller: "a:\(id)", request: request, hash: hash)
+            let limits = self.limits
+            let reserved = try await self.store.step(offer: id, request: name) { offer in
+                try offer.checkUsable(at: now, unlessReservedBy: hash)
+                var lockout = Lockout(offer.lockout)
+                switch lockout.reserve(request: hash, at: now, limits: limits) {
+                case .pending(let lockout): throw IdentityProblem(lockout)
+                case .mayVerify(let ifRefused):
+                    offer.lockout = lockout.record
+                    return (OfferChange(), ifRefused)
+                }
+            }
+            let ifRefused: LockoutInformation
+            switch reserved {
+            case .decided(let information): ifRefused = information
+            case .again(let answer): return answer
+            case .replayed: throw IdentityProblem(.replayRefused)
+            case .missing: throw IdentityProblem(.activationUnknown)
+            }
+            let isRight = try await self.isProof(message.proof, of: offer, at: now)
+            let mayMerge = try await self.merges.isMergeable(offer, at: now)
+            return try await self.settle(offer, name, ifRefused, isRight: isRight, mayMerge: mayMerge, at: now)
+        }
+    }
+
+    private func isProof(_ sealed: SealedMessage, of offer: PendingActivationRecord, at now: Timestamp) async throws
+        -> Bool
+    {
+        guard let key = try await self.envelope.keys.sealingKey(sealed.keyID, at: now),
+            let proof = try? sealed.open(
+                ProveRequest.Proof.self, with: key,
+                for: .activationProof(activation: offer.id, challenge: offer.challenge)),
+            let pinKey = try? P256.Signing.PublicKey(compressedRepresentation: offer.pinKey),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: proof.signature)
+        else { return false }
+        return pinKey.isValidSignature(
+            signature, for: ProveRequest.Proof.signedBytes(activation: offer.id, challenge: offer.challenge))
+    }
+
+    private func settle(
+        _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: LockoutInformation, isRight: Bool,
+        mayMerge: Bool, at now: Timestamp
+    ) async throws -> [UInt8] {
+        let limits = self.limits
+        let keys = self.envelope.keys
+        let challenge = self.random.token()
+        let token = SecretBytes(self.activationToken(before.id, challenge: challenge))
+        let appID = self.configuration.identityAppID
+        let step = try await self.store.step(offer: before.id, request: name) { offer in
+            var change = OfferChange()
+            var lockout = Lockout(offer.lockout)
+            guard lockout.settle(request: name.hash, isRight: isRight), offer.state == .offered,
+                offer.challenge.hasSameBytes(as: before.challenge)
+            else { throw IdentityProblem(.outOfOrder) }
+            offer.lockout = lockout.record
+            // No proof counts twice, right or wrong.
+            offer.challenge = challenge
+            let message: ProveResponse
+            if isRight {
+                offer.tokenDigest = token.withBytes { Sealing.digest(ofSecret: $0) }
+                let until = min(now + limits.confirmationLifetime, offer.expiresAt)
+                offer.tokenUntil = until
+                message = .proven(
+                    ProvenActivation(
+                        token: token, until: until, activation: offer.id, account: offer.accountID,
+                        challenge: challenge, appID: appID, username: offer.accountID, mayMerge: mayMerge))
+                change.audit = [
+                    AuditEvent(.activationProven, at: now, accountID: offer.accountID, detail: offer.id)
+                ]
+            } else {
+                offer.tokenDigest = nil
+                offer.tokenUntil = nil
+                if ifRefused.isPermanent { offer.state = .revoked }
+                message = .lockout(LockoutNotice(ifRefused), challenge: challenge)
+                change.audit = [
+                    AuditEvent(.activationAttemptRefused, at: now, accountID: offer.accountID, detail: offer.id)
+                ]
+            }
+            let answer = try keys.sign(.message(message.json), to: name.request, at: now)
+            change.answer = GivenAnswer(
+                caller: name.caller, request: name.request, requestHash: name.hash, answer: answer,
+                keptUntil: now + limits.confirmationLifetime)
+            return (change, answer)
+        }
+        return try step.answer(orMissing: .activationUnknown)
+    }
+
+    // MARK: -
+
+    /// The offer that somebody has the secret of. Throws `IdentityProblem`.
+    func offer(_ id: String, claim: SecretBytes) async throws -> PendingActivationRecord {
+        let digest = ProcessCode.digest(ofClaim: claim)
+        guard let offer = try await self.store.offer(id: id) else {
+            // An invitation whose account has gone into another has taken its activation along.
+            if try await self.merges.wasMerged(id) { throw IdentityProblem(.activationDataConsumed) }
+            throw IdentityProblem(.activationUnknown)
+        }
+        guard constantTimeEqual(digest, offer.claimDigest) else { throw IdentityProblem(.notProven) }
+        return offer
+    }
+
+    private func checkSecurity(_ report: SecurityReport?) throws(IdentityProblem) {
+        let reasons = self.configuration.identities.insufficiencies(of: report)
+        guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
+    }
+}
+
+extension CeremonyPart {
+    /// The token that a proof over the challenge of before this one has earned. It is made of what is on record and a key
+    /// that is not, so that the server has it again when it comes back without having kept it.
+    func activationToken(_ id: String, challenge: String) -> [UInt8] {
+        self.sealing.code("\(id) \(challenge)", purpose: .activationToken)
+    }
+}
+
+extension PendingActivationRecord {
+    /// Throws `IdentityProblem` where the code cannot be used: it was, it was taken back, its time is over, or a lockout
+    /// runs.
+    func checkUsable(at now: Timestamp, unlessReservedBy request: [UInt8]? = nil) throws(IdentityProblem) {
+        switch self.state {
+        case .offered: break
+        case .enrolled, .merged: throw IdentityProblem(.activationDataConsumed)
+        case .revoked: throw IdentityProblem(.activationDisabled)
+        }
+        guard now < self.expiresAt else { throw IdentityProblem(.activationDataExpired) }
+        if let reservation = self.lockout.reservation, reservation.request == request { return }
+        if let lockout = Lockout(self.lockout).pending(at: now) { throw IdentityProblem(lockout) }
+    }
+
+    /// How its PIN became a key.
+    var parameters: PinParameters {
+        get throws {
+            guard case .object(let object)? = try? JSON(parsing: self.pinParameters.utf8),
+                let parameters = try? PinParameters(json: object)
+            else { throw StoreError(.corrupt, "the parameters of a PIN") }
+            return parameters
+        }
+    }
+}
+
+extension IdentityStep<[UInt8]> {
+    /// The answer of a step that was taken now or before. Throws `IdentityProblem`.
+    func answer(orMissing code: IdentityProblem.Code) throws(IdentityProblem) -> [UInt8] {
+        switch self {
+        case .decided(let answer), .again(let answer): return answer
+        case .replayed: throw IdentityProblem(.replayRefused)
+        case .missing: throw IdentityProblem(code)
+        }
+    }
+}
+
+extension SealingPurpose {
+    fileprivate static let activationToken = SealingPurpose("activation token")
+}

@@ -1,0 +1,38 @@
+import Ceremony
+import Store
+import _Primitives
+
+/// What an activation asks and wants of itself.
+public struct OwnActivations: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore & IdentityStore
+    let envelope: IdentityEnvelope
+
+    /// `GET /identity/activation`: what the server has of the activation.
+    public func record(_ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            guard proven.activation.isActive else { throw IdentityProblem(.activationDisabled) }
+            let credentials = try await self.store.credentials(accountID: proven.activation.device.accountID)
+                .filter { $0.deviceID.hasSameBytes(as: proven.activation.device.id) }
+            return try self.envelope.keys.sign(
+                .message(proven.activation.receipt(credentials.factorTypes).json), to: proven.request, at: proven.at)
+        }
+    }
+
+    /// `DELETE /identity/activation`: takes the activation back, with its device and keys. Asked again, nobody knows it any
+    /// more.
+    public func remove(_ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            let device = proven.activation.device
+            let isRemoved = try await self.store.revokeActivation(
+                id: device.id,
+                audit: AuditEvent(.activationRevoked, at: proven.at, accountID: device.accountID, detail: device.id),
+                notice: NoticeRecord(
+                    id: self.newIdentifier(), accountID: device.accountID, kind: .authenticatorsRemoved, at: proven.at,
+                    subject: device.name))
+            guard isRemoved else { throw IdentityProblem(.activationUnknown) }
+            return try self.envelope.keys.sign(
+                .message(NothingMore().json), to: proven.request, at: proven.at)
+        }
+    }
+}

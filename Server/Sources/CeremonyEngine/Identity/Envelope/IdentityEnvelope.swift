@@ -1,0 +1,105 @@
+import Ceremony
+import Crypto
+import JOSE
+import Store
+import _Primitives
+
+/// What every request of a phone has around it: the device's proof before anything is read, and the server's signature on
+/// whatever is answered.
+///
+/// Whoever proves nothing is told that, and nothing is counted for any activation or written.
+struct IdentityEnvelope: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any IdentityStore
+    let keys: ManagerKeys
+    let budgets: Budgets
+
+    private static let proofLimits = JOSELimits(compactLength: 4096, headerLength: 2048)
+
+    /// Answers a request that has to be proved by the key of an activation.
+    func reply(to call: IdentityCall, _ make: (ProvenCall) async throws -> [UInt8]) async throws -> IdentityReply {
+        try await self.answer(call) { request, now in try await make(self.proven(call, request, at: now)) }
+    }
+
+    /// Answers a request that proves what it has to in its own way. What `make` throws as `IdentityProblem` is signed as
+    /// the answer; a message that cannot be read is `invalidRequest`.
+    ///
+    /// A source has a budget of requests that prove nothing.
+    func answer(
+        _ call: IdentityCall, _ make: (_ request: String, _ now: Timestamp) async throws -> [UInt8]
+    ) async throws -> IdentityReply {
+        let now = self.time.now()
+        let request = ManagerResponse.name(ofRequest: call.proof.map { Array($0.utf8) } ?? call.body)
+        // Counted before it is judged, and given back where it was proved.
+        let shortage = call.source.flatMap { self.budgets.guesses.spend($0, at: now) }
+        var problem: IdentityProblem
+        do {
+            let body = try await make(request, now)
+            if let source = call.source, shortage == nil { self.budgets.guesses.refund(source) }
+            return IdentityReply(body: body, status: .answered, refusal: nil)
+        } catch let refusal as IdentityProblem {
+            problem = refusal
+        } catch let error as IdentityMessageError {
+            problem = IdentityProblem(error.code == .unsupported ? .protocolVersionUnsupported : .invalidRequest)
+        }
+        let isUnproven = [.notProven, .activationUnknown].contains(problem.code)
+        if isUnproven, let shortage {
+            problem = IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
+        } else if !isUnproven, let source = call.source, shortage == nil {
+            self.budgets.guesses.refund(source)
+        }
+        let status: IdentityReply.Status =
+            switch problem.code {
+            case .tooManyRequests: .tooMany(retryAfter: problem.retryAfter ?? 1)
+            case .notProven: .notProven
+            default: .answered
+            }
+        return IdentityReply(
+            body: try self.keys.sign(.refusal(problem), to: request, at: now), status: status,
+            refusal: problem.code.rawValue)
+    }
+
+    // MARK: Proofs
+
+    private func proven(_ call: IdentityCall, _ request: String, at now: Timestamp) async throws -> ProvenCall {
+        guard let proof = call.proof, let id = Self.claimant(of: proof),
+            let activation = try await self.store.activation(id: id),
+            let key = JWK(compressedPoint: activation.signingKey)
+        else { throw IdentityProblem(.notProven) }
+        return try self.proven(call, request, proof, of: activation, by: key, at: now)
+    }
+
+    /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the
+    /// time, which only the key's holder is told.
+    func proven(
+        _ call: IdentityCall, _ request: String, _ proof: String, of activation: StoredActivation, by key: JWK,
+        at now: Timestamp
+    ) throws(IdentityProblem) -> ProvenCall {
+        let verified: DeviceProof
+        do throws(JOSEError) {
+            verified = try DeviceProof(
+                verifying: proof,
+                of: DeviceProof.Request(
+                    audience: self.configuration.issuer, method: call.method,
+                    target: self.configuration.issuer + call.path, body: call.body),
+                with: key, at: now)
+        } catch {
+            throw IdentityProblem([.expired, .notYetValid].contains(error.code) ? .clockSkew : .notProven)
+        }
+        return ProvenCall(
+            activation: activation,
+            name: RequestName(
+                caller: activation.device.id, request: verified.identifier,
+                hash: Array(SHA256.hash(data: Array(proof.utf8)))),
+            // A moment longer than the proof is good, so that its name is never free again while it is.
+            request: request, keptUntil: verified.repeatableUntil + DeviceProof.skew, at: now, body: call.body)
+    }
+
+    /// Whose proof it says it is, before anything is verified: to find the key.
+    static func claimant(of proof: String) -> String? {
+        guard let token = try? UnverifiedJWS(compact: proof, limits: self.proofLimits), let id = token.header.keyID,
+            (1...Limits.Fixed.activationLetters).contains(id.utf8.count)
+        else { return nil }
+        return id
+    }
+}

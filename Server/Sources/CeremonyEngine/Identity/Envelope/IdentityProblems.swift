@@ -1,0 +1,66 @@
+import Ceremony
+import Store
+
+extension IdentityProblem {
+    /// What a phone is told of a session's refusal.
+    init(_ refusal: IdentityRefusal) {
+        let code: Code =
+            switch refusal {
+            case .serviceInactive: .serviceInactive
+            case .originRefused: .originRefused
+            case .invalidRequest: .invalidRequest
+            case .activationDisabled: .activationDisabled
+            case .notProven: .notProven
+            case .sessionExpired: .sessionExpired
+            case .sessionConsumed: .sessionConsumed
+            case .sessionAborted: .sessionAborted
+            case .sessionSuperseded: .sessionSuperseded
+            case .lockedOut: .lockedOut
+            case .securityInsufficient: .securityInsufficient
+            case .membershipRequired: .membershipRequired
+            case .invitationRequired: .invitationRequired
+            case .noRole: .noRole
+            case .roleNotSelected: .roleNotSelected
+            case .correctionLimitExceeded: .correctionLimitExceeded
+            case .grantExpired: .grantExpired
+            case .pinRefused: .pinRefused
+            case .factorAlreadyEnrolled: .factorAlreadyEnrolled
+            case .mergeConflict: .mergeConflict
+            case .replayRefused: .replayRefused
+            case .outOfOrder: .outOfOrder
+            }
+        guard case .lockedOut(let until) = refusal else {
+            self.init(code)
+            return
+        }
+        // One that never ends has disabled the activation.
+        self =
+            until.map { IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: $0)) }
+            ?? IdentityProblem(.activationDisabled)
+    }
+
+    /// What a phone is told whose activation rests.
+    init(_ lockout: LockoutInformation) { self.init(IdentityRefusal.lockedOut(until: lockout.lockedUntil)) }
+}
+
+extension LockoutNotice {
+    init(_ lockout: LockoutInformation) { self.init(lockedUntil: lockout.lockedUntil) }
+}
+
+extension Lockout {
+    /// The attempts that are on record.
+    init(_ record: LockoutRecord) {
+        self.init(
+            failuresInARow: record.failuresInARow, failures: record.failures, lockedUntil: record.lockedUntil,
+            isPermanent: record.isPermanent,
+            reservation: record.reservation.map { Reservation(request: $0.request, at: $0.at) })
+    }
+
+    /// As it is put on record.
+    var record: LockoutRecord {
+        LockoutRecord(
+            failuresInARow: self.failuresInARow, failures: self.failures, lockedUntil: self.lockedUntil,
+            isPermanent: self.isPermanent,
+            reservation: self.reservation.map { LockoutRecord.Reservation(request: $0.request, at: $0.at) })
+    }
+}

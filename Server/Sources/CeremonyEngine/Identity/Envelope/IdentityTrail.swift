@@ -1,0 +1,18 @@
+import Store
+
+extension AuditEvent.Kind {
+    static let identityRootMade = Self(rawValue: "identity-root-made")
+    static let identityClaimed = Self(rawValue: "identity-claimed")
+    static let identityAttemptRefused = Self(rawValue: "identity-attempt-refused")
+    static let identityFinished = Self(rawValue: "identity-finished")
+    static let identityFailed = Self(rawValue: "identity-failed")
+    static let identityAborted = Self(rawValue: "identity-aborted")
+    static let identityBegun = Self(rawValue: "identity-begun")
+    static let identityCompleted = Self(rawValue: "identity-completed")
+    static let activationDisabled = Self(rawValue: "activation-disabled")
+    static let activationOffered = Self(rawValue: "activation-offered")
+    static let activationAttemptRefused = Self(rawValue: "activation-attempt-refused")
+    static let activationProven = Self(rawValue: "activation-proven")
+    static let activationEnrolled = Self(rawValue: "activation-enrolled")
+    static let activationRevoked = Self(rawValue: "activation-revoked")
+}

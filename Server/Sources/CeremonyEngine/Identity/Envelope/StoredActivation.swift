@@ -1,0 +1,42 @@
+import Crypto
+import JOSE
+import Store
+import UAF
+import UAFRelyingParty
+
+/// An activation as it is on record.
+typealias StoredActivation = Store.ActivationRecord
+
+extension JWK {
+    /// The public key of a compressed point of P-256; `nil` where it is none.
+    init?(compressedPoint point: [UInt8]) {
+        guard let key = try? P256.Signing.PublicKey(compressedRepresentation: point) else { return nil }
+        let coordinates = Array(key.rawRepresentation)
+        let jwk = try? JWK(.p256(x: Array(coordinates[..<32]), y: Array(coordinates[32...]), d: nil))
+        guard let jwk else { return nil }
+        self = jwk
+    }
+
+    /// The compressed point of a key on P-256; `nil` for every other.
+    var compressedPoint: [UInt8]? {
+        guard case .p256(let x, let y, _) = self.material,
+            let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
+        else { return nil }
+        return Array(key.compressedRepresentation)
+    }
+}
+
+extension Sequence<CredentialRecord> {
+    /// The types of factors that these keys are.
+    var factorTypes: Set<AuthenticatorType> { Set(self.compactMap(\.factorType)) }
+
+    /// Those of a type.
+    func keys(of type: AuthenticatorType) -> [CredentialRecord] { self.filter { $0.factorType == type } }
+}
+
+extension CredentialRecord {
+    /// What type of factor it is; `nil` for a model that is none.
+    fileprivate var factorType: AuthenticatorType? {
+        (try? AAID(self.aaid)).flatMap { AuthenticatorTypeTable.product.type(of: $0) }
+    }
+}

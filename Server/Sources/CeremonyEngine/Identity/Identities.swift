@@ -1,0 +1,55 @@
+public import Store
+
+/// Everything that personalised identities keep their state in.
+public typealias IdentityStores = AccountStore & IdentityStore & IdentityKeyStore & ServiceStore
+    & PersonalInformationStore & InviteStore
+
+/// Personalised identities: the requests of their phones, and what operators do for them. It is its parts, one for each use
+/// case, and what they go by.
+public struct Identities: Sendable {
+    /// The server's keys.
+    public let keys: IdentityKeys
+    /// Offers of activations.
+    public let offers: ActivationOffers
+    /// Where apps open an activation.
+    public let openings: ActivationOpenings
+    /// Where an activation gets its keys.
+    public let enrolments: ActivationEnrolments
+    /// What an activation asks and wants of itself.
+    public let activations: OwnActivations
+    /// Where apps begin sessions themselves.
+    public let begins: SessionBegins
+    /// Where activations claim sessions and give answers.
+    public let starts: SessionStarts
+    /// Where factors are judged.
+    public let finishes: SessionFinishes
+    /// Where sessions are given up, prolonged, and their codes fetched.
+    public let ends: SessionEnds
+    /// Where what was granted is done.
+    public let completions: Completions
+
+    init(
+        environment: CeremonyEnvironment, store: any IdentityStores, hub: CeremonyHub, budgets: Budgets,
+        keys: ManagerKeys, services: (any InAppServices)?
+    ) {
+        let envelope = IdentityEnvelope(environment: environment, store: store, keys: keys, budgets: budgets)
+        let steps = IdentitySteps(environment: environment, store: store, keys: keys, hub: hub)
+        let merges = AccountMerges(environment: environment, store: store)
+        let openings = ActivationOpenings(environment: environment, store: store, envelope: envelope, merges: merges)
+        self.keys = IdentityKeys(keys: keys)
+        self.offers = ActivationOffers(environment: environment, store: store, keys: keys)
+        self.openings = openings
+        self.enrolments = ActivationEnrolments(
+            environment: environment, store: store, envelope: envelope, openings: openings)
+        self.activations = OwnActivations(environment: environment, store: store, envelope: envelope)
+        self.begins = SessionBegins(
+            environment: environment, store: store, envelope: envelope, services: services, merges: merges)
+        self.starts = SessionStarts(
+            environment: environment, store: store, envelope: envelope, steps: steps,
+            terms: SessionTermsReader(environment: environment, store: store))
+        self.finishes = SessionFinishes(environment: environment, envelope: envelope, steps: steps, merges: merges)
+        self.ends = SessionEnds(
+            environment: environment, store: store, envelope: envelope, steps: steps, services: services)
+        self.completions = Completions(environment: environment, envelope: envelope, steps: steps)
+    }
+}

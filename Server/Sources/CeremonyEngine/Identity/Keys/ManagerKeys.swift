@@ -1,0 +1,151 @@
+import Ceremony
+import Crypto
+import JOSE
+import Store
+import Synchronization
+import _Primitives
+
+/// The keys of personalised identities: the root, which apps are configured with, the keys that phones seal to, a new one
+/// each day, and the provider's, which sign. All of it is the store's; what is here is a copy that is ready for use.
+final class ManagerKeys: Sendable {
+    private struct State {
+        var root: SigningKey?
+        var sealing: [(record: SealingKeyRecord, key: P256.KeyAgreement.PrivateKey)] = []
+        var readAt: Timestamp?
+        var set: (text: String, madeAt: Timestamp, names: [String])?
+    }
+
+    private let environment: CeremonyEnvironment
+    private let store: any IdentityKeyStore
+    private let signer: ManagerSigner
+    private let state = Mutex(State())
+
+    init(environment: CeremonyEnvironment, store: any IdentityKeyStore, signer: ManagerSigner) {
+        self.environment = environment
+        self.store = store
+        self.signer = signer
+    }
+
+    var now: Timestamp { self.environment.time.now() }
+    private var server: String { self.environment.configuration.issuer }
+
+    // MARK: The root
+
+    /// The root's key; it is made where there is none yet.
+    func root() async throws -> SigningKey {
+        if let root = self.state.withLock({ $0.root }) { return root }
+        let kept = try await self.store.identityRoot(
+            orElse: try SigningKey.make(.es256, random: self.environment.random),
+            audit: AuditEvent(.identityRootMade, at: self.environment.time.now()))
+        let root = try SigningKey(kept: kept, algorithm: .es256, keyID: nil)
+        self.state.withLock { $0.root = root }
+        return root
+    }
+
+    // MARK: The key set
+
+    /// The set that phones fetch, signed by the root. It is signed anew where a key has come or gone, and once an hour.
+    func keySet() async throws -> String {
+        let now = self.environment.time.now()
+        let root = try await self.root()
+        let sealing = try await self.sealingKeys(at: now).filter { now < Self.end($0) }
+        let signing = self.signer.publicKeys(now).fitting(.es256)
+        let names = sealing.map(\.id) + signing.keys.compactMap(\.keyID)
+        let known = self.state.withLock { $0.set }
+        if let known, now < known.madeAt + Limits.Fixed.keySetRenewal,
+            known.names.map(ExactText.init) == names.map(ExactText.init)
+        {
+            return known.text
+        }
+        let rules = self.environment.configuration.identities
+        let set = ManagerKeySet(
+            server: self.server, signingKeys: signing,
+            sealingKeys: try sealing.map { record in
+                let key = try record.privateKey.withBytes { try P256.KeyAgreement.PrivateKey(rawRepresentation: $0) }
+                return ManagerKeySet.SealingKey(
+                    id: record.id, publicKey: Array(key.publicKey.compressedRepresentation), until: Self.end(record))
+            }, pinLength: rules.pinLength, issuedAt: now, expiresAt: now + Limits.Fixed.keySetLifetime)
+        let text = try set.signed(by: root)
+        self.state.withLock { $0.set = (text, now, names) }
+        return text
+    }
+
+    /// Until when a phone may seal to a key. One that was sealed to at the last moment is still opened.
+    private static func end(_ record: SealingKeyRecord) -> Timestamp {
+        record.erasedAt - Limits.Fixed.sealingKeyAfterlife
+    }
+
+    // MARK: What is sealed to the server
+
+    /// The key of that name; `nil` where there is none, or it was erased.
+    func sealingKey(_ id: String, at now: Timestamp) async throws -> P256.KeyAgreement.PrivateKey? {
+        _ = try await self.sealingKeys(at: now)
+        if let key = self.known(id, at: now) { return key }
+        // Another node may have made it a moment ago. Who sends names that nobody knows has it looked up once a second.
+        let mayLookUp = self.state.withLock { state in
+            guard let readAt = state.readAt, now < readAt + Limits.Fixed.keyLookupPause else { return true }
+            return false
+        }
+        guard mayLookUp else { return nil }
+        try self.keep(try await self.store.identitySealingKeys(), at: now)
+        return self.known(id, at: now)
+    }
+
+    private func known(_ id: String, at now: Timestamp) -> P256.KeyAgreement.PrivateKey? {
+        self.state.withLock { state in
+            state.sealing.first { $0.record.id.hasSameBytes(as: id) && now < $0.record.erasedAt }?.key
+        }
+    }
+
+    /// The keys to seal to, the newest first; a new one is made where the newest is a day old.
+    @discardableResult
+    func sealingKeys(at now: Timestamp) async throws -> [SealingKeyRecord] {
+        let known = self.state.withLock { state -> [SealingKeyRecord]? in
+            guard let newest = state.sealing.first?.record, now < newest.createdAt + Limits.Fixed.sealingKeyTurn,
+                let readAt = state.readAt, now < readAt + Limits.Fixed.sealingKeyTurn
+            else { return nil }
+            return state.sealing.map(\.record)
+        }
+        if let known { return known }
+        let key = SealingKeyRecord(
+            id: self.environment.random.identifier(),
+            privateKey: try SigningKey.make(.es256, random: self.environment.random), createdAt: now,
+            erasedAt: now + Limits.Fixed.sealingKeyTurn + Limits.Fixed.keySetLifetime
+                + Limits.Fixed.sealingKeyAfterlife)
+        let keys = try await self.store.followSealingKeys(
+            by: key, unlessMadeSince: now - Limits.Fixed.sealingKeyTurn + Limits.Fixed.clockTick, at: now)
+        try self.keep(keys, at: now)
+        return keys
+    }
+
+    private func keep(_ records: [SealingKeyRecord], at now: Timestamp) throws {
+        let keys = try records.map { record in
+            let key = try? record.privateKey.withBytes { try P256.KeyAgreement.PrivateKey(rawRepresentation: $0) }
+            guard let key else { throw StoreError(.corrupt, "a key to seal to") }
+            return (record, key)
+        }
+        self.state.withLock { state in
+            state.sealing = keys
+            state.readAt = now
+        }
+    }
+
+    // MARK: Signing
+
+    /// Signs an answer. Cost: one signature.
+    func sign(_ content: ManagerResponse.Content, to request: String, at now: Timestamp) throws -> [UInt8] {
+        Array(
+            try ManagerResponse.signed(
+                content, server: self.server, request: request, at: now, by: try self.signer.key(now)
+            ).utf8)
+    }
+
+    /// Signs the part of a code that is the server's. Cost: one signature.
+    func sign(
+        _ kind: ProcessCode.Kind, id: String, claimDigest: [UInt8], expiresAt: Timestamp, at now: Timestamp
+    ) throws -> String {
+        try ProcessCode.signed(
+            kind: kind, server: self.server, id: id, claimDigest: claimDigest, expiresAt: expiresAt,
+            by: try self.signer.key(now))
+    }
+}

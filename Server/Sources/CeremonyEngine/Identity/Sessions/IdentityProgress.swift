@@ -1,0 +1,112 @@
+import Ceremony
+import PersonalInformation
+import Store
+import UAF
+import _Primitives
+
+/// How far an identity session is, beside what every ceremony has on record: the document in ``CeremonyRecord/progress``.
+struct IdentityProgress: Sendable, Equatable {
+    /// The machine.
+    var session: IdentitySession
+    /// As what the person comes, once that is fixed.
+    var role: SessionDocument.Role?
+    /// What has to sign.
+    var factors: AuthenticatorMatrix?
+    /// What the person has confirmed. Values that were typed stand here until the account has them, or nobody.
+    var confirmed: [PersonalAttribute: AttributeAnswer] = [:]
+    /// The keys of the digests of what was typed.
+    var salts: [PersonalAttribute: SuppliedValueSalt] = [:]
+    /// What is to be signed, or was.
+    var document: [UInt8] = []
+    /// With a session that signs its own app in.
+    var inApp: InAppWish?
+    /// With a merge: the activation of the invitation.
+    var invitation: String?
+
+    init(session: IdentitySession) { self.session = session }
+
+    /// Forgets what nobody is to have who reads the row after the end.
+    mutating func forget() {
+        self.confirmed = [:]
+        self.salts = [:]
+        self.document = []
+    }
+}
+
+extension CeremonyRecord {
+    /// How far the session is. Nothing is written before somebody claims a login: then it waits as long as the code that was
+    /// shown.
+    ///
+    /// Throws ``StoreError/Code/corrupt``.
+    func identityProgress(token: DispatchTokenRecord?, limits: Limits) throws -> IdentityProgress {
+        let hardEnd = self.createdAt + limits.ceremonyLifetime + limits.claimedLifetime
+        if let bytes = self.progress {
+            var progress = try IdentityProgress(stored: bytes)
+            // A browser has the code of a login, or had it: the session is over for its phone.
+            // What ended it otherwise was that its activation was disabled.
+            if self.phase == .ended, progress.session.state.ending == nil {
+                progress.session = IdentitySession(
+                    purpose: progress.session.purpose,
+                    state: self.outcome == .succeeded ? .done : .failed(.activationDisabled),
+                    deadline: progress.session.deadline, hardEnd: progress.session.hardEnd)
+            }
+            return progress
+        }
+        let state: IdentityState =
+            switch (self.phase, self.outcome) {
+            case (.ended, .expired?): .expired
+            case (.ended, .cancelled?), (.ended, .denied?): .aborted
+            case (.ended, .succeeded?): .done
+            case (.ended, _): .failed(.sessionAborted)
+            case (.created, _), (.claimed, _), (.answering, _): .created
+            }
+        return IdentityProgress(
+            session: IdentitySession(
+                purpose: .userLogin, state: state, deadline: min(token?.expiresAt ?? self.expiresAt, self.expiresAt),
+                hardEnd: hardEnd))
+    }
+
+    /// Puts on record how far the session is, and what pages, browsers and the clock see of it.
+    mutating func keep(_ progress: IdentityProgress, at now: Timestamp, limits: Limits) throws {
+        var progress = progress
+        let session = progress.session
+        let stage = session.stage(isContinued: self.browserDigest != nil && self.channel?.isLink == true)
+        if case .ended = stage { progress.forget() }
+        let bytes = progress.stored
+        guard bytes != self.progress else { return }
+        self.progress = bytes
+        // What has ended for pages and browsers has ended.
+        guard self.phase != .ended else { return }
+        self.changedAt = now
+        self.expiresAt = session.deadline
+        switch stage {
+        case .created: self.phase = .created
+        case .claimed: self.phase = .claimed
+        case .answering:
+            self.phase = .answering
+            if session.purpose == .userLogin { self.expiresAt = now + limits.continuationLifetime }
+        case .ended(let outcome):
+            self.phase = .ended
+            self.outcome = outcome
+        }
+    }
+}
+
+extension IdentitySession {
+    /// The session as pages, browsers and the clock see it.
+    ///
+    /// - Parameter isContinued: Whether the browser that began has to continue before a login is one.
+    fileprivate func stage(isContinued: Bool) -> CeremonyStage {
+        switch self.state {
+        case .created: .created
+        case .started, .correcting, .prepared, .lockedTemporarily, .authenticated: .claimed
+        case .codeIssued where self.purpose == .userLogin && !isContinued: .ended(.succeeded)
+        case .codeIssued, .granted: .answering
+        case .done: .ended(.succeeded)
+        case .aborted: .ended(.denied)
+        case .expired: .ended(.expired)
+        case .superseded: .ended(.cancelled)
+        case .failed: .ended(.failed)
+        }
+    }
+}

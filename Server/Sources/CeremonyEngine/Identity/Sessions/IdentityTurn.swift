@@ -1,0 +1,133 @@
+import Ceremony
+import Store
+import _Primitives
+
+/// One step of a session: everything about it as it is at that moment, and what becomes of it.
+struct IdentityTurn {
+    /// The session's row.
+    var ceremony: CeremonyRecord
+    /// The activation that asks.
+    var activation: StoredActivation
+    /// How far the session is.
+    var progress: IdentityProgress
+    /// What becomes durable beside the rows.
+    var change = IdentityChange()
+    /// The activation's keys.
+    let credentials: [CredentialRecord]
+    /// The token that was shown, where it is one of the session's.
+    let token: DispatchTokenRecord?
+    /// When.
+    let now: Timestamp
+    private let limits: Limits
+    private let isAccountLocked: Bool
+
+    init(_ scene: IdentityScene, at now: Timestamp, limits: Limits) throws {
+        self.ceremony = scene.ceremony
+        self.activation = scene.activation
+        self.credentials = scene.credentials
+        self.token = scene.token
+        self.progress = try scene.ceremony.identityProgress(token: scene.token, limits: limits)
+        self.now = now
+        self.limits = limits
+        self.isAccountLocked = scene.isAccountLocked
+    }
+
+    /// Whether the session is this activation's.
+    var isBound: Bool { self.ceremony.deviceID?.hasSameBytes(as: self.activation.device.id) ?? false }
+
+    /// Whether the activation may do anything.
+    var isActive: Bool { self.activation.isActive && !self.isAccountLocked }
+
+    /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more.
+    mutating func requireBound() throws {
+        guard self.isBound else { throw IdentityProblem(.notProven) }
+        if !self.isActive, self.progress.session.state.ending == nil {
+            try self.end(.withdrawActivation, telling: .activationDisabled)
+        }
+    }
+
+    /// Lets the session judge an event. Throws `IdentityProblem` where it did not happen, and ``EndedSession`` where the
+    /// session has ended because of it.
+    @discardableResult
+    mutating func take(_ event: IdentityEvent) throws -> Set<IdentityEffect> {
+        switch self.progress.session.handle(event, at: self.now, limits: self.limits) {
+        case .proceed(let effects): return effects
+        case .refuse(let refusal): throw IdentityProblem(refusal)
+        case .end(let refusal, let effects): throw EndedSession(problem: IdentityProblem(refusal), effects: effects)
+        // The store gives answers again before anything is judged.
+        case .answerAgain: throw IdentityProblem(.replayRefused)
+        }
+    }
+
+    /// Ends the session by an event that is not the phone's doing, and tells the phone.
+    private mutating func end(_ event: IdentityEvent, telling code: IdentityProblem.Code) throws {
+        let effects = try self.take(event)
+        throw EndedSession(problem: IdentityProblem(code), effects: effects)
+    }
+
+    /// Counts an attempt before it is verified, or says which lockout runs.
+    mutating func reserve(_ request: [UInt8]) -> Lockout.Reserved {
+        var lockout = Lockout(self.activation.lockout)
+        let reserved = lockout.reserve(request: request, at: self.now, limits: self.limits)
+        self.activation.lockout = lockout.record
+        return reserved
+    }
+
+    /// Writes down what the reserved attempt turned out to be; `false` where another one is reserved.
+    mutating func settle(_ request: [UInt8], isRight: Bool) -> Bool {
+        var lockout = Lockout(self.activation.lockout)
+        guard lockout.settle(request: request, isRight: isRight) else { return false }
+        self.activation.lockout = lockout.record
+        return true
+    }
+
+    /// Until when the session waits.
+    var deadlines: SessionDeadlines {
+        SessionDeadlines(
+            nextRequestUntil: self.progress.session.deadline, lastRequestBefore: self.progress.session.hardEnd)
+    }
+
+    /// What the account's history has of a session that has come to something; `nil` for one that nobody had claimed, and
+    /// for what the account has done with itself.
+    func outcome(_ outcome: IdentityHistoryRecord.Outcome) -> IdentityOutcomeChange? {
+        guard let account = self.ceremony.accountID, let service = self.ceremony.detail.client else { return nil }
+        return IdentityOutcomeChange(
+            accountID: account, service: service, at: self.now,
+            history: IdentityHistoryRecord(
+                purpose: self.progress.session.purpose.rawValue, service: service, role: self.progress.role?.id,
+                outcome: outcome, at: self.now), limits: self.limits)
+    }
+
+    /// What an end leaves in the trail and with the account.
+    mutating func note(_ ended: EndedSession) {
+        self.change.ceremony.identityOutcome = self.outcome(.failed)
+        self.change.ceremony.audit.append(
+            AuditEvent(
+                .identityFailed, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,
+                detail: ended.problem.code.rawValue))
+        guard ended.effects.contains(.disableActivation) else { return }
+        self.change.endsOtherSessions = true
+        self.change.ceremony.audit.append(
+            AuditEvent(
+                .activationDisabled, at: self.now, accountID: self.ceremony.accountID,
+                ceremonyID: self.ceremony.id, detail: self.activation.device.id))
+    }
+
+    /// Puts the rows back.
+    func write(to scene: inout IdentityScene) throws {
+        scene.ceremony = self.ceremony
+        try scene.ceremony.keep(self.progress, at: self.now, limits: self.limits)
+        scene.activation = self.activation
+    }
+}
+
+/// A session that has ended because of a request: that is written, and the phone is told why.
+struct EndedSession: Error {
+    let problem: IdentityProblem
+    let effects: Set<IdentityEffect>
+}
+
+/// A refusal of a request that has changed something all the same.
+struct KeptRefusal: Error {
+    let problem: IdentityProblem
+}

@@ -1,0 +1,64 @@
+public import _Primitives
+
+/// What an app wants that signs its own person in: the members of an authorization request (RFC 6749, section 4.1.1).
+public struct InAppWish: Sendable, Equatable {
+    /// One of the service's, to the letter.
+    public let redirectURI: String
+    /// The scopes, separated by spaces.
+    public let scope: String
+    /// What comes back with the code.
+    public let state: String?
+    /// What comes back in the ID token.
+    public let nonce: String?
+    /// RFC 7636, by `S256`.
+    public let codeChallenge: String
+
+    init(redirectURI: String, scope: String, state: String?, nonce: String?, codeChallenge: String) {
+        self.redirectURI = redirectURI
+        self.scope = scope
+        self.state = state
+        self.nonce = nonce
+        self.codeChallenge = codeChallenge
+    }
+}
+
+/// A service as its app's session names it.
+public struct InAppService: Sendable, Equatable {
+    /// The name that people are shown.
+    public let name: String
+    /// The web origin, or the app's scheme.
+    public let origin: String
+
+    /// Describes a service.
+    public init(name: String, origin: String) {
+        self.name = name
+        self.origin = origin
+    }
+}
+
+/// Somebody who has authenticated for their own app.
+public struct InAppLogin: Sendable, Equatable {
+    /// The service, by its client's identifier.
+    public let client: String
+    /// What its app has asked for.
+    public let wish: InAppWish
+    /// Who has authenticated.
+    public let accountID: String
+    /// With which device.
+    public let deviceID: String
+    /// When.
+    public let authenticatedAt: Timestamp
+    /// RFC 8176 names of what was used.
+    public let methods: [String]
+    /// The assurance that was reached.
+    public let assurance: String
+}
+
+/// The provider of OpenID Connect, as sessions of apps need it.
+public protocol InAppServices: Sendable {
+    /// The service, where it has that address and may ask for that; `nil` for everything else.
+    func service(_ client: String, wish: InAppWish) async throws -> InAppService?
+
+    /// A code for somebody who has authenticated; `nil` where nobody is to have one any more.
+    func code(for login: InAppLogin) async throws -> SecretBytes?
+}

@@ -1,0 +1,52 @@
+import Ceremony
+import Foundation
+import Store
+import _Primitives
+
+/// Codes of logins at services of personalised identities, for the pages that show them.
+struct LoginCodes: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any ServiceStore
+    let keys: ManagerKeys
+
+    /// The path of links. What stands behind its `#` reaches no server by a browser that opens it.
+    private static let path = "/open"
+
+    /// Whether people sign in to a client by personalised identities.
+    ///
+    /// Throws `CeremonyError` `forbidden` where the service takes nobody now, or not from pages of that origin.
+    func isService(_ client: String, origin: String?) async throws -> Bool {
+        guard let profile = try await self.store.serviceProfile(client) else { return false }
+        let host = origin.flatMap { URL(string: $0)?.host() }
+        switch IdentitySession.open(
+            .login(
+                isServiceActive: profile.isActive,
+                isOriginAllowed: profile.loginDomains.isEmpty || host.map { profile.takes(host: $0) } ?? false),
+            at: self.time.now(), limits: self.limits)
+        {
+        case .session, .pretended: return true
+        case .refused(let refusal):
+            throw CeremonyError(
+                .forbidden,
+                refusal == .serviceInactive ? "the service is not active" : "no login domain of the service")
+        }
+    }
+
+    /// A code for a QR code, another in a link, and what is kept of them.
+    func codes(of session: String, expiresAt: Timestamp) throws -> (
+        tokens: [DispatchTokenRecord], qrContent: String, link: String
+    ) {
+        let now = self.time.now()
+        var tokens: [DispatchTokenRecord] = []
+        func code(_ channel: CeremonyRecord.Channel) throws -> String {
+            let secret = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
+            let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
+            tokens.append(DispatchTokenRecord(digest: digest, channel: channel, expiresAt: expiresAt))
+            return ProcessCode.text(
+                signed: try self.keys.sign(
+                    .authentication, id: session, claimDigest: digest, expiresAt: expiresAt, at: now), secret: secret)
+        }
+        let (scanned, opened) = (try code(.qrCode), try code(.link))
+        return (tokens, scanned, "\(self.configuration.issuer)\(Self.path)#\(opened)")
+    }
+}

@@ -1,0 +1,243 @@
+import Ceremony
+import Crypto
+import PersonalInformation
+import Store
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// Where the factors of a session are judged.
+///
+/// An attempt is counted in a step of its own before it is verified; a second step writes what it was. Everything that is
+/// wrong with the factors is one answer, of one form and size, after the same work.
+public struct SessionFinishes: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let envelope: IdentityEnvelope
+    let steps: IdentitySteps
+    let merges: AccountMerges
+
+    /// An attempt that is counted, with what it is judged by.
+    private struct Attempt: Sendable {
+        let document: [UInt8]
+        let factors: AuthenticatorMatrix
+        let credentials: [CredentialRecord]
+        let accountID: String
+        /// What the phone is told if it is wrong.
+        let ifRefused: LockoutInformation
+        let invitation: String?
+    }
+
+    /// `POST …/finish`.
+    public func finish(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            // What cannot be read is an attempt like any other.
+            let request = try? FinishRequest(parsing: proven.body)
+            let reasons = self.configuration.identities.insufficiencies(of: request?.security)
+            let isReadable = request != nil
+            let reserved = try await self.steps.step(session, proven) { turn in
+                try turn.requireBound()
+                guard reasons.isEmpty || !isReadable else {
+                    throw IdentityProblem(.securityInsufficient, reasons: reasons)
+                }
+                return .goesOn(try self.reserve(&turn, proven))
+            }
+            let attempt: Attempt
+            switch reserved {
+            case .answered(let answer): return answer
+            case .goesOn(let reserved): attempt = reserved
+            }
+            let verified = try await self.judge(request, attempt, session, proven)
+            return try await self.settle(session, proven, attempt, verified)
+        }
+    }
+
+    // MARK: Before
+
+    private func reserve(_ turn: inout IdentityTurn, _ call: ProvenCall) throws -> Attempt {
+        guard turn.now < turn.progress.session.deadline, turn.progress.session.state.ending == nil else {
+            // Whatever the factors are: the session says what is the matter.
+            try turn.take(.finish(.accepted))
+            throw IdentityProblem(.sessionExpired)
+        }
+        switch turn.progress.session.state {
+        case .prepared: break
+        case .lockedTemporarily(let until) where turn.now >= until: break
+        default:
+            try turn.take(.finish(.accepted))
+            throw IdentityProblem(.outOfOrder)
+        }
+        guard let factors = turn.progress.factors, let accountID = turn.ceremony.accountID else {
+            throw StoreError(.corrupt, "a session that was prepared for nothing")
+        }
+        switch turn.reserve(call.name.hash) {
+        case .pending(let lockout): throw IdentityProblem(lockout)
+        case .mayVerify(let ifRefused):
+            return Attempt(
+                document: turn.progress.document, factors: factors, credentials: turn.credentials,
+                accountID: accountID, ifRefused: ifRefused, invitation: turn.progress.invitation)
+        }
+    }
+
+    // MARK: Judging
+
+    private func judge(_ request: FinishRequest?, _ attempt: Attempt, _ session: String, _ call: ProvenCall)
+        async throws -> VerifiedFactors?
+    {
+        let challenge = SessionDocument.challenge(of: attempt.document)
+        var response: UnverifiedAuthentication?
+        if let request, let key = try await self.envelope.keys.sealingKey(request.factors.keyID, at: call.at) {
+            let factors = try? request.factors.open(
+                FinishRequest.Factors.self, with: key, for: .factors(session: session, challenge: challenge.text))
+            response = factors.flatMap {
+                try? UnverifiedAuthentication(
+                    parsing: $0.response.utf8, reading: self.relyingParty.lenientReadings)
+            }
+        }
+        let verdict = FactorVerifier(self.relyingParty).judge(
+            response,
+            expected: ExpectedFactors(
+                challenge: challenge, appID: self.configuration.identityAppID, matrix: attempt.factors,
+                account: attempt.accountID, deviceRegistration: call.activation.device.id),
+            keys: try attempt.credentials.filter(\.isActive).map { try RegisteredCredential($0) })
+        switch verdict {
+        case .accepted(let factors): return factors
+        case .refused: return nil
+        }
+    }
+
+    // MARK: After
+
+    private func settle(
+        _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ verified: VerifiedFactors?
+    ) async throws -> [UInt8] {
+        guard let verified else { return try await self.refuse(session, call, attempt) }
+        do {
+            return try await self.accept(session, call, attempt, verified)
+        } catch let error as StoreError where [.conflict, .forbidden].contains(error.code) {
+            // A counter has been moved on, or a key was locked, since the keys were read.
+            return try await self.refuse(session, call, attempt)
+        }
+    }
+
+    private func refuse(_ session: String, _ call: ProvenCall, _ attempt: Attempt) async throws -> [UInt8] {
+        try await self.steps.answer(session, call) { turn in
+            guard turn.isBound, turn.settle(call.name.hash, isRight: false) else {
+                throw IdentityProblem(.outOfOrder)
+            }
+            turn.change.ceremony.audit.append(
+                AuditEvent(
+                    .identityAttemptRefused, at: turn.now, accountID: attempt.accountID, ceremonyID: session,
+                    detail: turn.activation.device.id))
+            do {
+                try turn.take(.finish(.refused(attempt.ifRefused)))
+            } catch let ended as EndedSession {
+                turn.note(ended)
+                return FinishResponse.lockout(RefusedAttempt(lockout: LockoutNotice(attempt.ifRefused), next: nil))
+            }
+            // A lock that outlasts the session leaves nothing to come back to.
+            guard let until = attempt.ifRefused.lockedUntil, until < turn.progress.session.deadline else {
+                return FinishResponse.lockout(RefusedAttempt(lockout: LockoutNotice(attempt.ifRefused), next: nil))
+            }
+            turn.progress.document = try SessionDocument(parsing: turn.progress.document)
+                .renewed(expiresAt: turn.progress.session.deadline, random: self.random).bytes
+            return FinishResponse.lockout(
+                RefusedAttempt(
+                    lockout: LockoutNotice(attempt.ifRefused),
+                    next: turn.preparedSession(by: attempt.factors, self.configuration)))
+        }
+    }
+
+    private func accept(
+        _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ verified: VerifiedFactors
+    ) async throws -> [UInt8] {
+        // Before the session's own step: whoever comes again after a crash in between finds it done.
+        var isMerged = false
+        if let invitation = attempt.invitation {
+            isMerged = try await self.merges.merge(invitation, into: attempt.accountID, at: call.at)
+        }
+        let mayConclude = isMerged
+        let continuation = self.random.token()
+        return try await self.steps.answer(session, call) { turn in
+            guard turn.settle(call.name.hash, isRight: true) else { throw IdentityProblem(.outOfOrder) }
+            do {
+                try turn.requireBound()
+                try turn.take(.finish(.accepted))
+            } catch let problem as IdentityProblem {
+                // The attempt was right, whatever has become of the session meanwhile: it counts for nothing.
+                throw KeptRefusal(problem: problem)
+            }
+            turn.activation.lastUsedAt = turn.now
+            try self.write(&turn, attempt, verified)
+            try turn.take(.conclude(isProvisional: mayConclude))
+            var location: String?
+            if turn.progress.session.purpose == .userLogin, turn.ceremony.channel?.isLink == true,
+                turn.ceremony.browserDigest != nil
+            {
+                turn.ceremony.continuationDigest = Sealing.digest(ofSecret: continuation)
+                location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"
+            }
+            return FinishResponse.accepted(try turn.accepted(location: location))
+        }
+    }
+
+    /// What only a success writes: counters, values, choices, and what the person has agreed to.
+    private func write(_ turn: inout IdentityTurn, _ attempt: Attempt, _ verified: VerifiedFactors) throws {
+        let assurance = verified.assurance
+        turn.ceremony.methods = assurance.methods
+        turn.ceremony.assurance = assurance.level.rawValue
+        turn.ceremony.authenticators = verified.factors.map(\.signature.id.aaid.text)
+        let hash = Array(SHA256.hash(data: attempt.document))
+        turn.ceremony.contentHash = hash
+        let signed = verified.factors.compactMap { factor in
+            attempt.credentials.first {
+                $0.keyID == factor.signature.id.keyID.bytes && $0.aaid == factor.signature.id.aaid.text
+            }.map { (id: $0.id, counter: factor.signature.newSignCounter) }
+        }
+        turn.change.ceremony.advances = signed.map { CounterAdvance(credentialID: $0.id, counter: $0.counter) }
+        if var outcome = turn.outcome(.finished) {
+            var selection: [PersonalAttribute: String] = [:]
+            for attribute in PersonalAttribute.allCases {
+                switch turn.progress.confirmed[attribute] {
+                case .alias(let id)?: selection[attribute] = id
+                case .value(let text)?:
+                    let id = self.newIdentifier()
+                    selection[attribute] = id
+                    outcome.supplied.append(
+                        PersonalValueRecord(
+                            id: id, attribute: attribute, alias: attribute.rawValue, value: text, isPrimary: true,
+                            source: .person, createdAt: turn.now))
+                case nil: break
+                }
+            }
+            outcome.selection = selection
+            turn.change.ceremony.identityOutcome = outcome
+        }
+        // What was agreed to, and which keys have signed it; nothing of the factors themselves.
+        turn.change.ceremony.audit.append(
+            AuditEvent(
+                .identityFinished, at: turn.now, accountID: attempt.accountID, ceremonyID: turn.ceremony.id,
+                detail: "document=\(Base64URL.encode(hash)) keys=\(signed.map(\.id).joined(separator: ","))"))
+        // The account has the values from now on.
+        turn.progress.confirmed = turn.progress.confirmed.filter { entry in
+            if case .alias = entry.value { return true }
+            return false
+        }
+        turn.progress.salts = [:]
+    }
+}
+
+extension IdentityTurn {
+    /// What the phone is told of a session whose factors were accepted.
+    fileprivate func accepted(location: String?) throws -> AcceptedSession {
+        let document = try SessionDocument(parsing: self.progress.document)
+        let continues: Timestamp? =
+            switch self.progress.session.state {
+            case .codeIssued where self.progress.session.purpose == .serviceLogin: self.progress.session.deadline
+            case .granted: self.progress.session.deadline
+            default: nil
+            }
+        return AcceptedSession(
+            purpose: document.purpose, service: document.service, roleName: document.role.name, finishedAt: self.now,
+            continuesUntil: continues, location: location)
+    }
+}

@@ -1,0 +1,143 @@
+import Ceremony
+import PersonalInformation
+import Store
+import UAF
+import _Primitives
+
+/// Where an activation claims a session, and gives the person's answers.
+public struct SessionStarts: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any IdentityStore
+    let envelope: IdentityEnvelope
+    let steps: IdentitySteps
+    let terms: SessionTermsReader
+
+    // MARK: Start
+
+    /// `POST …/start`: binds the activation, and says what the session asks for.
+    public func start(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            let request = try StartRequest(parsing: proven.body)
+            guard request.version == ManagerKeySet.version else {
+                throw IdentityProblem(.protocolVersionUnsupported)
+            }
+            let (ceremony, purpose) = try await self.ceremony(session)
+            let terms = try await self.terms.terms(
+                of: ceremony, purpose: purpose, accountID: proven.activation.device.accountID)
+            let reasons = self.configuration.identities.insufficiencies(of: request.security)
+            let bounds = ValidatorBounds(self.terms.rules(at: proven.at))
+            return try await self.steps.answer(
+                session, proven, tokenDigest: ProcessCode.digest(ofClaim: request.claim)
+            ) { turn in
+                var conditions = IdentityEvent.StartConditions()
+                // An activation comes with a session of its own.
+                conditions.isGenuine =
+                    turn.token != nil
+                    && (turn.ceremony.accountID.map { $0.hasSameBytes(as: turn.activation.device.accountID) } ?? true)
+                    && (turn.ceremony.deviceID == nil || turn.isBound)
+                conditions.isActivationActive = turn.isActive
+                conditions.lockout = Lockout(turn.activation.lockout).pending(at: turn.now)
+                conditions.isSecure = reasons.isEmpty
+                conditions.isMember = terms.isMember
+                conditions.isInvited = terms.isInvited
+                conditions.hasRole = !terms.roles.isEmpty
+                guard terms.isActive else { throw IdentityProblem(.serviceInactive) }
+                do { try turn.take(.start(conditions)) } catch let problem as IdentityProblem
+                    where problem.code == .securityInsufficient
+                {
+                    throw IdentityProblem(.securityInsufficient, reasons: reasons)
+                }
+                turn.ceremony.accountID = turn.activation.device.accountID
+                turn.ceremony.deviceID = turn.activation.device.id
+                turn.ceremony.channel = turn.token?.channel
+                turn.change.ceremony.audit.append(
+                    AuditEvent(
+                        .identityClaimed, at: turn.now, accountID: turn.ceremony.accountID, ceremonyID: session,
+                        detail: turn.activation.device.id))
+                return RequestDocument(
+                    purpose: purpose, service: terms.service,
+                    roles: terms.roles.map { role, factors in
+                        let asked = factors.asked(of: turn.credentials)
+                        return RequestDocument.Role(
+                            id: role.id, name: role.name, alternatives: asked.alternatives, missing: asked.missing)
+                    }, attributes: terms.requested, bounds: bounds, deadlines: turn.deadlines)
+            }
+        }
+    }
+
+    /// The session as it is, before the step that decides on it.
+    private func ceremony(_ session: String) async throws -> (CeremonyRecord, IdentityPurpose) {
+        guard let ceremony = try await self.store.ceremony(.id(session)), ceremony.kind == .identity else {
+            throw IdentityProblem(.sessionUnknown)
+        }
+        return (ceremony, try ceremony.identityProgress(token: nil, limits: self.limits).session.purpose)
+    }
+
+    // MARK: Prepare
+
+    /// `POST …/prepare`: judges the person's answers, and makes the document that is to be signed.
+    public func prepare(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
+        try await self.envelope.reply(to: call) { proven in
+            let request = try PrepareRequest(parsing: proven.body)
+            let (ceremony, purpose) = try await self.ceremony(session)
+            let terms = try await self.terms.terms(
+                of: ceremony, purpose: purpose, accountID: proven.activation.device.accountID)
+            let reasons = self.configuration.identities.insufficiencies(of: request.security)
+            let judged = terms.requested.judge(request.answers, by: self.terms.rules(at: proven.at))
+            return try await self.steps.answer(session, proven) { turn in
+                try turn.requireBound()
+                guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
+                guard terms.isActive else { throw IdentityProblem(.serviceInactive) }
+                guard let (role, factors) = terms.role(request.role) else {
+                    try turn.take(.prepare(.noRole))
+                    throw IdentityProblem(.roleNotSelected)
+                }
+                guard judged.errors.isEmpty else {
+                    try turn.take(.prepare(.errors))
+                    return PrepareResponse.errors(judged.errors, deadlines: turn.deadlines)
+                }
+                try turn.take(.prepare(.complete))
+                return PrepareResponse.prepared(
+                    try self.prepared(&turn, terms, as: role, by: factors, judged.confirmed))
+            }
+        }
+    }
+
+    /// Fixes what the person has said, and makes the document.
+    private func prepared(
+        _ turn: inout IdentityTurn, _ terms: SessionTerms, as role: SessionDocument.Role,
+        by factors: AuthenticatorMatrix, _ confirmed: [PersonalAttribute: AttributeAnswer]
+    ) throws -> PreparedSession {
+        var sources: [PersonalAttribute: SessionDocument.AttributeSource] = [:]
+        for (attribute, answer) in confirmed {
+            switch answer {
+            case .alias(let id):
+                sources[attribute] = .alias(id: id, text: terms.aliasText(id, of: attribute) ?? id)
+            case .value(let text):
+                let salt = SuppliedValueSalt(random: self.random)
+                turn.progress.salts[attribute] = salt
+                sources[attribute] = .supplied(SuppliedValueDigest(of: text, for: attribute, salt: salt))
+            }
+        }
+        let document = try SessionDocument(
+            purpose: turn.progress.session.purpose, server: self.configuration.issuer, session: turn.ceremony.id,
+            activation: turn.activation.device.id, service: terms.service, role: role, attributes: sources,
+            expiresAt: turn.progress.session.deadline, random: self.random)
+        turn.progress.role = role
+        turn.progress.factors = factors
+        turn.progress.confirmed = confirmed
+        turn.progress.document = document.bytes
+        return turn.preparedSession(by: factors, self.configuration)
+    }
+}
+
+extension IdentityTurn {
+    /// What is to be signed now.
+    func preparedSession(by factors: AuthenticatorMatrix, _ configuration: CeremonyConfiguration) -> PreparedSession {
+        let asked = factors.asked(of: self.credentials)
+        return PreparedSession(
+            document: self.progress.document, salts: self.progress.salts, alternatives: asked.alternatives,
+            missing: asked.missing, appID: configuration.identityAppID, pinVersion: self.activation.pinVersion,
+            deadlines: self.deadlines)
+    }
+}

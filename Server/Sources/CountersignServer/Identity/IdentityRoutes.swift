@@ -1,0 +1,109 @@
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import _Primitives
+
+/// Personalised identities over HTTP: JSON in, signed answers out.
+///
+/// Whatever the server decides is a signed answer of status 200; 401 is for whoever proves nothing, 429 for networks that
+/// do so too often. Problem documents are for what is no request of a phone at all.
+struct IdentityRoutes: Sendable {
+    let identities: Identities
+    let limits: Limits
+
+    /// The field of what a device says for itself.
+    private static let proof = HTTPField.Name("Device-Proof")
+
+    /// What answers a call.
+    private typealias Answering = @Sendable (IdentityCall) async throws -> IdentityReply
+    /// What answers a call about what the address names.
+    private typealias AnsweringAbout = @Sendable (_ id: String, IdentityCall) async throws -> IdentityReply
+
+    func mount(on router: ServerRouter) {
+        let identities = self.identities
+        router.endpoint("/identity/keys", [.get: self.keys])
+        router.endpoint(
+            "/identity/activation",
+            [
+                .get: self.answer(at: "/identity/activation", identities.activations.record),
+                .delete: self.answer(at: "/identity/activation", identities.activations.remove),
+            ])
+        router.endpoint(
+            "/identity/in-app", [.post: self.answer(at: "/identity/in-app", identities.begins.inApp)])
+        router.endpoint(
+            "/identity/api-access", [.post: self.answer(at: "/identity/api-access", identities.begins.access)])
+        self.mount(
+            "/identity/activations",
+            [
+                ("open", identities.openings.open), ("prove", identities.openings.prove),
+                ("enroll", identities.enrolments.enroll),
+            ], on: router)
+        self.mount(
+            "/identity/sessions",
+            [
+                ("start", identities.starts.start), ("prepare", identities.starts.prepare),
+                ("finish", identities.finishes.finish), ("code", identities.ends.code),
+                ("abort", identities.ends.abort), ("prolong", identities.ends.prolong),
+            ], on: router)
+        self.mount("/identity/api-access", [("complete", identities.completions.complete)], on: router)
+    }
+
+    /// Mounts the steps of what is named below a path.
+    private func mount(
+        _ path: String, _ steps: [(name: String, answering: AnsweringAbout)], on router: ServerRouter
+    ) {
+        for step in steps {
+            router.endpoint(
+                RouterPath("\(path)/{id}/\(step.name)"),
+                [
+                    .post: { request, context in
+                        let id = try context.pathParameter("id")
+                        return try await self.reply(
+                            request, context, at: "\(path)/\(id)/\(step.name)"
+                        ) { try await step.answering(id, $0) }
+                    }
+                ])
+        }
+    }
+
+    private func answer(at path: String, _ answering: @escaping Answering) -> ServerRouter.Handler {
+        { request, context in try await self.reply(request, context, at: path, answering) }
+    }
+
+    /// - Parameter path: The path below the issuer, as the phone has proved it.
+    private func reply(
+        _ request: Request, _ context: ServerContext, at path: String, _ answering: Answering
+    ) async throws -> Response {
+        let body = try await request.body(
+            of: [.json], limit: self.limits.bodyBytes, orNone: request.method != .post)
+        let reply = try await answering(
+            IdentityCall(
+                method: request.method.rawValue, path: path, body: Array(body.readableBytesView),
+                proof: Self.proof.flatMap { request.headers[$0] }, source: context.source))
+        if let refusal = reply.refusal {
+            context.notes.note(RequestRefusal(code: refusal, reason: "A phone's request was refused."))
+        }
+        var headers: HTTPFields = [.contentType: "application/jose", .cacheControl: "no-store"]
+        let status: HTTPResponse.Status
+        switch reply.status {
+        case .answered: status = .ok
+        case .notProven:
+            status = .unauthorized
+            headers[.wwwAuthenticate] = "Device-Proof"
+        case .tooMany(let seconds):
+            status = .tooManyRequests
+            headers[.retryAfter] = String(seconds)
+        }
+        return Response(
+            status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: reply.body)))
+    }
+
+    @Sendable private func keys(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let keySet = try await self.identities.keys.keySet()
+        return Response(
+            status: .ok, headers: [.contentType: "application/jwt", .cacheControl: "no-cache"],
+            body: .init(byteBuffer: ByteBuffer(string: keySet)))
+    }
+}

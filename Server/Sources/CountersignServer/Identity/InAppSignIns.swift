@@ -1,0 +1,33 @@
+import CeremonyEngine
+import OAuthProvider
+import _Primitives
+
+/// Gives codes to apps that sign their own person in: hands what came of their sessions to the provider, so that neither
+/// engine knows the other.
+struct InAppSignIns: InAppServices {
+    /// What such a sign-in is called in records: it is one by the person's phone.
+    private static let method = "phone"
+
+    let authorizations: InAppAuthorizations
+
+    func service(_ client: String, wish: InAppWish) async throws -> InAppService? {
+        try await self.authorizations.service(for: Self.request(client, wish)).map {
+            InAppService(name: $0.name, origin: $0.origin)
+        }
+    }
+
+    func code(for login: InAppLogin) async throws -> SecretBytes? {
+        try await self.authorizations.code(
+            for: Self.request(login.client, login.wish),
+            outcome: AuthenticationOutcome(
+                account: login.accountID, authenticatedAt: login.authenticatedAt, acr: login.assurance,
+                amr: login.methods, device: login.deviceID),
+            method: Self.method)
+    }
+
+    private static func request(_ client: String, _ wish: InAppWish) -> InAppAuthorizations.Request {
+        InAppAuthorizations.Request(
+            client: client, redirectURI: wish.redirectURI, scope: wish.scope, state: wish.state, nonce: wish.nonce,
+            codeChallenge: wish.codeChallenge)
+    }
+}

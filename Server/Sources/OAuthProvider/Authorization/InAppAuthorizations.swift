@@ -1,0 +1,121 @@
+import OAuth
+import Store
+public import _Primitives
+
+/// Codes for apps that sign their own person in by a personalised identity: what the person has done on the phone stands in
+/// the place of a browser's sign-in, and the records are those of any other.
+public struct InAppAuthorizations: Sendable {
+    private let provider: OpenIDProvider
+
+    /// Authorizations of the clients of this provider.
+    public init(_ provider: OpenIDProvider) { self.provider = provider }
+
+    /// What a client's app asks for (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
+    public struct Request: Sendable, Equatable {
+        /// The client.
+        public let client: String
+        /// One of its addresses, to the letter.
+        public let redirectURI: String
+        /// The scopes, separated by spaces.
+        public let scope: String
+        /// What comes back with the code.
+        public let state: String?
+        /// What comes back in the ID token.
+        public let nonce: String?
+        /// The challenge of the method `S256`.
+        public let codeChallenge: String
+
+        /// A request of these parameters.
+        public init(
+            client: String, redirectURI: String, scope: String, state: String?, nonce: String?, codeChallenge: String
+        ) {
+            self.client = client
+            self.redirectURI = redirectURI
+            self.scope = scope
+            self.state = state
+            self.nonce = nonce
+            self.codeChallenge = codeChallenge
+        }
+    }
+
+    /// A client as its person is shown it.
+    public struct Service: Sendable, Equatable {
+        /// The name.
+        public let name: String
+        /// Scheme, host and port of the address.
+        public let origin: String
+    }
+
+    /// Who asks; `nil` for a client that is not there or switched off, an address that is not its own to the letter, and
+    /// whatever else it may not ask for.
+    ///
+    /// Cost: one query.
+    public func service(for request: Request) async throws -> Service? {
+        try await self.checked(request).map { client, _ in
+            Service(name: client.name, origin: try RedirectURI(registered: request.redirectURI).origin)
+        }
+    }
+
+    /// A code for somebody who has authenticated, in a session that no browser has; `nil` where nobody is to have one: the
+    /// request does not hold any more, the person has to agree to something first, or was locked out.
+    ///
+    /// Cost: three queries, two store steps.
+    public func code(for request: Request, outcome: AuthenticationOutcome, method: String) async throws -> SecretBytes?
+    {
+        let provider = self.provider
+        guard let (client, checked) = try await self.checked(request), let challenge = checked.challenge else {
+            return nil
+        }
+        let now = provider.time.now()
+        let record = AuthorizationRequestRecord(
+            id: provider.random.identifier(),
+            // No browser goes on with it.
+            browserDigest: Sealing.digest(ofSecret: provider.random.token(byteCount: 32)), client: client.id,
+            redirectURI: request.redirectURI, scope: checked.scope.description, resources: [], state: request.state,
+            nonce: checked.nonce, codeChallenge: challenge.digest, wishes: checked.wishes.text,
+            expiresAt: now + provider.limits.authorizationCodeLifetime)
+        guard try await provider.refusal(of: outcome, for: record, checked.wishes) == nil,
+            try await provider.missingTerms(ofAccount: outcome.account) == nil
+        else { return nil }
+        try await provider.store.addRequest(record)
+        let session = provider.session(
+            of: provider.authentication(of: outcome, by: method), cookie: SessionSecret(random: provider.random),
+            at: now)
+        let issue = provider.issue(
+            session, client: client.id, redirectURI: record.redirectURI, scope: checked.scope, nonce: checked.nonce,
+            challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: nil, resources: [],
+            at: now)
+        do {
+            try await provider.store.complete(
+                CompletedAuthorization(request: record.id, session: session, grant: issue.grant, code: issue.code),
+                replacing: nil)
+        } catch let error as StoreError where error.code == .notFound {
+            // The account was locked this moment, or the device is gone.
+            _ = try await provider.store.removeRequest(record.id)
+            return nil
+        }
+        return SecretBytes(Array(issue.secret.utf8))
+    }
+
+    /// The client and what it may ask for; `nil` for everything else.
+    private func checked(_ request: Request) async throws -> (ClientRecord, AuthorizationParameters)? {
+        guard let client = try await self.provider.servedClient(request.client), client.settings.signInService == nil,
+            // To the letter, without the latitude that loopback addresses have in a browser.
+            client.redirectURIs.containsBytes(of: request.redirectURI)
+        else { return nil }
+        var parameters: Parameters = [
+            "response_type": "code", "client_id": request.client, "redirect_uri": request.redirectURI,
+            "scope": request.scope, "code_challenge": request.codeChallenge,
+            "code_challenge_method": CodeChallenge.method,
+        ]
+        if let state = request.state { parameters.append("state", state) }
+        if let nonce = request.nonce { parameters.append("nonce", nonce) }
+        do {
+            var setting: String?
+            let (checked, _) = try await self.provider.check(parameters, of: client, setting: &setting)
+            return (client, checked)
+        } catch is OAuthError {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import Ceremony
+import CeremonyEngine
+import Crypto
+import Foundation
+import JOSE
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("Sessions that apps begin: in-app sign-ins and access to one's own account (identity parity, rows 64 to 80)")
+struct IdentityAccessTests {
+    private func request(
+        redirectURI: String = TestInAppServices.redirectURI, client: String = TestServer.service,
+        challenge: String = Base64URL.encode([UInt8](repeating: 7, count: 32))
+    ) -> InAppRequest {
+        InAppRequest(
+            clientID: client, redirectURI: redirectURI, scope: "openid", state: "s", nonce: "n",
+            codeChallenge: challenge)
+    }
+
+    private func begin(_ phone: IdentityPhone, _ request: InAppRequest) async throws -> SessionOffer {
+        let call = try phone.call("/identity/in-app", request)
+        return try await phone.read(try await phone.server.engine.identities.begins.inApp(call), to: call)
+    }
+
+    private func code(_ phone: IdentityPhone, _ session: String) async throws -> CodeResponse {
+        let call = try phone.call("/identity/sessions/\(session)/code", EmptyBody())
+        return try await phone.read(try await phone.server.engine.identities.ends.code(session, call), to: call)
+    }
+
+    // MARK: In-app
+
+    @Test("rows 64, 65") func anAppSignsItsOwnPersonIn() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (account, phone) = try await server.personalise()
+        let offer = try await self.begin(phone, self.request())
+        let document = try await phone.start(offer.session, claim: offer.claim)
+        #expect(document.purpose == .serviceLogin && document.service.name == "Health Portal")
+        await #expect(throws: IdentityProblem(.outOfOrder)) { () async throws in
+            _ = try await self.code(phone, offer.session)
+        }
+        let prepared = try await phone.prepared(offer.session)
+        guard case .accepted(let accepted) = try await phone.finish(offer.session, prepared) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(accepted.purpose == .serviceLogin && accepted.continuesUntil == server.clock.now + .seconds(60))
+
+        let call = try phone.call("/identity/sessions/\(offer.session)/code", EmptyBody())
+        let reply = try await server.engine.identities.ends.code(offer.session, call)
+        let code: CodeResponse = try await phone.read(reply, to: call)
+        #expect(code.state == "s" && code.issuer == IdentityPhone.issuer)
+        let login = try #require(server.inApp.made.first)
+        #expect(login.client == TestServer.service && login.accountID == account.id && login.deviceID == phone.id)
+        #expect(login.wish.redirectURI == TestInAppServices.redirectURI && login.wish.nonce == "n")
+        #expect(login.authenticatedAt == accepted.finishedAt)
+        #expect(try await server.engine.identities.ends.code(offer.session, call).body == reply.body)
+        await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in
+            _ = try await self.code(phone, offer.session)
+        }
+        #expect(server.inApp.made.count == 1)
+    }
+
+    @Test("row 66") func aCodeIsForTheActivationThatSigned() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (account, phone) = try await server.personalise()
+        let other = try await server.addIdentity(to: account)
+        let offer = try await self.begin(phone, self.request())
+        await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
+            _ = try await other.start(offer.session, claim: offer.claim)
+        }
+        _ = try await phone.start(offer.session, claim: offer.claim)
+        _ = try await phone.finish(offer.session, try await phone.prepared(offer.session))
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in
+            _ = try await self.code(other, offer.session)
+        }
+        server.clock.advance(.seconds(61))
+        await #expect(throws: IdentityProblem(.sessionExpired)) { () async throws in
+            _ = try await self.code(phone, offer.session)
+        }
+        #expect(server.inApp.made.isEmpty)
+    }
+
+    @Test func aServiceThatHasNoAppSessionsIsRefused() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        try await server.addService("open") { $0.allowsInApp = true }
+        let (_, phone) = try await server.personalise()
+        for request in [
+            self.request(), self.request(redirectURI: "https://app.example/other", client: "open"),
+            self.request(client: "nobody"), self.request(client: "open", challenge: String(repeating: "!", count: 43)),
+        ] {
+            await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
+                _ = try await self.begin(phone, request)
+            }
+        }
+        _ = try await self.begin(phone, self.request(client: "open"))
+    }
+
+    // MARK: Its own account
+
+    @Test("row 70") func aPINIsChanged() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (_, phone) = try await server.personalise(factors: [.device, .pin, .biometric])
+        let offer = try await phone.access(AccessRequest(purpose: .changePin))
+        let document = try await phone.start(offer.session, claim: offer.claim)
+        #expect(document.roles[0].alternatives == [["pin", "device"]], "the present one is always asked for")
+        let prepared = try await phone.prepared(offer.session)
+        guard case .accepted = try await phone.finish(offer.session, prepared) else {
+            Issue.record("refused")
+            return
+        }
+        let fresh = TestFactor(.pin)
+        let old = try #require(phone.factors[.pin])
+        let response = try phone.registration([fresh], SessionDocument.challenge(of: prepared.document))
+        let answer = try await phone.complete(offer.session, .changePin(version: 2, response: response))
+        #expect(answer.activation?.pinVersion == 2)
+
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let next = try await phone.prepared(code.id)
+        #expect(next.pinVersion == 2)
+        guard case .lockout(let refused) = try await phone.finish(code.id, next) else {
+            Issue.record("the old PIN works")
+            return
+        }
+        server.clock.advance(.seconds(6))
+        phone.factors[.pin] = fresh
+        guard case .accepted = try await phone.finish(code.id, try #require(refused.next)) else {
+            Issue.record("the new PIN does not work")
+            return
+        }
+        let account = try #require(try await server.database.activation(id: phone.id)?.device.accountID)
+        #expect(!(try await server.database.credentials(accountID: account).contains { $0.keyID == old.keyID }))
+    }
+
+    @Test func aPINThatIsNoneIsRefusedAFewTimes() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.personalise()
+        let (session, prepared) = try await phone.granted(.changePin)
+        let response = try phone.registration([TestFactor(.pin)], SessionDocument.challenge(of: prepared.document))
+        for _ in 0..<3 {
+            await #expect(throws: IdentityProblem(.pinRefused)) { () async throws in
+                _ = try await phone.complete(session, .changePin(version: 7, response: response))
+            }
+        }
+        await #expect(throws: IdentityProblem(.pinRefused)) { () async throws in
+            _ = try await phone.complete(session, .changePin(version: 2, response: response))
+        }
+        #expect(try await server.database.activation(id: phone.id)?.pinVersion == 1)
+    }
+
+    @Test("row 72") func aFactorIsAddedOnce() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.personalise()
+        let (session, prepared) = try await phone.granted(.addFactor)
+        let finger = TestFactor(.biometric)
+        let response = try phone.registration([finger], SessionDocument.challenge(of: prepared.document))
+        let answer = try await phone.complete(session, .addFactor(response: response))
+        #expect(answer.activation?.factors == ["device", "pin", "biometric"])
+        phone.factors[.biometric] = finger
+        try await server.addService()
+        let code = try await server.showCode()
+        #expect(try await phone.start(code).roles[0].alternatives == [["pin", "device"], ["biometric", "device"]])
+        let signed = try await phone.finish(code.id, try await phone.prepared(code.id), [.biometric, .device])
+        guard case .accepted = signed else {
+            Issue.record("refused")
+            return
+        }
+        let (second, again) = try await phone.granted(.addFactor)
+        let another = try phone.registration(
+            [TestFactor(.biometric)], SessionDocument.challenge(of: again.document))
+        await #expect(throws: IdentityProblem(.factorAlreadyEnrolled)) { () async throws in
+            _ = try await phone.complete(second, .addFactor(response: another))
+        }
+    }
+
+    @Test("row 73") func anotherDeviceIsGivenAnActivation() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let (session, _) = try await phone.granted(.newActivation)
+        let offer = TestOffer(id: RandomSource.system.identifier())
+        let point = Array(offer.pin.publicKey.rawRepresentation)
+        let answer = try await phone.complete(
+            session,
+            .newActivation(
+                Completion.NewActivation(
+                    claimDigest: ProcessCode.digest(ofClaim: offer.claim),
+                    pinKey: try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil)),
+                    pin: try PinParameters(), activation: offer.id, name: "Tablet", secretForMail: nil)))
+        let text = ProcessCode.text(signed: try #require(answer.code), secret: offer.secret)
+        #expect(try ProcessCode(parsing: text, keys: try await server.keySet().signingKeys).id == offer.id)
+        let second = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(second, try await server.prove(offer))
+        #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == nil)
+        _ = try await second.login(try await server.showCode("second"))
+        _ = try await phone.login(try await server.showCode("first"))
+        #expect(try await server.database.activations(accountID: account.id).count == 2)
+    }
+
+    @Test("row 77") func anAccountIsDeleted() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let other = try await server.addIdentity(to: account)
+        let (session, _) = try await phone.granted(.delete)
+        #expect(try await phone.complete(session, .delete).activation == nil)
+        #expect(try await server.database.account(id: account.id) == nil)
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in
+            _ = try await other.access(AccessRequest(purpose: .delete))
+        }
+    }
+
+    @Test("row 78") func nothingIsDoneWithoutAGrantOrTwice() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let offer = try await phone.access(AccessRequest(purpose: .delete))
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in
+            _ = try await server.personalise("bob").phone.complete(offer.session, .delete)
+        }
+        await #expect(throws: IdentityProblem(.outOfOrder)) { () async throws in
+            _ = try await phone.complete(offer.session, .delete)
+        }
+        let (session, prepared) = try await phone.granted(.addFactor)
+        await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
+            _ = try await phone.complete(session, .delete)
+        }
+        let response = try phone.registration(
+            [TestFactor(.biometric)], SessionDocument.challenge(of: prepared.document))
+        _ = try await phone.complete(session, .addFactor(response: response))
+        await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in
+            _ = try await phone.complete(session, .addFactor(response: response))
+        }
+        let (late, _) = try await phone.granted(.delete)
+        server.clock.advance(.seconds(301))
+        await #expect(throws: IdentityProblem(.grantExpired)) { () async throws in
+            _ = try await phone.complete(late, .delete)
+        }
+        #expect(try await server.database.account(id: account.id) != nil)
+    }
+}

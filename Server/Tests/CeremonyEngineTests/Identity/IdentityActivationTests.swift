@@ -1,0 +1,219 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import Crypto
+import Foundation
+import JOSE
+import PersonalInformation
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("Activations: from a code and its PIN to a personalised app (identity parity, rows 86 to 88)")
+struct IdentityActivationTests {
+    @Test func anOperatorsOfferPersonalisesAnApp() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let offer = try await server.engine.identities.offers.offer(accountID: account.id, by: "test")
+        let code = try ProcessCode(parsing: offer.code, keys: try await server.keySet().signingKeys)
+        #expect(code.kind == .activation && code.id == offer.id)
+        let openings = server.engine.identities.openings
+        let open = IdentityCall(
+            path: "/identity/activations/\(code.id)/open",
+            body: OpenRequest(claim: code.claim, security: nil).serialized, proof: nil)
+        let opened: OpenResponse = try await server.read(try await openings.open(code.id, open), to: open)
+        let pin = SecretBytes(Array(try #require(offer.pin).utf8))
+        let key = try opened.pin.scheme.key(
+            pin: pin, deviceSecret: code.secret, parameters: opened.pin,
+            context: PinScheme.Context(server: IdentityPhone.issuer, activation: code.id, version: 0))
+        let signature = try key.signature(
+            for: Data(ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge)))
+        let prove = IdentityCall(
+            path: "/identity/activations/\(code.id)/prove",
+            body: ProveRequest(
+                claim: code.claim,
+                proof: try SealedMessage(
+                    sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
+                    to: try await server.keySet().sealingKeys[0],
+                    for: .activationProof(activation: code.id, challenge: opened.challenge))
+            ).serialized, proof: nil)
+        let answer: ProveResponse = try await server.read(try await openings.prove(code.id, prove), to: prove)
+        guard case .proven(let proven) = answer else {
+            Issue.record("refused")
+            return
+        }
+        #expect(proven.activation == code.id && proven.account == account.id && !proven.mayMerge)
+        let phone = IdentityPhone(server, id: code.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(phone, proven)
+        let receipt: Ceremony.ActivationRecord = try await phone.read(
+            try await server.engine.identities.enrolments.enroll(code.id, call), to: call)
+        #expect(receipt.activation == code.id && receipt.pinVersion == 1 && receipt.factors == ["device", "pin"])
+        #expect(receipt.name == "Alice's phone")
+        _ = try await phone.login(try await server.showCode())
+        #expect(try await server.database.notices(accountID: account.id, limit: 9).map(\.kind).contains(.deviceAdded))
+    }
+
+    @Test("row 86") func aWrongPINLocksAndTheRightOneEnrolsAfterwards() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let before = try await server.open(offer).challenge
+        guard case .lockout(let notice, let challenge) = try await server.type(offer, pin: P256.Signing.PrivateKey())
+        else {
+            Issue.record("proven")
+            return
+        }
+        #expect(notice.lockedUntil == server.clock.now + .seconds(5) && challenge != before)
+        await expectRefusal(.lockedOut) { () async throws in _ = try await server.open(offer) }
+        server.clock.advance(.seconds(6))
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(phone, try await server.prove(offer))
+        #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == nil)
+        #expect(try await server.database.offer(id: offer.id)?.pinKey == [])
+    }
+
+    @Test func tooManyWrongPINsEndTheOffer() async throws {
+        let server = try TestServer { configuration in
+            configuration.limits.lockoutFailuresInARow = 2
+            configuration.limits.lockoutSeconds = [1]
+        }
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        for _ in 0..<2 {
+            _ = try await server.type(offer, pin: P256.Signing.PrivateKey())
+            server.clock.advance(.seconds(2))
+        }
+        await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
+            _ = try await server.open(offer)
+        }
+    }
+
+    @Test("row 59") func whoHasNotTheSecretCountsForNothing() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let stranger = SecretBytes(RandomSource.system.bytes(32))
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in
+            _ = try await server.open(offer, claim: stranger)
+        }
+        var call = try await server.proveCall(offer, pin: P256.Signing.PrivateKey())
+        let body = try ProveRequest(parsing: call.body)
+        call.body = ProveRequest(claim: stranger, proof: body.proof).serialized
+        #expect(try await server.engine.identities.openings.prove(offer.id, call).status == .notProven)
+        #expect(try await server.database.offer(id: offer.id)?.lockout == LockoutRecord())
+        await #expect(throws: IdentityProblem(.activationUnknown)) { () async throws in
+            _ = try await server.open(TestOffer(id: "none"))
+        }
+    }
+
+    @Test("row 5") func anExpiredOfferIsRefused() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account, lifetime: .seconds(60))
+        server.clock.advance(.seconds(61))
+        await #expect(throws: IdentityProblem(.activationDataExpired)) { () async throws in
+            _ = try await server.open(offer)
+        }
+    }
+
+    @Test("row 88") func whatWasInterruptedIsRepeatable() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let first = try await server.prove(offer)
+        let proven = try await server.prove(offer)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        // The token of the proof of before is worth nothing any more.
+        let old = try await server.enrolCall(phone, first)
+        let enrolments = server.engine.identities.enrolments
+        #expect(try await enrolments.enroll(offer.id, old).refusal == "notProven")
+        #expect(try await server.database.activation(id: offer.id) == nil)
+        let call = try await server.enrolCall(phone, proven)
+        let reply = try await enrolments.enroll(offer.id, call)
+        #expect(reply.refusal == nil)
+        #expect(try await enrolments.enroll(offer.id, call).body == reply.body, "the receipt again")
+        #expect(try await server.database.activations(accountID: account.id).count == 2)
+        await #expect(throws: IdentityProblem(.activationDataConsumed)) { () async throws in
+            _ = try await server.open(offer)
+        }
+        let another = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        #expect(
+            try await enrolments.enroll(offer.id, try await server.enrolCall(another, proven)).refusal
+                == "activationDataConsumed")
+    }
+
+    @Test func aTokenHasItsTime() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account, lifetime: .seconds(7200))
+        let proven = try await server.prove(offer)
+        server.clock.advance(.seconds(601))
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        #expect(
+            try await server.engine.identities.enrolments.enroll(
+                offer.id, try await server.enrolCall(phone, proven)
+            ).refusal == "activationDataExpired")
+    }
+
+    @Test(arguments: [[AuthenticatorType.device], [.pin], [.pin, .biometric]])
+    func anActivationHasADeviceAndAPIN(types: [AuthenticatorType]) async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: types)
+        let call = try await server.enrolCall(phone, try await server.prove(offer))
+        #expect(
+            try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == "invalidRequest")
+        #expect(try await server.database.activation(id: offer.id) == nil)
+    }
+
+    @Test func aRequestAnotherKeyHasProvedIsNone() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        var call = try await server.enrolCall(phone, try await server.prove(offer))
+        let thief = IdentityPhone(server, id: offer.id, factors: [])
+        call.proof = try thief.call(call.path, body: call.body).proof
+        #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).status == .notProven)
+    }
+
+    @Test("row 97") func anActivationIsSeenAndTakenBack() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let activations = server.engine.identities.activations
+        let ask = try phone.call("/identity/activation", method: "GET")
+        let record: Ceremony.ActivationRecord = try await phone.read(try await activations.record(ask), to: ask)
+        #expect(record.activation == phone.id && record.factors == ["device", "pin"])
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let remove = try phone.call("/identity/activation", method: "DELETE")
+        #expect(try await activations.remove(remove).refusal == nil)
+        #expect(try await server.database.activations(accountID: account.id).isEmpty)
+        let again = try phone.call("/identity/activation", method: "DELETE")
+        #expect(try await activations.remove(again).status == .notProven)
+        #expect(try await server.database.devices(accountID: account.id).isEmpty)
+    }
+
+    @Test func aLockedAccountAuthenticatesNobody() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let prepared = try await phone.prepared(code.id)
+        _ = try await server.database.setAccountLocked(
+            true, id: account.id, audit: AuditEvent(.init(rawValue: "account-locked"), at: server.clock.now))
+        await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
+            _ = try await phone.finish(code.id, prepared)
+        }
+        let next = try await server.showCode("next")
+        await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
+            _ = try await phone.start(next)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import CountersignServer
+import Store
+import _Primitives
+
+/// Sessions, activations and their keys pass through.
+extension FailingStore {
+    func activation(id: String) async throws -> ActivationRecord? { try await self.store.activation(id: id) }
+
+    func activations(accountID: String) async throws -> [ActivationRecord] {
+        try await self.store.activations(accountID: accountID)
+    }
+
+    func answer(to request: RequestName) async throws -> IdentityStep<Never>? {
+        try await self.store.answer(to: request)
+    }
+
+    func scene(session: String, activation: String, tokenDigest: [UInt8]?) async throws -> IdentityScene? {
+        try await self.store.scene(session: session, activation: activation, tokenDigest: tokenDigest)
+    }
+
+    func step<Result: Sendable>(
+        session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
+        judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
+    ) async throws -> IdentityStep<Result> {
+        try await self.store.step(
+            session: session, activation: activation, tokenDigest: tokenDigest, request: request, judge: judge)
+    }
+
+    func begin(
+        _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
+        audit: AuditEvent?
+    ) async throws -> IdentityStep<Void> {
+        try await self.store.begin(session, token: token, request: request, answer: answer, audit: audit)
+    }
+
+    func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws {
+        try await self.store.offer(activation, audit: audit)
+    }
+
+    func offer(id: String) async throws -> PendingActivationRecord? { try await self.store.offer(id: id) }
+
+    func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord] {
+        try await self.store.offers(accountID: accountID, at: now)
+    }
+
+    func step<Result: Sendable>(
+        offer id: String, request: RequestName?,
+        judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
+    ) async throws -> IdentityStep<Result> {
+        try await self.store.step(offer: id, request: request, judge: judge)
+    }
+
+    func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool {
+        try await self.store.revokeActivation(id: id, audit: audit, notice: notice)
+    }
+
+    func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.renameActivation(id: id, name: name, audit: audit)
+    }
+
+    func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.deleteStaleIdentities(now: now, limit: limit)
+    }
+
+    func identityRoot(orElse made: SecretBytes, audit: AuditEvent) async throws -> SecretBytes {
+        try await self.store.identityRoot(orElse: made, audit: audit)
+    }
+
+    func identitySealingKeys() async throws -> [SealingKeyRecord] { try await self.store.identitySealingKeys() }
+
+    func followSealingKeys(by key: SealingKeyRecord, unlessMadeSince: Timestamp, at now: Timestamp) async throws
+        -> [SealingKeyRecord]
+    {
+        try await self.store.followSealingKeys(by: key, unlessMadeSince: unlessMadeSince, at: now)
+    }
+}
