@@ -46,6 +46,8 @@ public struct Completions: CeremonyPart {
                 Completion.self, with: key, for: .completion(session: session))
             return try await self.steps.answer(session, proven) { turn in
                 try turn.requireBound()
+                // What has ended says so, whatever the payload is: the document that it was made over is gone.
+                if let ending = turn.progress.session.state.ending { throw IdentityProblem(ending) }
                 let payload = try self.payload(completion, of: turn)
                 return try self.use(payload, &turn)
             }
