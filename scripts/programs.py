@@ -208,23 +208,39 @@ class Server:
         self.admin("activation", "confirm", "--number", events["confirmation"]["number"], "--", activation["id"])
         return events
 
+    def personalize(self, username, phone, *options):
+        """Has a phone personalised for `username` by a code: the code as the phone's own words tell of it, and its PIN."""
+        picture = phone.home / "identity.png"
+        offer = self.admin("activation", "create", username, "--identity", "--qr-file", picture)
+        events = phone("enroll", picture, "--pin-stdin", *options, stdin=offer["pin"] + "\n").expect(0)
+        picture.unlink()
+        return events, offer["pin"]
+
+    def add_attribute(self, username, attribute, value, alias):
+        """Vouches for a value of an attribute."""
+        return self.admin(
+            "attribute", "add", username, attribute, "--alias", alias, "--verified", stdin=value + "\n")
+
 
 class Bank:
     """The example relying party."""
+
+    NAME, WORD, OPTIONS = "Lantern Street Bank", "bank", ()
 
     def __init__(self, folder, server, port=0, issuer=None, tls=None, ca_file=None, trace=False):
         self.folder = pathlib.Path(folder)
         self.port = free_port(port)
         self.origin = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-        self.trace = self.folder / "bank.ndjson"
+        self.trace = self.folder / f"{self.WORD}.ndjson"
         self.client_id, secret = server.add_client(
-            "Lantern Street Bank",
+            self.NAME,
             f"{self.origin}/callback",
             f"{self.origin}/signed-out",
             # What the bank verifies, as it does the provider's signed results; and where a sign-in that has run out leads.
             ("--id-token-signed-response-alg", "ES256", "--client-uri", f"{self.origin}/"),
         )
         self.arguments = [
+            *self.OPTIONS,
             *("--issuer", issuer or server.issuer),
             *("--client-id", self.client_id),
             *("--client-secret-file", secret),
@@ -239,13 +255,36 @@ class Bank:
         self.process = None
 
     def start(self):
-        self.process = Process("bank", self.arguments, self.folder / "bank.log")
+        self.process = Process("bank", self.arguments, self.folder / f"{self.WORD}.log")
         self.process.wait_until(lambda: socket_is_open(self.port))
         return self
 
     def stop(self):
         if self.process:
             self.process.stop()
+
+
+class TownHall(Bank):
+    """The same program as a service of personalised identities, which asks for three attributes of a person."""
+
+    NAME, WORD, OPTIONS = "Lantern Street Town Hall", "town-hall", ("--town-hall",)
+    PROFILE = {
+        "roles": [
+            {"id": "resident", "name": "Resident", "default": True, "factors": [["pin", "device"]]},
+            {"id": "official", "name": "Official", "factors": [["biometric", "device"], ["pin", "device"]]},
+        ],
+        "attributes": {"givenName": "required", "birthdate": "required", "email": "required"},
+    }
+
+    def __init__(self, folder, server, **options):
+        super().__init__(folder, server, **options)
+        self.server = server
+        server.admin("service", "set", self.client_id, "--file", "-", stdin=json.dumps(self.PROFILE))
+
+    def employ(self, username):
+        """Makes an official of somebody, who stays a resident."""
+        for role in ("resident", "official"):
+            self.server.admin("role", "assign", self.client_id, role, username)
 
 
 class Health:

@@ -5,23 +5,36 @@ import Pages
 import Store
 import _Primitives
 
-/// `countersign admin activation`: links that enrol a phone.
+/// `countersign admin activation`: links that enrol a phone, and codes that personalise an app.
 struct ActivationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activation",
-        abstract: "Links that enrol a phone.",
+        abstract: "Links that enrol a phone, and codes that personalise an app.",
         discussion: """
             A phone that has answered a link stays pending until the number that it shows is given here: so a link \
             that somebody else opened enrols nobody. One wrong number ends the activation.
+
+            A code of a personalised identity (--identity) has a PIN in the place of the number: send it another way than \
+            the code. It ends when it was used, or its time is over.
             """,
         subcommands: [Create.self, Show.self, Confirm.self]
     )
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a link for a person's new phone.")
+        static let configuration = CommandConfiguration(
+            abstract: "Make a link for a person's new phone, or with --identity a code for their app.")
 
         @Argument(help: "The person's name.")
         var username: String
+
+        @Flag(name: .long, help: "Make a code that personalises an app, with a PIN.")
+        var identity = false
+
+        @Option(name: .long, help: "With --identity: what the device is to be called.")
+        var name: String?
+
+        @Flag(name: .long, help: "With --identity: take the PIN from standard input in the place of making one.")
+        var pinStdin = false
 
         @Option(name: .long, help: "What the phone must enrol with: a policy of the running server, by its name.")
         var policy: String?
@@ -34,7 +47,17 @@ struct ActivationCommand: AsyncParsableCommand {
 
         @OptionGroup var options: AdminOptions
 
+        func validate() throws {
+            guard self.identity || self.name == nil && !self.pinStdin else {
+                throw ValidationError("--name and --pin-stdin go with --identity.")
+            }
+            guard !self.identity || self.policy == nil && !self.wait else {
+                throw ValidationError("--policy and --wait are for links, and not for --identity.")
+            }
+        }
+
         func run() async throws {
+            if self.identity { return try await self.offer() }
             var body: JSONObject = ["username": .string(self.username)]
             body["policy"] = self.policy.map(JSON.string)
             let asked = body
@@ -43,13 +66,7 @@ struct ActivationCommand: AsyncParsableCommand {
                 let answer = try await connection.call("POST", "/activations", asked)
                 guard case .object(let object) = answer else { return }
                 let link = try object.requiredString("link")
-                if let file = self.qrFile {
-                    do {
-                        try Data(QRCode(text: link).png()).write(to: URL(fileURLWithPath: file))
-                    } catch {
-                        throw CommandFailure(.failed, "\(file) cannot be written")
-                    }
-                }
+                try self.writePicture(of: link)
                 try self.options.show(answer) {
                     """
                     \(try QRCode(text: link).terminalText)
@@ -62,6 +79,37 @@ struct ActivationCommand: AsyncParsableCommand {
                 }
                 guard self.wait else { return }
                 try await self.finish(try object.requiredString("id"), over: connection)
+            }
+        }
+
+        /// Makes a code that personalises an app.
+        private func offer() async throws {
+            var body: JSONObject = ["username": .string(self.username)]
+            body["name"] = self.name.map(JSON.string)
+            if self.pinStdin { body["pin"] = .string(try Terminal.secretFromStandardInput()) }
+            let answer = try await self.options.call("POST", "/identity/activations", body)
+            guard case .object(let object) = answer else { return }
+            let code = try object.requiredString("code")
+            try self.writePicture(of: code)
+            try self.options.show(answer) {
+                """
+                \(try QRCode(text: code).terminalText)
+                Scan this with \(self.username)'s app, or open the link on their phone:
+
+                  \(try $0.requiredString("link"))
+
+                \(try $0.string("pin").map { "The PIN, which goes another way than the code: \($0)\n" } ?? "")\
+                Activation \(try $0.requiredString("id")), until \(try $0.string("expiresAt") ?? "its end").
+                """
+            }
+        }
+
+        private func writePicture(of text: String) throws {
+            guard let file = self.qrFile else { return }
+            do {
+                try Data(QRCode(text: text).png()).write(to: URL(fileURLWithPath: file))
+            } catch {
+                throw CommandFailure(.failed, "\(file) cannot be written")
             }
         }
 

@@ -11,6 +11,11 @@ extension PublicOperations {
                 method: .get, path: "/identity/keys", id: "identityKeys",
                 summary: "The keys that phones trust and seal to, signed by the root that apps are configured with.",
                 answers: [.init(status: 200, meaning: "A JWT.", type: "application/jwt")]),
+            PublicOperation(
+                method: .get, path: "/identity/root", id: "identityRoot",
+                summary: "The root's public key, for comparing: whom an app believes stands in its configuration.",
+                answers: [.init(status: 200, meaning: "A JSON web key.", type: "application/json")],
+                refusing: [(404, "The server has not started yet.")]),
             Self.identity(.get, "/identity/activation", "activation", "What the server has of the activation."),
             Self.identity(.delete, "/identity/activation", "endActivation", "Take the activation back."),
         ]

@@ -256,6 +256,7 @@ public struct ServerAssembly: Sendable {
             backchannel: self.ceremonies.backchannel, authorization: devices
         ).mount(on: router)
         IdentityRoutes(identities: self.ceremonies.identities, limits: limits).mount(on: router)
+        IdentityRootRoutes(identities: self.ceremonies.identities).mount(on: router)
         self.mountPages(on: router, answers)
         PublicOperations(metadata: self.provider.discovery, hasMail: self.configuration.mail != nil).mount(on: router)
         let administrators = self.administrators
@@ -346,6 +347,9 @@ public struct ServerAssembly: Sendable {
             + PersonalInformationOperations(identities: self.identities).operations
             + OrganisationOperations(identities: self.identities).operations
             + InviteOperations(identities: self.identities).operations
+            + PersonalisationOperations(
+                identities: self.ceremonies.identities, directory: self.directory, issuer: self.configuration.issuer
+            ).operations
     }
 
     /// Reads metadata and policies again, and goes by them from then on.

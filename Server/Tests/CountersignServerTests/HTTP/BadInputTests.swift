@@ -109,6 +109,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/links/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
         .init(path: "/identity/keys", allow: "GET, HEAD"),
+        .init(path: "/identity/root", allow: "GET, HEAD"),
         .init(path: "/identity/activation", allow: "GET, HEAD, DELETE"),
         .init(path: "/identity/in-app", allow: "POST", body: .json),
         .init(path: "/identity/api-access", allow: "POST", body: .json),

@@ -1,0 +1,157 @@
+import Accounts
+import ArgumentParser
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HummingbirdTesting
+import OAuthProvider
+import Store
+import Testing
+import UAFClient
+import _Primitives
+
+@testable import PhoneCommand
+
+/// A person with the terminal phone, in front of a whole server with a service of personalised identities.
+struct TerminalPhoneFixture: Sendable {
+    let server: ServerFixture
+    let client: any TestClientProtocol
+    let party: RelyingParty
+    let browser: TestBrowser
+    private let home: String
+
+    /// What one command of the phone came to.
+    struct Outcome {
+        /// Its lines.
+        let lines: [JSONObject]
+        /// Why it did not do what it was asked to; `nil` where it did.
+        let refusal: Refusal?
+
+        /// The last line of that event.
+        func line(_ event: String) throws -> JSONObject {
+            try #require(self.lines.last { (try? $0.string("event")) == event }, "nothing was said of \(event)")
+        }
+    }
+
+    /// A service in two roles, of different factors.
+    static let profile: JSONObject = [
+        "roles": .array([
+            .object([
+                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
+                "factors": .array([.array([.string("pin"), .string("device")])]),
+            ]),
+            .object([
+                "id": .string("official"), "name": .string("Official"),
+                "factors": .array([
+                    .array([.string("biometric"), .string("device")]), .array([.string("pin"), .string("device")]),
+                ]),
+            ]),
+        ]),
+        "attributes": .object(["givenName": .string("required"), "email": .string("required")]),
+    ]
+
+    /// Runs a test with a person who has two addresses, and no first name.
+    static func run(_ test: @Sendable (Self) async throws -> Void) async throws {
+        let server = try await ServerFixture()
+        let home = NSTemporaryDirectory() + "phone-" + RandomSource.system.token(byteCount: 8)
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let identities = server.assembly.identities
+            _ = try await server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
+            _ = try await identities.setService(party.id, to: Self.profile, by: "test")
+            for (alias, address) in [("Home", "alice@home.example"), ("Office", "alice@office.example")] {
+                _ = try await identities.addValue(
+                    .init(attribute: "email", value: address, alias: alias, isVerified: true), to: "alice", by: "test")
+            }
+            try await test(
+                Self(server: server, client: client, party: party, browser: TestBrowser(client), home: home))
+        }
+    }
+
+    /// A command of the phone, with what it is given on the standard input.
+    ///
+    /// - Parameter body: What the command does, once it has its phone and its person.
+    func phone(
+        _ answers: [String] = [], _ identity: [String] = [], lines: [String] = [], named name: String = "",
+        _ body: (IdentityPhone, IdentityHolder) async throws -> Void
+    ) async throws -> Outcome {
+        let path = NSTemporaryDirectory() + "lines-" + RandomSource.system.token(byteCount: 8)
+        _ = FileManager.default.createFile(atPath: path, contents: nil)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let report = Report(writingLinesTo: try #require(FileHandle(forWritingAtPath: path)))
+        let options = try PhoneOptions.parse(["--home", self.home + name, "--json"])
+        var left = lines
+        var refusal: Refusal?
+        do {
+            let device = try PhoneDevice(
+                options, network: RouterTransport(client: self.client), clock: self.server.clock,
+                waiting: { [clock = self.server.clock] in clock.advance(by: $0) })
+            let person = try IdentityHolder(
+                try AnswerOptions.parse(answers + (lines.isEmpty ? [] : ["--pin-stdin"])),
+                try IdentityOptions.parse(identity), report, lines: { left.isEmpty ? nil : left.removeFirst() })
+            try await body(try IdentityPhone(options, report, device: device), person)
+        } catch {
+            refusal = Refusal(error)
+        }
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let said = text.split(separator: "\n").compactMap { line -> JSONObject? in
+            guard case .object(let object)? = try? JSON(parsing: Array(line.utf8)) else { return nil }
+            return object
+        }
+        return Outcome(lines: said, refusal: refusal)
+    }
+
+    /// An activation of alice's, whose PIN is chosen.
+    func offer(pin: String = "258036") async throws -> ActivationOffer {
+        let account = try await self.server.assembly.directory.account(written: "alice")
+        return try await self.server.assembly.ceremonies.identities.offers.offer(
+            accountID: account.id, pin: pin, by: "test")
+    }
+
+    /// Has the phone personalised.
+    func enroll(
+        _ code: String? = nil, pins: [String] = ["258036"], biometric: Bool? = nil, named name: String = ""
+    ) async throws -> Outcome {
+        let code = if let code { code } else { try await self.offer().code }
+        return try await self.phone(["--approve"], lines: pins, named: name) { phone, person async throws in
+            try await IdentityCodeRun(phone: phone, person: person).enroll(
+                code, name: "Terminal", biometric: biometric)
+        }
+    }
+
+    /// The text of the code that the sign-in page of the service shows, in a browser of its own.
+    func code(in browser: TestBrowser? = nil) async throws -> String {
+        let (_, page) = try await self.server.signInPage(browser ?? self.browser, self.party)
+        return try Self.code(on: page)
+    }
+
+    /// The text of the QR code on a page, as a camera reads it.
+    static func code(on page: TestResponse) throws -> String {
+        let scale = 4
+        let box = try #require(page.text.firstMatch(of: /viewBox="0 0 (\d+) \d+"[^>]*shape-rendering/))
+        let side = try #require(Int(box.1))
+        var points = [UInt8](repeating: 255, count: side * side * scale * scale)
+        for run in page.text.matches(of: /M(\d+) (\d+)h(\d+)v1h/) {
+            let (x, y, width) = try #require(
+                Int(run.1).flatMap { x in Int(run.2).flatMap { y in Int(run.3).map { (x, y, $0) } } })
+            for row in y * scale..<(y + 1) * scale {
+                for column in x * scale..<(x + width) * scale { points[row * side * scale + column] = 0 }
+            }
+        }
+        return try Picture(width: side * scale, height: side * scale, points: points).qrCodeText()
+    }
+
+    /// Has the phone take the code of a page.
+    func scan(
+        _ code: String? = nil, _ identity: [String] = [], answers: [String] = ["--approve"], lines: [String],
+        named name: String = ""
+    ) async throws -> Outcome {
+        let code = if let code { code } else { try await self.code() }
+        return try await self.phone(answers, identity, lines: lines, named: name) { phone, person async throws in
+            try await IdentityCodeRun(phone: phone, person: person).scan(code)
+        }
+    }
+}
