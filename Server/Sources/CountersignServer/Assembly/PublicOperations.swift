@@ -28,7 +28,8 @@ struct PublicOperations {
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
             Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages, self.challenge,
             Self.signInService,
-            self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account, Self.identity,
+            self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
+            Self.identity,
         ]
         return parts.flatMap(\.self)
     }
