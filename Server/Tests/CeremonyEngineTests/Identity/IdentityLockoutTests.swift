@@ -206,7 +206,10 @@ struct IdentityLockoutTests {
             for call in calls {
                 group.addTask {
                     let reply = try await server.engine.identities.finishes.finish(session, call)
-                    return reply.refusal ?? "judged"
+                    switch try await server.content(of: reply, to: call) {
+                    case .message: return "judged"
+                    case .refusal(let problem): return problem.code.rawValue
+                    }
                 }
             }
             var codes: [String] = []
