@@ -81,7 +81,7 @@ public struct PersonalizationInitializationData: Sendable, CustomStringConvertib
 public enum ProcessInitializationData: Sendable {
     /// ``Authenticator/startAuthentication(data:)-(AuthenticationInitializationData)``
     case authentication(AuthenticationInitializationData)
-    /// ``Personalizer/decryptPersonalizationInitializationData(data:pin:)``
+    /// ``Personalizer/decryptPersonalizationInitializationData(data:pin:)-(_,String)``
     case personalization(PersonalizationInitializationData)
 
     /// Tells the kinds apart.

@@ -48,7 +48,7 @@ struct InviteOperations: Sendable {
                     .optional("email", "Those of one address."),
                     .optional("before", "The id that the page before ended with."),
                 ], answer: [.required("invites", .objects(Self.invite), "A page, the newest first.")],
-                handler: self.list),
+                refusals: [(400, "The query is not encoded.")], handler: self.list),
             AdminOperation(
                 method: .get, path: Self.path + "/{id}", id: "showInvite",
                 summary: "Show what became of an invitation.",

@@ -55,8 +55,8 @@ struct OrganisationOperations: Sendable {
                 method: .get, path: Self.path + "/{id}/members", id: "listMembers",
                 summary: "List an organisation's members.",
                 query: [.optional("after", "The accountId that the page before ended with.")],
-                answer: [.required("members", .objects(Self.member), "A page of them.")], refusals: Self.notFound,
-                handler: self.members),
+                answer: [.required("members", .objects(Self.member), "A page of them.")],
+                refusals: [(400, "The query is not encoded.")] + Self.notFound, handler: self.members),
             AdminOperation(
                 method: .put, path: Self.path + "/{id}/members/{username}", id: "addMember",
                 summary: "Make a person a member of an organisation.", status: .noContent, refusals: Self.noMember,

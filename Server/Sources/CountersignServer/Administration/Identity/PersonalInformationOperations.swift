@@ -44,7 +44,7 @@ struct PersonalInformationOperations: Sendable {
                 summary: "List what a person has of the attributes that services ask for.",
                 query: [.optional("values", "true for the values themselves, which are opened for it.")],
                 answer: [.required("attributes", .objects(Self.value), "By attribute, the primary value first.")],
-                refusals: Self.notFound, handler: self.list),
+                refusals: [(400, "The query is not encoded.")] + Self.notFound, handler: self.list),
             AdminOperation(
                 method: .post, path: Self.path, id: "addAttribute",
                 summary: "Add a value of an attribute to a person.",

@@ -91,8 +91,8 @@ struct ServiceOperations: Sendable {
                 method: .get, path: Self.path + "/accounts", id: "listRoles",
                 summary: "List the people of whom it is said which roles they have at a service.",
                 query: [.optional("after", "The accountId that the page before ended with.")],
-                answer: [.required("accounts", .objects(Self.entry), "A page of them.")], refusals: Self.notFound,
-                handler: self.entries),
+                answer: [.required("accounts", .objects(Self.entry), "A page of them.")],
+                refusals: [(400, "The query is not encoded.")] + Self.notFound, handler: self.entries),
             AdminOperation(
                 method: .get, path: Self.memberPath, id: "showRoles",
                 summary: "Show which roles a person has at a service.", answer: Self.standing, refusals: Self.noRole,
