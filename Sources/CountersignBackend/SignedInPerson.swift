@@ -8,7 +8,7 @@ public struct SignedInPerson: Sendable, CustomStringConvertible, CustomReflectab
     public let mappingID: String
     /// The roles that the person chose to come in, by the server's identifiers for them (`roles`).
     public let roles: [String]
-    /// The attributes that the person confirmed, in their one spelling.
+    /// The attributes that the person confirmed, in their one spelling; an address as the lines of a letter.
     public let attributes: [PersonalAttribute: String]
     /// When the person authenticated (`auth_time`).
     public let authenticatedAt: Timestamp?
@@ -41,33 +41,4 @@ public struct SignedInPerson: Sendable, CustomStringConvertible, CustomReflectab
     /// The roles alone: what a person told a service is no matter of a log.
     public var description: String { "SignedInPerson(roles: \(self.roles))" }
     public var customMirror: Mirror { Mirror(self, children: ["roles": self.roles]) }
-}
-
-extension PersonalAttribute {
-    /// The claim that the attribute travels in (OpenID Connect Core 1.0, section 5.1; OpenID Connect for Identity
-    /// Assurance for the nationality and the place of birth).
-    public var claimName: String {
-        switch self {
-        case .username: "preferred_username"
-        case .nickname: "nickname"
-        case .givenName: "given_name"
-        case .familyName: "family_name"
-        case .birthdate: "birthdate"
-        case .address: "address"
-        case .nationality: "nationality"
-        case .placeOfBirth: "place_of_birth"
-        case .gender: "gender"
-        case .salutation: "salutation"
-        case .email: "email"
-        case .phoneNumber: "phone_number"
-        }
-    }
-
-    /// The value among claims: a text or, of an address, the whole of it in one text (section 5.1.1).
-    fileprivate func text(in claims: JSONObject) throws(JSONError) -> String? {
-        guard self == .address, case .object(let address)? = claims[self.claimName] else {
-            return try claims.string(self.claimName)
-        }
-        return try address.string("formatted")
-    }
 }

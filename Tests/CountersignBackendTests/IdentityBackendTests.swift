@@ -98,7 +98,10 @@ private final class Provider: Transport {
             ]
             answers.profile = [
                 "sub": .string("pairwise-1"), "roles": .array([.string("citizen")]), "given_name": .string("Ada"),
-                "address": .object(["formatted": .string("1 Main Street, Town")]),
+                // As the server writes them.
+                "address": PersonalAttribute.address.claim(of: "Main Street\n1\n12345\nTown\nDE")!,
+                "nationalities": PersonalAttribute.nationality.claim(of: "DE")!,
+                "place_of_birth": PersonalAttribute.placeOfBirth.claim(of: "Town")!,
             ]
         }
     }
@@ -113,7 +116,10 @@ private final class Provider: Transport {
             signIn, code: "c", state: signIn.offer.state, issuer: "https://id.example")
         #expect(person.mappingID == "pairwise-1")
         #expect(person.roles == ["citizen"])
-        #expect(person.attributes == [.givenName: "Ada", .address: "1 Main Street, Town"])
+        #expect(
+            person.attributes == [
+                .givenName: "Ada", .address: "Main Street 1\n12345 Town\nDE", .nationality: "DE", .placeOfBirth: "Town",
+            ])
         #expect(person.authenticatedAt == Self.now - .seconds(5))
         #expect(person.assurance == "two" && person.methods == ["pin", "hwk"])
         #expect(!"\(person)".contains("Ada"))

@@ -38,7 +38,7 @@ private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> 
     }
 }
 
-@Suite("The listings of the identities' documentation (decision 56)", .serialized) struct SeedListingTests {
+@Suite("The listings of the identities' documentation (decision 65)", .serialized) struct SeedListingTests {
     /// Runs the listings from their beginning to their end, and says what the server took.
     private func run(
         _ script: YourImplementation.Script = YourImplementation.Script(),

@@ -305,11 +305,17 @@ public protocol PersonDirectory: Sendable {
     /// What the person has confirmed that a client is told of them, by the names of claims; `nil` for a client that does not
     /// ask people themselves.
     func confirmedClaims(account: String, client: String) async throws -> JSONObject?
+
+    /// Whether a client is a service of personalised identities: it takes people alone who have come to it in one of its
+    /// roles.
+    func isService(client: String) async throws -> Bool
 }
 
 extension PersonDirectory {
     /// Most know nothing but names.
     public func confirmedClaims(account: String, client: String) async throws -> JSONObject? { nil }
+    /// Most know no services.
+    public func isService(client: String) async throws -> Bool { false }
 }
 
 /// A complete answer to a client, to be written as it is.

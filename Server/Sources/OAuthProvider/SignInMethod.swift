@@ -21,12 +21,16 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let signedText: [UInt8]?
     /// Which of a method's ways it was, where the method has several; `nil` for the method's own name.
     public let way: String?
+    /// The service of personalised identities that it was for, and the role; `nil` for every other.
+    public let role: RoleAtService?
 
     /// An outcome.
     public init(
         account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
-        address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil, way: String? = nil
+        address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil, way: String? = nil,
+        role: RoleAtService? = nil
     ) {
+        self.role = role
         self.signedText = signedText
         self.way = way
         self.account = account

@@ -20,11 +20,11 @@ public struct SampleSignIn: Sendable {
     public init(
         _ name: String, secret: [UInt8], account: String = "account-alice", client: String = "client",
         at moment: Timestamp, lifetime: Duration = .seconds(3600), browser: String? = nil, address: String? = nil,
-        device: String? = nil, method: String = "phone"
+        device: String? = nil, method: String = "phone", role: RoleAtService? = nil
     ) {
         let authentication = AuthenticationRecord(
             id: "authentication-\(name)", account: account, method: method, at: moment - .seconds(1), acr: "urn:x",
-            amr: ["pin", "hwk"], browser: browser, address: address, device: device)
+            amr: ["pin", "hwk"], browser: browser, address: address, device: device, role: role)
         self.session = SessionRecord(
             id: "session-\(name)", cookieDigest: secret, authentications: [authentication], usedAt: moment,
             expiresAt: moment + lifetime)

@@ -4,7 +4,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Identity sessions (decisions 60 and 62) outlast the end of the process that began them")
+@Suite("Identity sessions (decisions 60 and 66) outlast the end of the process that began them")
 struct IdentityRestartTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
 

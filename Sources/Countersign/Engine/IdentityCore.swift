@@ -63,21 +63,6 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// What is told of one process, and what its requests carry.
     func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.platform.random) }
 
-    /// How long a start waits for the servers, in all.
-    private static let patience = Duration.seconds(5)
-
-    /// Fetches keys that are too old, and brings to an end what was interrupted. Servers that do not answer hold up nobody
-    /// for long.
-    func getReady() async {
-        let patience = Patience(clock: self.platform.clock, limit: Self.patience)
-        try? await patience.compute {
-            for server in self.configuration.servers {
-                _ = try? await ManagerExchange(self, server.idmIdentifier).keys()
-            }
-            await IdentityActivations(core: self).settleInterrupted()
-        }
-    }
-
     /// The root keys of a server. Throws ``EngineError`` `foreignHost` for one that is not configured.
     func roots(of server: String) throws -> JWKSet {
         guard let roots = self.roots[ExactText(server)] else { throw EngineError(.foreignHost, "not configured") }

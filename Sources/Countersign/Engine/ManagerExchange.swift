@@ -80,7 +80,7 @@ struct ManagerExchange: Sendable {
         guard let compact = String(validating: response.body, as: UTF8.self) else {
             throw IdentityMessageError(.malformed, "keys")
         }
-        // By the device's own clock, which nobody has corrected yet.
+        // By the server's clock, as far as it is known: the first time that is the device's own.
         let set = try ManagerKeySet(
             verifying: compact, server: self.server, roots: roots, at: self.core.now(at: self.server))
         // An older set than the one that is kept, which somebody on the way may have kept too, replaces nothing.
@@ -103,7 +103,7 @@ struct ManagerExchange: Sendable {
 
     /// Sends a message and reads the answer. Without a `prover` nothing is proved, as for a claim whose secret is proof.
     ///
-    /// Throws `IdentityProblem` for a refusal, `IdentityMessageError` for an answer that is none, ``EngineError``,
+    /// Throws ``Refused`` for a refusal, `IdentityMessageError` for an answer that is none, ``EngineError``,
     /// `DeviceKeyError`, ``StorageError`` and what the transport throws.
     func send<Answer: IdentityMessage>(
         _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self

@@ -20,18 +20,3 @@ public enum ServerPinModel {
         matcherProtection: .software, attachmentHint: .internal, tcDisplay: [], tcDisplayContentType: nil,
         isSecondFactorOnly: false)
 }
-
-extension AuthenticatorModel {
-    /// What roles are configured by; `nil` where no role can ask for the model.
-    ///
-    /// A PIN or a password that the device verifies is none of them: beside the PIN that only the server can judge, whose
-    /// verifier nobody is to have, it would be one. A finger or a face that the device's passcode can stand in for says no
-    /// more than the passcode, which is none of them either.
-    public var type: AuthenticatorType? {
-        switch self.factor {
-        case .devicePossession: .device
-        case .fingerprint, .face: self.allowsPasscode ? nil : .biometric
-        case .pin, .password, .devicePasscode: nil
-        }
-    }
-}

@@ -3,7 +3,7 @@ import CountersignTestKit
 import Foundation
 import Testing
 
-@Suite("The forms that block (decision 56)") struct BlockingFormTests {
+@Suite("The forms that block (decision 65)") struct BlockingFormTests {
     /// Runs something where an app would: on a thread that is neither the main one nor a task's.
     private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in

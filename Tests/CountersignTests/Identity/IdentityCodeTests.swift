@@ -4,7 +4,7 @@ import CountersignTestKit
 import Foundation
 import Testing
 
-@Suite("Codes and links of identities (decision 60)") struct IdentityCodeTests {
+@Suite("Codes and links of identities (decision 62)") struct IdentityCodeTests {
     @Test("a code is the same scanned, pasted, and in a link of any scheme") func forms() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         let code = try await phone.server.authenticationCode()

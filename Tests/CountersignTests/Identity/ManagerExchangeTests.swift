@@ -5,7 +5,7 @@ import Foundation
 import Testing
 import _Primitives
 
-@Suite("What phone and server say to each other of identities (decision 61)") struct ManagerExchangeTests {
+@Suite("What phone and server say to each other of identities (decision 62)") struct ManagerExchangeTests {
     @Test("whichever byte of an answer is changed, nothing of it is taken") func everyByte() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let request = try await phone.start()

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Personalization (decision 61)") struct PersonalizationTests {
+@Suite("Personalization (decision 65)") struct PersonalizationTests {
     @Test("an app gets an identity with the device and the PIN, and a finger where it is wanted")
     func factors() async throws {
         for withFinger in [false, true] {

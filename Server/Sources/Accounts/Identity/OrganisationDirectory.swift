@@ -81,7 +81,7 @@ extension IdentityDirectory {
     }
 
     private static func checked(name: String) throws -> String {
-        guard ServiceProfile.isShown(name) else {
+        guard ShownName.isAccepted(name) else {
             throw AccountError(
                 .invalidRequest,
                 "a name is one line of 1 to \(Limits.Fixed.shownNameCharacters) characters that can be shown")

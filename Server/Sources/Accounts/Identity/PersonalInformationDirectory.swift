@@ -99,7 +99,7 @@ extension IdentityDirectory {
     }
 
     private static func check(alias: String) throws {
-        guard ServiceProfile.isShown(alias) else {
+        guard ShownName.isAccepted(alias) else {
             throw AccountError(
                 .invalidRequest,
                 "an alias is one line of 1 to \(Limits.Fixed.shownNameCharacters) characters that can be shown")

@@ -1,7 +1,7 @@
 /// The pages before and around a transfer.
 enum AccountPages {
     static func home(formToken: String) -> HTML {
-        Layout(title: "Welcome").page(
+        Layout(title: "Welcome", house: .bank).page(
             """
             <div class="grid hero">
             <div>
@@ -44,7 +44,7 @@ enum AccountPages {
 
             """
         }
-        return Layout(title: "Accounts", visitor: (name, formToken)).page(
+        return Layout(title: "Accounts", house: .bank, visitor: (name, formToken)).page(
             """
             <h1>Good to see you, \(name).</h1>
             <div class="grid">

@@ -1,7 +1,7 @@
 /// The frame around every page of a house.
 struct Layout {
     let title: String
-    var house = House.bank
+    let house: House
     /// Of somebody who is signed in: their name, and the token of the form that signs them out.
     var visitor: (name: String, formToken: String)?
 

@@ -31,7 +31,7 @@ struct TransferPages {
     func waiting(_ progress: Confirmations.Progress) -> HTML {
         let words = Self.words(progress)
         let path = "/transfers/\(self.transfer.id)"
-        return Layout(title: "Confirm on your phone", visitor: self.visitor).page(
+        return Layout(title: "Confirm on your phone", house: .bank, visitor: self.visitor).page(
             """
             <h1>Confirm on your phone.</h1>
             <div class="grid">
@@ -60,7 +60,7 @@ struct TransferPages {
     }
 
     func receipt(bookedAt date: Date) -> HTML {
-        Layout(title: "Receipt", visitor: self.visitor).page(
+        Layout(title: "Receipt", house: .bank, visitor: self.visitor).page(
             """
             <section class="card outcome" data-testid="receipt">
             <svg class="seal" viewBox="0 0 64 64" aria-hidden="true" focusable="false"><circle cx="32" cy="32" r="30" \
@@ -85,7 +85,7 @@ struct TransferPages {
             case .unverified: "What was confirmed is not what you asked for here."
             case .notEnoughMoney: "There is not enough money in the account."
             }
-        return Layout(title: "Not sent", visitor: self.visitor).page(
+        return Layout(title: "Not sent", house: .bank, visitor: self.visitor).page(
             """
             <section class="card outcome refused" data-testid="refused" data-reason="\(String(describing: refusal))">
             <h1>Not sent.</h1>

@@ -147,6 +147,6 @@ public struct BackchannelSignIns: CeremonyPart {
         return .answered(
             SignInOutcome(
                 accountID: accountID, authTime: taken.changedAt, amr: taken.methods, acr: taken.assurance, browser: nil,
-                address: nil, deviceID: taken.deviceID, contentHash: taken.contentHash))
+                address: nil, deviceID: taken.deviceID, contentHash: taken.contentHash, role: nil))
     }
 }

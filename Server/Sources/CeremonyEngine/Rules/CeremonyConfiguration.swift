@@ -73,3 +73,8 @@ public struct CeremonyConfiguration: Sendable {
         self.lenientReadings = lenientReadings
     }
 }
+
+extension CeremonyConfiguration {
+    /// The AppID of the factors of personalised identities: the address of the facets also where phones come without TLS.
+    var identityAppID: String { "\(self.issuer)/uaf/1.1/facets" }
+}

@@ -16,8 +16,3 @@ public struct IdentityRules: Sendable {
     /// The defaults.
     public init() {}
 }
-
-extension CeremonyConfiguration {
-    /// The AppID of the factors of personalised identities: the address of the facets also where phones come without TLS.
-    var identityAppID: String { "\(self.issuer)/uaf/1.1/facets" }
-}

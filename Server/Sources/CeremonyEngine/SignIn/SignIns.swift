@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+public import Store
 import UAF
 import UAFRelyingParty
 public import _Primitives
@@ -126,6 +126,8 @@ public struct SignInOutcome: Sendable, Equatable {
     public let deviceID: String?
     /// The SHA-256 of what the phone showed beside and signed, where there was something.
     public let contentHash: [UInt8]?
+    /// The service of personalised identities that it was for, and the role; `nil` for every other sign-in.
+    public let role: RoleAtService?
 }
 
 /// The sign-in page: its codes, its states, and what becomes of it in the browser that began.
@@ -329,7 +331,7 @@ public struct SignIns: CeremonyPart {
             return SignInOutcome(
                 accountID: accountID, authTime: record.changedAt, amr: record.methods, acr: record.assurance,
                 browser: record.detail.browser, address: record.detail.address, deviceID: record.deviceID,
-                contentHash: record.contentHash)
+                contentHash: record.contentHash, role: try record.roleAtService())
         } catch is RefusedEvent {
             return nil
         }

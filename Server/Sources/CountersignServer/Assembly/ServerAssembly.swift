@@ -428,7 +428,7 @@ private final class PhoneSignIn: SignInMethod {
         return AuthenticationOutcome(
             account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
             browser: outcome.browser, address: outcome.address, device: outcome.deviceID,
-            signedText: outcome.contentHash)
+            signedText: outcome.contentHash, role: outcome.role)
     }
 }
 
@@ -455,6 +455,8 @@ private struct People: PersonDirectory {
     func confirmedClaims(account: String, client: String) async throws -> JSONObject? {
         try await self.services.claims(account: account, client: client)
     }
+
+    func isService(client: String) async throws -> Bool { try await self.services.isService(client) }
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }

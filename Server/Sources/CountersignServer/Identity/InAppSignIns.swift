@@ -21,7 +21,7 @@ struct InAppSignIns: InAppServices {
             for: Self.request(login.client, login.wish),
             outcome: AuthenticationOutcome(
                 account: login.accountID, authenticatedAt: login.authenticatedAt, acr: login.assurance,
-                amr: login.methods, device: login.deviceID),
+                amr: login.methods, device: login.deviceID, role: login.role),
             method: Self.method)
     }
 

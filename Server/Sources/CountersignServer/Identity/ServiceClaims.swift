@@ -7,6 +7,9 @@ import _Primitives
 struct ServiceClaims: Sendable {
     let store: any ServiceStore & PersonalInformationStore
 
+    /// Whether a client is a service of personalised identities. Cost: one query.
+    func isService(_ client: String) async throws -> Bool { try await self.store.serviceProfile(client) != nil }
+
     /// The claims of an account at a service; `nil` for a client that is none.
     ///
     /// Cost: one query for a client that is none, else four.
@@ -21,46 +24,10 @@ struct ServiceClaims: Sendable {
         var claims: JSONObject = [:]
         for attribute in PersonalAttribute.allCases {
             guard let value = values[attribute], let id = selection[attribute] else { continue }
-            claims[attribute.claim] = attribute.claimed(value)
+            claims[attribute.claimName] = attribute.claim(of: value)
             guard attribute.needsVerification else { continue }
-            claims["\(attribute.claim)_verified"] = .bool(verified.contains { $0.id.hasSameBytes(as: id) })
+            claims["\(attribute.claimName)_verified"] = .bool(verified.contains { $0.id.hasSameBytes(as: id) })
         }
         return claims
-    }
-}
-
-extension PersonalAttribute {
-    /// The claim that says it (OpenID Connect Core 1.0, section 5.1; OpenID Connect for Identity Assurance 1.0, section 4).
-    fileprivate var claim: String {
-        switch self {
-        case .username: "preferred_username"
-        case .nickname: "nickname"
-        case .givenName: "given_name"
-        case .familyName: "family_name"
-        case .birthdate: "birthdate"
-        case .address: "address"
-        case .nationality: "nationalities"
-        case .placeOfBirth: "place_of_birth"
-        case .gender: "gender"
-        case .salutation: "salutation"
-        case .email: "email"
-        case .phoneNumber: "phone_number"
-        }
-    }
-
-    /// A value in its one spelling, as the claim has it.
-    fileprivate func claimed(_ value: String) -> JSON? {
-        switch self {
-        case .nationality: return .array([.string(value)])
-        case .placeOfBirth: return .object(["locality": .string(value)])
-        case .address:
-            guard let address = Address(spelledAs: value) else { return nil }
-            let street = [address.street, address.houseNumber].compactMap(\.self).joined(separator: " ")
-            return .object([
-                "street_address": .string(street), "postal_code": .string(address.postalCode),
-                "locality": .string(address.city), "country": .string(address.country),
-            ])
-        default: return .string(value)
-        }
     }
 }

@@ -228,6 +228,8 @@ extension OpenIDProvider {
         }
         // A way to sign in that this client does not take is none because another client took it.
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
+        // Nor is a session enough for a service that asks people itself, which this one has not answered.
+        guard try await self.isTaken(session.authentication.role, at: client.id) else { return nil }
         if let age = checked.maximumAge, self.time.now() - session.authentication.at > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
         if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }

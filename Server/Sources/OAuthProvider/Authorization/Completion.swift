@@ -187,6 +187,16 @@ extension OpenIDProvider {
 
     static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
 
+    /// What a service of personalised identities is told of whoever came otherwise.
+    private static let notForService = OAuthError(
+        .accessDenied, "The service takes people by their personalised identity alone.")
+
+    /// Whether an authentication in that role, or in none, is enough for what a client asks of people itself.
+    func isTaken(_ role: RoleAtService?, at client: String) async throws -> Bool {
+        if let role, role.service.hasSameBytes(as: client) { return true }
+        return try await !self.people.isService(client: client)
+    }
+
     /// What keeps a person out of clients of the app sign-in service who has authenticated; `nil` for nothing. Of whoever came
     /// by another provider the register was asked when they came.
     private func failure(of outcome: AuthenticationOutcome, by method: String) async throws -> SignInServiceFailure? {
@@ -200,6 +210,7 @@ extension OpenIDProvider {
         of outcome: AuthenticationOutcome, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes
     ) async throws -> OAuthError? {
         guard try await self.people.person(account: outcome.account) != nil else { return Self.denied }
+        guard try await self.isTaken(outcome.role, at: request.client) else { return Self.notForService }
         if let expected = request.expectedSubject,
             !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
         {
@@ -238,7 +249,7 @@ extension OpenIDProvider {
         AuthenticationRecord(
             id: self.random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
             acr: outcome.acr, amr: outcome.amr, browser: outcome.browser, address: outcome.address,
-            device: outcome.device)
+            device: outcome.device, role: outcome.role)
     }
 
     /// A session that begins with an authentication.

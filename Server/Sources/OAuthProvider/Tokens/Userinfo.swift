@@ -47,6 +47,10 @@ extension OpenIDProvider {
                 account: standing.authentication.account, client: standing.grant.client)
             let told = confirmed ?? PersonClaims.told(of: person, scope: token.scope, named: named)
             for (name, value) in told.members { body[name] = value }
+            // The name is RFC 9068's (section 7.2.1.1). The role is that of the sign-in, whatever came after it.
+            if let role = standing.authentication.role, role.service.hasSameBytes(as: standing.grant.client) {
+                body["roles"] = .array([.string(role.role)])
+            }
             return ProviderAnswer(status: 200, body: body)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer

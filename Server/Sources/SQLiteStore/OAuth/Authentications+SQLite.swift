@@ -87,6 +87,17 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// What was before was for no service of personalised identities, and no such service takes it.
+    static let authenticationRoles = Migration(name: "roles of authentications") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_authentication ADD COLUMN service TEXT;
+                ALTER TABLE oauth_authentication ADD COLUMN role TEXT;
+                """)
+    }
+}
+
 extension SealingPurpose {
     /// The browser of an authentication, bound to the authentication.
     static let authenticationBrowser = SealingPurpose("oauth authentication browser")
@@ -102,7 +113,7 @@ private enum AuthenticationColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, account, method, at, acr, amr, browser, address, device, expiresAt
+    case id, account, method, at, acr, amr, browser, address, device, expiresAt, service, role
 }
 
 extension Database {
@@ -121,6 +132,7 @@ extension Database {
                 .at: authentication.at.milliseconds, .acr: authentication.acr,
                 .amr: authentication.amr.joined(separator: " "), .browser: browser, .address: address,
                 .device: authentication.device, .expiresAt: end.milliseconds,
+                .service: authentication.role?.service, .role: authentication.role?.role,
             ], by: AuthenticationColumn.insertion)
     }
 
@@ -220,6 +232,16 @@ enum AuthenticationHolder {
     }
 }
 
+extension RoleAtService {
+    /// Reads a row of the table's columns; `nil` where it has neither.
+    fileprivate init?(_ row: Row) throws {
+        guard let service = try row.optionalText(AuthenticationColumn.service),
+            let role = try row.optionalText(AuthenticationColumn.role)
+        else { return nil }
+        self.init(service: service, role: role)
+    }
+}
+
 extension AuthenticationRecord {
     /// Reads a row of the table's columns.
     fileprivate init(_ row: Row, _ sealing: Sealing) throws {
@@ -234,6 +256,6 @@ extension AuthenticationRecord {
             },
             address: try row.optionalBytes(AuthenticationColumn.address).map {
                 try sealing.openText($0, purpose: .authenticationAddress, row: id)
-            }, device: try row.optionalText(AuthenticationColumn.device))
+            }, device: try row.optionalText(AuthenticationColumn.device), role: try RoleAtService(row))
     }
 }

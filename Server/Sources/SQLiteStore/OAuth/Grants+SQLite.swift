@@ -70,13 +70,16 @@ extension Database {
     ///   - consent: What it stands on in the place of the one that it names.
     ///   - lasting: What it lasts as, where its family begins in the same step.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the consent that it stands on has been taken back.
+    /// Throws ``StoreError/Code/notFound`` where the consent that it stands on has been taken back, and where its client is a
+    /// service of personalised identities that its authentication was not for: whichever way has led here, nobody comes past
+    /// what the service asks of people.
     func insert(
         _ grant: GrantRecord, redirectURI: String, consent: String? = nil,
         lasting: GrantBeginning? = nil, _ sealing: Sealing
     ) throws {
         let consent = consent ?? grant.consent
         if let consent, try !self.hasConsent(consent) { throw StoreError(.notFound, "the consent was taken back") }
+        guard try self.takes(grant) else { throw StoreError(.notFound, "the authentication is not for this service") }
         let (end, key) =
             lasting.map { ($0.family.end, $0.family.keyThumbprint) } ?? (grant.expiresAt, grant.keyThumbprint)
         let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id).blob }
@@ -100,6 +103,16 @@ extension Database {
         if let session = grant.session {
             try self.noteService(grant.client, redirectURI: redirectURI, session: session)
         }
+    }
+
+    /// Whether a grant's client is no service of personalised identities, or the authentication was for it.
+    private func takes(_ grant: GrantRecord) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT NOT EXISTS (SELECT 1 FROM service WHERE id = ?1)
+                        OR EXISTS (SELECT 1 FROM oauth_authentication WHERE id = ?2 AND service = ?1)
+                    """), arguments: [grant.client, grant.authentication]) ?? false
     }
 
     /// Keeps a code of a grant within the present step.

@@ -5,7 +5,7 @@ import _Primitives
 
 /// What the rules of services, personal information, organisations and invitations are about.
 public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & CeremonyStore & ClientStore
-    & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & ServiceStore
+    & AuthorizationStore & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & ServiceStore
 
 func sampleClient(_ id: String) -> ClientRecord {
     ClientRecord(

@@ -56,6 +56,26 @@ public enum ServiceConformance {
                 try await store.setServiceProfile(profile, client: "nobody", audit: sampleAudit()) == false,
                 "no such client")
         },
+        ConformanceCheck("a service's grants stand on authentications for it alone") { store in
+            try await Self.begin(store)
+            let portal = RoleAtService(service: "portal", role: "user")
+            let elsewhere = RoleAtService(service: "another", role: "user")
+            for (name, role, isTaken) in [("1", nil, false), ("2", elsewhere, false), ("3", portal, true)] {
+                var signIn = SampleSignIn(
+                    name, secret: [UInt8(name.utf8.first ?? 0)], client: "portal", at: .start, role: role)
+                signIn.session.cookieDigest = [UInt8(name.utf8.first ?? 0)]
+                try await store.addRequest(signIn.request)
+                if isTaken {
+                    try await store.complete(signIn.completed, replacing: nil)
+                    let kept = try await store.grant(signIn.grant.id, token: "t", at: .start)
+                    try expect(kept?.authentication.role == portal, "the role is kept")
+                } else {
+                    try await expectError(StoreError(.notFound, "")) {
+                        try await store.complete(signIn.completed, replacing: nil)
+                    }
+                }
+            }
+        },
         ConformanceCheck("a service is kept to no organisation that is not there") { store in
             try await store.addClient(sampleClient("portal"), limit: 99, audit: sampleAudit())
             var profile = try sampleProfile()

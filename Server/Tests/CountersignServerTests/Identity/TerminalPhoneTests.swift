@@ -12,7 +12,7 @@ import _Primitives
 
 @testable import PhoneCommand
 
-@Suite("Decision 62: the terminal phone with a personalised identity, against a whole server")
+@Suite("Decision 65: the terminal phone with a personalised identity, against a whole server")
 struct TerminalPhoneTests {
     private static let values = #"{"givenName":"Alice"}"#
 
@@ -80,6 +80,7 @@ struct TerminalPhoneTests {
                 .get, "/oauth2/userinfo",
                 headers: [.authorization: "Bearer \(try tokens.object.requiredString("access_token"))"]
             ).object
+            #expect(try claims.strings("roles") == ["resident"])
             #expect(self.word(claims, "given_name") == "Alice")
             #expect(self.word(claims, "email") == "alice@office.example")
             // The choice is remembered, and the name is the account's now.
@@ -87,6 +88,33 @@ struct TerminalPhoneTests {
                 try await fixture.code(in: TestBrowser(fixture.client)), lines: ["258036"])
             #expect(second.refusal == nil, "\(second.lines)")
             #expect(JSON.object(try second.line("disclosure")).text.contains("Office"))
+        }
+    }
+
+    @Test("Nobody comes past a service's own questions by a session that they have elsewhere")
+    func sessionOfAnotherService() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let other = try await fixture.server.relyingParty()
+            let plain = try await fixture.server.relyingParty()
+            _ = try await fixture.server.assembly.identities.setService(
+                other.id, to: TerminalPhoneFixture.profile, by: "test")
+            let (request, page) = try await fixture.server.signInPage(fixture.browser, fixture.party)
+            let outcome = try await fixture.scan(
+                try TerminalPhoneFixture.code(on: page), ["--alias", "email=Office", "--value-stdin"],
+                lines: [Self.values, "258036"])
+            #expect(outcome.refusal == nil, "\(outcome.lines)")
+            _ = try await fixture.browser.get("/sign-in/complete?request=\(request)")
+
+            // A session is one for the service that it was begun at, and for clients that ask people nothing themselves.
+            for party in [fixture.party, plain] {
+                let again = try await fixture.browser.get(party.authorizeAddress())
+                #expect(again.redirectParameters["code"] != nil, "\(party.id)")
+            }
+            let silent = try await fixture.browser.get(other.authorizeAddress("&prompt=none"))
+            #expect(silent.redirectParameters["error"] == "login_required")
+            let (_, asked) = try await fixture.server.signInPage(fixture.browser, other)
+            #expect(try !TerminalPhoneFixture.code(on: asked).isEmpty)
         }
     }
 

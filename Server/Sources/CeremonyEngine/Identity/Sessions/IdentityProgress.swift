@@ -66,6 +66,14 @@ extension CeremonyRecord {
                 hardEnd: hardEnd))
     }
 
+    /// As what the person has come to which service; `nil` for what is no session of a service, and before that is fixed.
+    ///
+    /// Throws ``StoreError/Code/corrupt``.
+    func roleAtService() throws -> RoleAtService? {
+        guard self.kind == .identity, let bytes = self.progress, let service = self.detail.client else { return nil }
+        return try IdentityProgress(stored: bytes).role.map { RoleAtService(service: service, role: $0.id) }
+    }
+
     /// Puts on record how far the session is, and what pages, browsers and the clock see of it.
     mutating func keep(_ progress: IdentityProgress, at now: Timestamp, limits: Limits) throws {
         var progress = progress

@@ -1,3 +1,4 @@
+public import Store
 public import _Primitives
 
 /// What an app wants that signs its own person in: the members of an authorization request (RFC 6749, section 4.1.1).
@@ -52,6 +53,8 @@ public struct InAppLogin: Sendable, Equatable {
     public let methods: [String]
     /// The assurance that was reached.
     public let assurance: String
+    /// As what they have come.
+    public let role: RoleAtService?
 }
 
 /// The provider of OpenID Connect, as sessions of apps need it.

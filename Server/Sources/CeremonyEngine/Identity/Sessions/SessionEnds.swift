@@ -77,6 +77,7 @@ public struct SessionEnds: CeremonyPart {
         }
         return InAppLogin(
             client: client, wish: wish, accountID: accountID, deviceID: call.activation.device.id,
-            authenticatedAt: ceremony.changedAt, methods: ceremony.methods, assurance: ceremony.assurance)
+            authenticatedAt: ceremony.changedAt, methods: ceremony.methods, assurance: ceremony.assurance,
+            role: try ceremony.roleAtService())
     }
 }

@@ -21,7 +21,7 @@ public struct ServiceRole: Sendable, Equatable {
                 .invalidRole, "a role's id is 1 to \(Limits.Fixed.roleLetters) letters, digits, hyphens and underscores"
             )
         }
-        guard ServiceProfile.isShown(name) else {
+        guard ShownName.isAccepted(name) else {
             throw ServiceProfileError(
                 .invalidRole,
                 "the name of role \(id) is one line of 1 to \(Limits.Fixed.shownNameCharacters) characters that can be shown"

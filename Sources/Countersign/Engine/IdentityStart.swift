@@ -1,0 +1,18 @@
+import _Primitives
+
+extension IdentityCore {
+    /// How long a start waits for the servers, in all.
+    private static let patience = Duration.seconds(5)
+
+    /// Fetches keys that are too old, and brings to an end what was interrupted. Servers that do not answer hold up nobody
+    /// for long.
+    func getReady() async {
+        let patience = Patience(clock: self.platform.clock, limit: Self.patience)
+        try? await patience.compute {
+            for server in self.configuration.servers {
+                _ = try? await ManagerExchange(self, server.idmIdentifier).keys()
+            }
+            await IdentityActivations(core: self).settleInterrupted()
+        }
+    }
+}

@@ -1,0 +1,55 @@
+public import _Primitives
+
+extension PersonalAttribute {
+    /// The claim that tells the attribute to a service (OpenID Connect Core 1.0, section 5.1; OpenID Connect for Identity
+    /// Assurance 1.0, section 4, for citizenship and place of birth).
+    public var claimName: String {
+        switch self {
+        case .username: "preferred_username"
+        case .nickname: "nickname"
+        case .givenName: "given_name"
+        case .familyName: "family_name"
+        case .birthdate: "birthdate"
+        case .address: "address"
+        case .nationality: "nationalities"
+        case .placeOfBirth: "place_of_birth"
+        case .gender: "gender"
+        case .salutation: "salutation"
+        case .email: "email"
+        case .phoneNumber: "phone_number"
+        }
+    }
+
+    /// The claim's value, for a value in its one spelling; `nil` for a text that is none.
+    public func claim(of spelling: String) -> JSON? {
+        switch self {
+        case .nationality: return .array([.string(spelling)])
+        case .placeOfBirth: return .object(["locality": .string(spelling)])
+        case .address:
+            guard let address = Address(spelledAs: spelling) else { return nil }
+            let street = [address.street, address.houseNumber].compactMap(\.self).joined(separator: " ")
+            let lines = [street, "\(address.postalCode) \(address.city)", address.country]
+            return .object([
+                "formatted": .string(lines.joined(separator: "\n")), "street_address": .string(street),
+                "postal_code": .string(address.postalCode), "locality": .string(address.city),
+                "country": .string(address.country),
+            ])
+        case .username, .nickname, .givenName, .familyName, .birthdate, .gender, .salutation, .email, .phoneNumber:
+            return .string(spelling)
+        }
+    }
+
+    /// The text of a claim's value: what ``claim(of:)`` was made of, but for an address, of which it is the lines of a letter.
+    /// `nil` where there is no such claim.
+    ///
+    /// Throws `JSONError` for a value of another form.
+    public func text(in claims: JSONObject) throws(JSONError) -> String? {
+        switch self {
+        case .nationality: try claims.strings(self.claimName)?.first
+        case .placeOfBirth: try claims.object(self.claimName)?.string("locality")
+        case .address: try claims.object(self.claimName)?.string("formatted")
+        case .username, .nickname, .givenName, .familyName, .birthdate, .gender, .salutation, .email, .phoneNumber:
+            try claims.string(self.claimName)
+        }
+    }
+}
