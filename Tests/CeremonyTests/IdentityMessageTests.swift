@@ -204,7 +204,7 @@ import _Primitives
             ]),
             bounds: ValidatorBounds(
                 PersonalInformationRules(birthdate: BirthdateValidator(latest: CalendarDay("2020-01-01")!))),
-            deadlines: deadlines)
+            deadlines: deadlines, isForLinks: true)
         #expect(try RequestDocument(parsing: document.serialized) == document)
 
         let prepare = PrepareRequest(

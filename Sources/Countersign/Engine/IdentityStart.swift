@@ -1,3 +1,4 @@
+import UAFClient
 import _Primitives
 
 extension IdentityCore {

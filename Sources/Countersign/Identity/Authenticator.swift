@@ -18,7 +18,7 @@ public struct Authenticator: Sendable {
     /// Tells the server that this device takes part, and gets to know who asks for what. What has begun elsewhere is this
     /// device's from here on.
     ///
-    /// Throws ``CountersignError``: `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
+    /// Throws ``CountersignError``: `codeCameByLink`, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
     /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.sdk.running { core in
@@ -27,6 +27,11 @@ public struct Authenticator: Sendable {
             // What a person has begun in this app ends as they meant it, or not at all.
             if let purpose = data.purpose, purpose != document.purpose {
                 throw CountersignError(.malformedData, "a session for something else")
+            }
+            // Whose browser waits, when a code that was made to be scanned comes in a link? Whoever sent the link.
+            if data.isFromLink, document.purpose == .userLogin, !document.isForLinks {
+                try? await IdentitySessions(core: core).abort(claimed)
+                throw CountersignError(.codeCameByLink)
             }
             let identity = try core.identity(of: data.idmIdentifier)
             guard let today = CalendarDay(Date(core.now(at: data.idmIdentifier)), in: .current) else {

@@ -152,7 +152,7 @@ extension VirtualIdentityServer {
                 RequestDocument.Role(id: $0.id, name: $0.name, alternatives: $0.alternatives, missing: [])
             },
             attributes: RequestedInformation(service.attributes), bounds: ValidatorBounds(service.rules),
-            deadlines: session.deadlines)
+            deadlines: session.deadlines, isForLinks: service.isForLinks)
     }
 
     private func prepare(_ id: String, _ session: inout Session, _ message: PrepareRequest, _ prover: String) throws

@@ -28,6 +28,8 @@ public actor VirtualIdentityServer: Transport {
             birthdate: BirthdateValidator(latest: .init(year: 2027, month: 1, day: 1)!))
         /// What a person agrees to beside.
         public var text: String?
+        /// Whether its codes are made for links.
+        public var isForLinks = false
         /// A service with the defaults.
         public init() {}
     }

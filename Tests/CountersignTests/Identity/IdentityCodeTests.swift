@@ -21,6 +21,22 @@ import Testing
         #expect(await phone.server.requests.count == sent)
     }
 
+    @Test("a code that was made to be scanned and comes in a link is given up: somebody else's browser waits for it")
+    func carriedCode() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        _ = try await phone.personalize()
+        let link = "https://id.example/open#\(try await phone.server.authenticationCode())"
+        let data = try phone.authenticationData(link)
+        await #expect(throws: CountersignError(.codeCameByLink)) { () async throws in
+            _ = try await phone.sdk.authenticator.startAuthentication(data: data)
+        }
+        #expect(await phone.server.lastEnd == .sessionAborted)
+        // One that was made for a link is another matter.
+        await phone.server.ask { $0.isForLinks = true }
+        let made = try phone.authenticationData("https://id.example/open#\(try await phone.server.authenticationCode())")
+        #expect(try await phone.sdk.authenticator.startAuthentication(data: made).serviceName == "Health Portal")
+    }
+
     @Test("the two kinds are told apart") func kinds() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         guard

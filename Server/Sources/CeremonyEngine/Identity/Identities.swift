@@ -43,7 +43,8 @@ public struct Identities: Sendable {
             environment: environment, store: store, envelope: envelope, openings: openings)
         self.activations = OwnActivations(environment: environment, store: store, envelope: envelope)
         self.begins = SessionBegins(
-            environment: environment, store: store, envelope: envelope, services: services, merges: merges)
+            environment: environment, store: store, envelope: envelope, services: services, merges: merges,
+            budgets: budgets)
         self.starts = SessionStarts(
             environment: environment, store: store, envelope: envelope, steps: steps,
             terms: SessionTermsReader(environment: environment, store: store))

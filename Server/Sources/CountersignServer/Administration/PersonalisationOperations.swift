@@ -43,6 +43,7 @@ struct PersonalisationOperations: Sendable {
                 status: .created,
                 refusals: [
                     (404, "There is no such account."), (403, "The account is locked."),
+                    (409, "The account is an invitation's, which has an activation already."),
                     (422, "The PIN is none: it has digits alone, as many as the server wants."),
                 ],
                 handler: self.offer),

@@ -77,13 +77,20 @@ public struct InAppAuthorizations: Sendable {
         guard try await provider.refusal(of: outcome, for: record, checked.wishes) == nil,
             try await provider.missingTerms(ofAccount: outcome.account) == nil
         else { return nil }
+        let consent: String?
+        do {
+            // To a third party's client nobody gives scopes that they have not agreed to: no page asks here.
+            consent = try await provider.consent(to: checked.scope, for: client, account: outcome.account)
+        } catch is OAuthError {
+            return nil
+        }
         try await provider.store.addRequest(record)
         let session = provider.session(
             of: provider.authentication(of: outcome, by: method), cookie: SessionSecret(random: provider.random),
             at: now)
         let issue = provider.issue(
             session, client: client.id, redirectURI: record.redirectURI, scope: checked.scope, nonce: checked.nonce,
-            challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: nil, resources: [],
+            challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: consent, resources: [],
             at: now)
         do {
             try await provider.store.complete(

@@ -4,8 +4,9 @@ import UAF
 import _Primitives
 
 /// What the rules of services, personal information, organisations and invitations are about.
-public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & CeremonyStore & ClientStore
-    & AuthorizationStore & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & ServiceStore
+public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & AuthorizationStore & CeremonyStore
+    & ClientStore & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & RefreshStore
+    & ServiceStore & IdentityStore
 
 func sampleClient(_ id: String) -> ClientRecord {
     ClientRecord(

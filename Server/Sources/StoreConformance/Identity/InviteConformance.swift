@@ -156,6 +156,20 @@ public enum InviteConformance {
                 "no other account")
             try expect(try await Self.merge(store) == .refused(.consumed), "it goes into no other")
         },
+        ConformanceCheck("an invitation is accepted by the enrolment of its account's first device") { store in
+            try await Self.begin(store)
+            try await store.offer(sampleOffer("device-phone", account: "provisional"), audit: sampleAudit())
+            let enrolled = sampleActivation("phone", account: "provisional")
+            let step = try await store.step(offer: "device-phone", request: nil) { offer in
+                offer.state = .enrolled
+                var change = OfferChange()
+                change.enrolled = enrolled
+                return (change, true)
+            }
+            try expect(step.decision == true, "enrolled")
+            try expect(try await store.invite("invite")?.state == .accepted, "accepted")
+            try await Self.expectPlace("provisional", store)
+        },
         ConformanceCheck("nothing is accepted once its time is over") { store in
             try await Self.begin(store)
             try await store.addInvite(

@@ -61,9 +61,8 @@ public enum ServiceConformance {
             let portal = RoleAtService(service: "portal", role: "user")
             let elsewhere = RoleAtService(service: "another", role: "user")
             for (name, role, isTaken) in [("1", nil, false), ("2", elsewhere, false), ("3", portal, true)] {
-                var signIn = SampleSignIn(
-                    name, secret: [UInt8(name.utf8.first ?? 0)], client: "portal", at: .start, role: role)
-                signIn.session.cookieDigest = [UInt8(name.utf8.first ?? 0)]
+                let signIn = SampleSignIn(
+                    name, secret: Array(name.utf8), client: "portal", at: .start, role: role)
                 try await store.addRequest(signIn.request)
                 if isTaken {
                     try await store.complete(signIn.completed, replacing: nil)

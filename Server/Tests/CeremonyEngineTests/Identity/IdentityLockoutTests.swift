@@ -193,6 +193,37 @@ struct IdentityLockoutTests {
         #expect(try await other.login(code).roleName == "Patient")
     }
 
+    @Test("A last attempt that is right is right also where its answer was lost and it comes again")
+    func theLastAttemptComesAgain() async throws {
+        let (server, phone, session, prepared) = try await self.prepared { configuration in
+            configuration.limits.lockoutFailuresInARow = 1
+        }
+        let call = try await phone.finishCall(session, prepared, [.device, .pin])
+        let hash = Array(SHA256.hash(data: Array(try #require(call.proof).utf8)))
+        // As the server is left that stopped between counting the attempt and judging it.
+        let limits = server.engine.configuration.limits
+        let step: IdentityStep<Void> = try await server.database.step(
+            session: session, activation: phone.id, tokenDigest: nil, request: nil
+        ) { scene in
+            var lockout = Lockout(scene.activation.lockout)
+            _ = lockout.reserve(request: hash, at: scene.ceremony.changedAt, limits: limits)
+            scene.activation.lockout = lockout.record
+            return (IdentityChange(), ())
+        }
+        guard case .decided = step else {
+            Issue.record("not written")
+            return
+        }
+        #expect(try await server.lockout(of: phone)?.isPermanent == true)
+        let reply = try await server.engine.identities.finishes.finish(session, call)
+        let answer: FinishResponse = try await phone.read(reply, to: call)
+        guard case .accepted = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(try await server.lockout(of: phone)?.isPermanent == false)
+    }
+
     @Test("row 57") func ofManyAttemptsAtOnceOneIsJudged() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         var calls: [IdentityCall] = []

@@ -176,6 +176,20 @@ struct IdentityLoginTests {
         _ = try await phone.start(code)
         #expect(try await server.lockout(of: phone) == LockoutRecord())
 
+        // Whoever was invited when the session began, and is not any more.
+        _ = try await server.database.revokeRole(
+            "patient", accountID: account.id, service: TestServer.service,
+            audit: AuditEvent(.roleRevoked, at: server.clock.now))
+        try await server.addService {
+            $0.requiresInvitation = true
+            $0.usesDefaultRoles = true
+        }
+        _ = try await server.database.resetRoles(
+            accountID: account.id, service: TestServer.service, audit: AuditEvent(.rolesReset, at: server.clock.now))
+        await #expect(throws: IdentityProblem(.invitationRequired)) { () async throws in
+            _ = try await phone.prepare(code.id)
+        }
+
         try await server.addService { $0.isActive = false }
         await #expect(throws: CeremonyError(.forbidden)) { () async throws in
             _ = try await server.showCode("inactive")

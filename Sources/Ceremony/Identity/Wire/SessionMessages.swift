@@ -174,12 +174,16 @@ public struct RequestDocument: IdentityMessage, Hashable {
     public var bounds: ValidatorBounds
     /// Until when the session waits.
     public var deadlines: SessionDeadlines
+    /// Whether the code that was claimed was made for a link, which a browser of this device is bound to. One that was made
+    /// to be scanned and came by a link all the same was sent by somebody whose browser waits.
+    public var isForLinks: Bool
 
     /// Describes a request.
     public init(
         purpose: SessionDocument.Purpose, service: SessionDocument.Service, roles: [Role],
-        attributes: RequestedInformation, bounds: ValidatorBounds, deadlines: SessionDeadlines
+        attributes: RequestedInformation, bounds: ValidatorBounds, deadlines: SessionDeadlines, isForLinks: Bool
     ) {
+        self.isForLinks = isForLinks
         self.purpose = purpose
         self.service = service
         self.roles = roles
@@ -201,7 +205,7 @@ public struct RequestDocument: IdentityMessage, Hashable {
                         alternatives: try role.textLists("alternatives"), missing: try role.strings("missing") ?? [])
                 },
                 attributes: try object.objects("attributes"), bounds: try object.requiredObject("bounds"),
-                deadlines: try object.requiredObject("deadlines")
+                deadlines: try object.requiredObject("deadlines"), isForLinks: try object.requiredBool("forLinks")
             )
         }
         guard let purpose = SessionDocument.Purpose(exactly: read.purpose) else {
@@ -212,7 +216,8 @@ public struct RequestDocument: IdentityMessage, Hashable {
             purpose: purpose, service: read.service, roles: read.roles,
             attributes: RequestedInformation(
                 try read.attributes.map { json throws(IdentityMessageError) in try RequestedAttribute(json: json) }),
-            bounds: try ValidatorBounds(json: read.bounds), deadlines: try SessionDeadlines(json: read.deadlines))
+            bounds: try ValidatorBounds(json: read.bounds), deadlines: try SessionDeadlines(json: read.deadlines),
+            isForLinks: read.isForLinks)
     }
 
     public var json: JSONObject {
@@ -228,6 +233,7 @@ public struct RequestDocument: IdentityMessage, Hashable {
                 }),
             "attributes": .array(self.attributes.attributes.map { .object($0.json) }),
             "bounds": .object(self.bounds.json), "deadlines": .object(self.deadlines.json),
+            "forLinks": .bool(self.isForLinks),
         ]
     }
 }

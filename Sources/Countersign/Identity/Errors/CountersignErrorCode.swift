@@ -7,6 +7,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
         case notPersonalized, alreadyPersonalized, activationUnknown, activationDisabled, activationDataExpired
         case activationDataConsumed
         case sessionExpired, sessionConsumed, sessionAborted, sessionSuperseded, wrongProcess
+        case codeCameByLink
         case roleNotSelected, attributesIncomplete, correctionLimitExceeded, notDisclosed
         case factorNotRequested, factorMissing, factorNotEnrolled, factorAlreadyEnrolled, factorNotSupported
         case biometricInvalidated, biometricCancelled, biometricUnavailable, biometricLockedOut
@@ -97,6 +98,9 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     /// What was handed over belongs to another kind of process, such as the code of an activation to an authentication. A
     /// mistake in the app's code, or the person scanned another code.
     public static let wrongProcess = Self(base: .wrongProcess)
+    /// A code that was made to be scanned from a page came in a link: whoever sent the link waits at that page to be signed in
+    /// as this person. The process was given up. Warn the person.
+    public static let codeCameByLink = Self(base: .codeCameByLink)
     /// There are several roles, and none was chosen. Have the person choose.
     public static let roleNotSelected = Self(base: .roleNotSelected)
     /// A required attribute was not confirmed.
@@ -156,7 +160,7 @@ extension CountersignErrorCode {
     /// What has happened, in English and fit to be shown.
     var explanation: String {
         switch self.base {
-        case .notInitialized, .alreadyInitialized, .invalidConfiguration, .wrongProcess, .notDisclosed,
+        case .notInitialized, .alreadyInitialized, .invalidConfiguration, .wrongProcess, .codeCameByLink, .notDisclosed,
             .factorNotRequested:
             "This app has made a mistake."
         case .connectionError, .timeout: "The server does not answer."

@@ -44,12 +44,17 @@ public struct Completions: CeremonyPart {
             }
             let completion = try message.completion.open(
                 Completion.self, with: key, for: .completion(session: session))
-            return try await self.steps.answer(session, proven) { turn in
-                try turn.requireBound()
-                // What has ended says so, whatever the payload is: the document that it was made over is gone.
-                if let ending = turn.progress.session.state.ending { throw IdentityProblem(ending) }
-                let payload = try self.payload(completion, of: turn)
-                return try self.use(payload, &turn)
+            do {
+                return try await self.steps.answer(session, proven) { turn in
+                    try turn.requireBound()
+                    // What has ended says so, whatever the payload is: the document that it was made over is gone.
+                    if let ending = turn.progress.session.state.ending { throw IdentityProblem(ending) }
+                    let payload = try self.payload(completion, of: turn)
+                    return try self.use(payload, &turn)
+                }
+            } catch let error as StoreError where error.code == .conflict {
+                // A name or a key that somebody has. Phones make them of random bytes: it is no phone of ours.
+                throw IdentityProblem(.invalidRequest)
             }
         }
     }

@@ -9,6 +9,7 @@ public struct SessionBegins: CeremonyPart {
     let envelope: IdentityEnvelope
     let services: (any InAppServices)?
     let merges: AccountMerges
+    let budgets: Budgets
 
     // MARK: In-app
 
@@ -91,6 +92,10 @@ public struct SessionBegins: CeremonyPart {
     private func begin(_ call: ProvenCall, _ progress: IdentityProgress, _ detail: CeremonyDetail) async throws
         -> [UInt8]
     {
+        // Each is a row, a token, an answer and an entry of the trail: as many as a network's pages can show.
+        if let shortage = self.budgets.codes.spend("activation \(call.activation.device.id)", at: call.at) {
+            throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
+        }
         let claim = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
         let session = progress.session
         var ceremony = CeremonyRecord(

@@ -20,7 +20,7 @@ public struct ActivationOffer: Sendable, Equatable {
 /// nobody what they were.
 public struct ActivationOffers: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore & IdentityStore
+    let store: any AccountStore & IdentityStore & InviteStore
     let keys: ManagerKeys
 
     /// Offers an account an activation.
@@ -28,8 +28,9 @@ public struct ActivationOffers: CeremonyPart {
     /// - Parameters:
     ///   - pin: The PIN, as many digits as PINs have; `nil` makes one.
     ///   - name: What the device is to be called.
-    ///   - invite: The invitation that it comes with: the activation has its identifier.
-    ///   - lifetime: How long the code is good; that of other enrolments where `nil`.
+    ///   - invite: The invitation that it comes with: the activation has its identifier. By default the open one that the
+    ///     account was made for, if it was made for one.
+    ///   - lifetime: How long the code is good; by default as long as the invitation, or else as other enrolments.
     ///   - operator: The name for the audit trail.
     ///
     /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` for the PIN; `conflict` where the
@@ -45,7 +46,10 @@ public struct ActivationOffers: CeremonyPart {
             chosen.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
         let now = self.time.now()
-        let expiresAt = now + (lifetime ?? self.limits.activationLifetime)
+        let invitation = try await self.invitation(of: accountID, named: invite, at: now)
+        let left = invitation.map { $0.expiresAt - now }
+        let invite = invite ?? invitation?.id
+        let expiresAt = now + (lifetime ?? left ?? self.limits.activationLifetime)
         let secret = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
         let parameters = try PinParameters()
         let id = invite ?? self.newIdentifier()
@@ -67,6 +71,14 @@ public struct ActivationOffers: CeremonyPart {
         return ActivationOffer(
             id: id, code: ProcessCode.text(signed: signed, secret: secret), pin: pin == nil ? chosen : nil,
             expiresAt: expiresAt)
+    }
+
+    /// The invitation that an account's activation comes with.
+    private func invitation(of accountID: String, named name: String?, at now: Timestamp) async throws -> InviteRecord? {
+        guard name == nil, let invitation = try await self.store.invite(provisionalAccountID: accountID),
+            invitation.state == .open, now < invitation.expiresAt
+        else { return nil }
+        return invitation
     }
 
     /// Six digits, or as many as PINs have at least.

@@ -57,7 +57,8 @@ extension CeremonyRecord {
             case (.ended, .expired?): .expired
             case (.ended, .cancelled?), (.ended, .denied?): .aborted
             case (.ended, .succeeded?): .done
-            case (.ended, _): .failed(.sessionAborted)
+            // A bound session that failed without a word did so because its activation was disabled.
+            case (.ended, _): .failed(self.deviceID == nil ? .sessionAborted : .activationDisabled)
             case (.created, _), (.claimed, _), (.answering, _): .created
             }
         return IdentityProgress(

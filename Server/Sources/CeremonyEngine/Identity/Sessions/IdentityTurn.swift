@@ -39,9 +39,14 @@ struct IdentityTurn {
     var isActive: Bool { self.activation.isActive && !self.isAccountLocked }
 
     /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more.
-    mutating func requireBound() throws {
+    ///
+    /// - Parameter request: The request whose attempt may be reserved. Until it is settled, the last attempt that an activation
+    ///   has looks as if it had disabled it: the same request that comes again goes on where it was.
+    mutating func requireBound(reservedBy request: [UInt8]? = nil) throws {
         guard self.isBound else { throw IdentityProblem(.notProven) }
-        if !self.isActive, self.progress.session.state.ending == nil {
+        let isOwn = request.map { self.activation.lockout.reservation?.request == $0 } ?? false
+        let mayAct = isOwn ? self.activation.device.isActive && !self.isAccountLocked : self.isActive
+        if !mayAct, self.progress.session.state.ending == nil {
             try self.end(.withdrawActivation, telling: .activationDisabled)
         }
     }
@@ -107,6 +112,8 @@ struct IdentityTurn {
                 detail: ended.problem.code.rawValue))
         guard ended.effects.contains(.disableActivation) else { return }
         self.change.endsOtherSessions = true
+        // What is disabled for the PIN's sake signs nowhere else either.
+        self.change.withdrawnCredentials = self.credentials.map(\.id)
         self.change.ceremony.audit.append(
             AuditEvent(
                 .activationDisabled, at: self.now, accountID: self.ceremony.accountID,

@@ -35,7 +35,7 @@ public struct SessionFinishes: CeremonyPart {
             let reasons = self.configuration.identities.insufficiencies(of: request?.security)
             let isReadable = request != nil
             let reserved = try await self.steps.step(session, proven) { turn in
-                try turn.requireBound()
+                try turn.requireBound(reservedBy: proven.name.hash)
                 guard reasons.isEmpty || !isReadable else {
                     throw IdentityProblem(.securityInsufficient, reasons: reasons)
                 }
@@ -113,9 +113,15 @@ public struct SessionFinishes: CeremonyPart {
         guard let verified else { return try await self.refuse(session, call, attempt) }
         do {
             return try await self.accept(session, call, attempt, verified)
-        } catch let error as StoreError where [.conflict, .forbidden].contains(error.code) {
-            // A counter has been moved on, or a key was locked, since the keys were read.
+        } catch let error as StoreError where error.code == .conflict {
+            // A counter has been moved on since the keys were read.
             return try await self.refuse(session, call, attempt)
+        } catch let error as StoreError where [.forbidden, .notFound].contains(error.code) {
+            // The factors were right, and something that they were for is gone or locked: nobody's attempt was wrong.
+            return try await self.steps.answer(session, call) { turn in
+                _ = turn.settle(call.name.hash, isRight: true)
+                throw KeptRefusal(problem: IdentityProblem(turn.isActive ? .serviceInactive : .activationDisabled))
+            }
         }
     }
 

@@ -60,7 +60,8 @@ public struct SessionStarts: CeremonyPart {
                         let asked = factors.asked(of: turn.credentials)
                         return RequestDocument.Role(
                             id: role.id, name: role.name, alternatives: asked.alternatives, missing: asked.missing)
-                    }, attributes: terms.requested, bounds: bounds, deadlines: turn.deadlines)
+                    }, attributes: terms.requested, bounds: bounds, deadlines: turn.deadlines,
+                    isForLinks: turn.token?.channel.isLink ?? false)
             }
         }
     }
@@ -88,6 +89,9 @@ public struct SessionStarts: CeremonyPart {
                 try turn.requireBound()
                 guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
                 guard terms.isActive else { throw IdentityProblem(.serviceInactive) }
+                // Neither is one who was when the session began, and is not any more.
+                guard terms.isMember else { throw IdentityProblem(.membershipRequired) }
+                guard terms.isInvited else { throw IdentityProblem(.invitationRequired) }
                 guard let (role, factors) = terms.role(request.role) else {
                     try turn.take(.prepare(.noRole))
                     throw IdentityProblem(.roleNotSelected)

@@ -42,6 +42,11 @@ extension SQLiteDatabase {
             try db.update(offer, from: before, sealing)
             if let (activation, credentials) = change.enrolled {
                 try db.enrol(activation, credentials, sealing)
+                // Whoever comes to an account that was made for an invitation has accepted that.
+                let (account, moment) = (activation.device.accountID, activation.device.createdAt)
+                _ = try db.acceptInvite(
+                    provisionalAccountID: account,
+                    AuditEvent(.inviteAccepted, at: moment, accountID: account, detail: offer.inviteID), sealing)
             }
             if let answer = change.answer { try db.insert(answer, session: nil, sealing) }
             for event in change.audit { try db.appendAudit(event, sealing) }

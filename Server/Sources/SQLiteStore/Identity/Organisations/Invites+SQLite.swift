@@ -152,8 +152,24 @@ extension Database {
         var email = address
         email.address = invite.email
         email.isVerified = false
-        _ = try self.add(email, accountID: accountID, limit: emails, sealing)
+        // The address goes with nothing else: where there is no room for it, nothing is merged.
+        guard
+            try self.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
+                || self.add(email, accountID: accountID, limit: emails, sealing)
+        else {
+            throw StoreError(.conflict, "no room for another address")
+        }
         return try self.accept(invite, accountID: accountID, audit, sealing)
+    }
+
+    /// Whether an account has an address, by its code, verified or not.
+    private func hasEmail(_ code: [UInt8], accountID: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND email_code = ?2)
+                        OR EXISTS (SELECT 1 FROM account_email WHERE account_id = ?1 AND address_code = ?2)
+                    """), arguments: [accountID, code.blob]) ?? false
     }
 
     /// Takes open invitations back, and their provisional accounts with them. Says how many.

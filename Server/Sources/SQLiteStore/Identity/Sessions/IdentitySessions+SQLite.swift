@@ -111,7 +111,7 @@ extension Database {
     private func failSessions(of device: DeviceRecord, but session: String, at now: Timestamp) throws {
         try self.cachedStatement(
             sql: """
-                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?
+                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
                 WHERE account_id = ? AND device_id = ? AND id <> ? AND \(CeremonyRecord.isOpen)
                 """
         ).execute(arguments: [
