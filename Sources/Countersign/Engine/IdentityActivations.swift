@@ -66,11 +66,20 @@ struct IdentityActivations: Sendable {
 
     /// Makes the identity's keys and has the server take them. What was interrupted is brought to its end first.
     ///
-    /// Throws ``OperationFailure``, ``EngineError`` `knownAccount` where there is an identity of that server already, and what
+    /// Throws ``OperationFailure``, ``EngineError`` (`knownAccount` where there is an identity of that server already,
+    /// `unavailable` where one waits for its receipt and the server cannot be asked), and what
     /// ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the server can be asked.
     func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
+        try await self.core.serially(at: proven.code.server) {
+            try await self.enrollAlone(proven, name: name, witness: witness)
+        }
+    }
+
+    private func enrollAlone(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws
+        -> StoredIdentity
+    {
         let server = proven.code.server
-        await self.settleInterrupted(at: server)
+        await self.settleAlone(at: server)
         if let identity = self.core.register.identity(of: server) {
             // The receipt of this very enrolment was lost, and has been fetched now.
             guard identity.activation.hasSameBytes(as: proven.proven.activation) else {
@@ -78,6 +87,11 @@ struct IdentityActivations: Sendable {
             }
             return identity
         }
+        // The server may have what waits for its receipt. Other keys in its place would be keys that nobody knows.
+        let waits = self.core.register.identities.contains { identity in
+            identity.server.hasSameBytes(as: server) && identity.state == .pending
+        }
+        guard !waits else { throw EngineError(.unavailable, "an identity waits for its receipt") }
         let device = try self.core.module.makeIdentity()
         let identity: StoredIdentity
         let message: String
@@ -102,8 +116,10 @@ struct IdentityActivations: Sendable {
                 by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
             return try await self.adopt(identity, receipt.message)
         } catch let error as Refused {
-            try? await self.core.forget(identity)
-            throw error
+            // The refusal may be of a repetition of what the server has taken: only the server can tell.
+            await self.settlePending(identity)
+            guard let kept = self.core.register.kept(identity), kept.state == .active else { throw error }
+            return kept
         }
     }
 
@@ -160,7 +176,14 @@ struct IdentityActivations: Sendable {
     /// Asks the server what has become of what was cut off: of enrolments without a receipt, and of identities that were
     /// taken off this device while the server was not to be reached. What cannot be told stays for the next time.
     func settleInterrupted(at server: String? = nil) async {
-        for identity in self.core.register.identities where server?.hasSameBytes(as: identity.server) ?? true {
+        let servers = server.map { [$0] } ?? self.core.configuration.servers.map(\.idmIdentifier)
+        for server in servers {
+            try? await self.core.serially(at: server) { await self.settleAlone(at: server) }
+        }
+    }
+
+    private func settleAlone(at server: String) async {
+        for identity in self.core.register.identities where server.hasSameBytes(as: identity.server) {
             switch identity.state {
             case .active: break
             case .pending: await self.settlePending(identity)
@@ -187,7 +210,7 @@ struct IdentityActivations: Sendable {
     /// Throws ``StorageError``.
     func remove(_ identity: StoredIdentity) async throws {
         guard let ended = try await self.core.end(identity) else { return }
-        try? await self.tell(ended)
+        try? await self.core.serially(at: identity.server) { try await self.tell(ended) }
     }
 
     /// Tells the server that an identity is gone, and forgets it once the server has heard.

@@ -47,21 +47,32 @@ struct IdentityCompletions: Sendable {
     ///
     /// Throws ``ServerPinError``, and what ``IdentitySessions/complete(_:_:)`` throws.
     func change(pin: SecretBytes) async throws {
+        try await self.core.serially(at: self.session.server) { try await self.changeAlone(pin) }
+    }
+
+    private func changeAlone(_ pin: SecretBytes) async throws {
         let identity = try self.sessions.identity(of: self.session)
         guard let record = identity.pin, let current = self.checked.prepared.pinVersion,
             let former = record.secret(of: current)
         else { throw ServerPinError.unknownVersion }
         let authenticator = try self.factors.pinAuthenticator(of: identity)
-        let secret = try authenticator.newSecret(
-            for: PinScheme.Context(
-                server: identity.server, activation: identity.activation, version: current &+ 1),
-            parameters: former.parameters)
+        // Of a change whose answer was lost the server may have the secret already: another one in its place would be the end
+        // of the PIN.
+        let left = record.secret(of: current &+ 1)
+        let secret =
+            try left
+            ?? authenticator.newSecret(
+                for: PinScheme.Context(
+                    server: identity.server, activation: identity.activation, version: current &+ 1),
+                parameters: former.parameters)
         let finalChallenge = self.finalChallenge(identity)
         let assertion = try await authenticator.register(pin: pin, secret: secret, finalChallenge: finalChallenge)
-        var changed = record
-        try changed.begin(secret, beside: current)
-        let both = changed
-        try self.core.register.change(identity) { $0.pin = both }
+        if left == nil {
+            var changed = record
+            try changed.begin(secret, beside: current)
+            let both = changed
+            try self.core.register.change(identity) { $0.pin = both }
+        }
         let response = RegistrationResponse(
             header: OperationHeader(operation: .registration, appID: identity.appID), fcParams: finalChallenge,
             assertions: [assertion])

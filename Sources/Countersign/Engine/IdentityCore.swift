@@ -28,6 +28,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// The root keys of the servers, by the servers' identifiers.
     private let roots: [ExactText: JWKSet]
     private let traceRecorder: TraceRecorder?
+    /// What makes, changes and settles the identities of one server comes one after the other.
+    private let gates: [ExactText: SerialGate]
 
     /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
     init(
@@ -58,6 +60,16 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         self.facetID = facetID
         self.roots = roots
         self.traceRecorder = traceRecorder
+        self.gates = roots.mapValues { _ in SerialGate() }
+    }
+
+    /// Runs `body` while nothing else makes, changes or settles an identity of that server. It must not come back in here.
+    ///
+    /// Throws ``EngineError`` `foreignHost`, `CancellationError` and what `body` throws.
+    func serially<Value: Sendable>(at server: String, _ body: @Sendable () async throws -> Value) async throws -> Value
+    {
+        guard let gate = self.gates[ExactText(server)] else { throw EngineError(.foreignHost, "not configured") }
+        return try await gate.run(body)
     }
 
     /// What is told of one process, and what its requests carry.
@@ -79,8 +91,34 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     func keptKeys(of server: String) throws -> ManagerKeySet? {
         let roots = try self.roots(of: server)
         guard let kept = self.register.server(server) else { return nil }
-        return try? ManagerKeySet(verifying: kept.keySet, server: server, roots: roots, at: self.now(at: server))
+        guard let (set, isOffsetWrong) = try? self.verified(kept.keySet, of: server, roots: roots) else { return nil }
+        // Where it cannot be written down it is found out again.
+        if isOffsetWrong { try? self.register.keep(clockOffset: .zero, of: server) }
+        return set
     }
+
+    /// A key set by the server's clock, as far as it is known: the first time that is the device's own. A device whose clock
+    /// was wrong, and was set right since, goes by an offset that is wrong now; then the device's own clock counts, where the
+    /// set fits it at both ends.
+    ///
+    /// Throws as `ManagerKeySet.init(verifying:server:roots:at:)` does.
+    func verified(_ keySet: String, of server: String, roots: JWKSet) throws -> (ManagerKeySet, isOffsetWrong: Bool) {
+        do throws(IdentityMessageError) {
+            return (
+                try ManagerKeySet(verifying: keySet, server: server, roots: roots, at: self.now(at: server)), false
+            )
+        } catch {
+            let now = self.platform.clock.now()
+            guard error.code == .expired,
+                let set = try? ManagerKeySet(verifying: keySet, server: server, roots: roots, at: now),
+                set.issuedAt < now + Self.clockTolerance
+            else { throw error }
+            return (set, true)
+        }
+    }
+
+    /// How much later than the device's clock says a key set may have been made.
+    private static let clockTolerance = Duration.seconds(3600)
 
     /// The identity of a server. Throws ``EngineError``: `foreignHost`, and `unknownAccount` where there is none.
     func identity(of server: String) throws -> StoredIdentity {
@@ -112,12 +150,16 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// Takes an identity's factors off this device, and leaves what is needed to tell the server.
     @discardableResult
     func end(_ identity: StoredIdentity) async throws -> StoredIdentity? {
+        let before = self.register.kept(identity)
         let ended = try self.register.change(identity) { identity in
             identity.state = .ending
             identity.keys = []
             identity.pin = nil
         }
-        try await self.module.deleteAll(except: Set(self.register.identities.flatMap(\.keys)))
+        // Its own and no others: keys that were made a moment ago, for another identity, may not be written down yet.
+        for key in identity.keys + (before?.keys ?? []) {
+            try await self.module.deregister(appID: identity.appID, aaid: key.aaid, keyID: key.keyID)
+        }
         return ended
     }
 

@@ -86,6 +86,9 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
         self.identities.first { $0.server.hasSameBytes(as: server) && $0.state == .active }
     }
 
+    /// What is kept of an identity now.
+    func kept(_ identity: StoredIdentity) -> StoredIdentity? { self.identities.first { $0.isSame(as: identity) } }
+
     /// Keeps an identity, in the place of the one of the same activation.
     func keep(_ identity: StoredIdentity) throws {
         try self.change { content in
@@ -119,11 +122,12 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
     /// What is kept of a server.
     func server(_ server: String) -> StoredServer? { self.lock.withLock { self.content.servers[ExactText(server)] } }
 
-    /// Keeps a server's keys.
-    func keep(keySet: String, of server: String, at now: Timestamp) throws {
+    /// Keeps a server's keys, and with them how far its clock is ahead where that is known anew.
+    func keep(keySet: String, of server: String, at now: Timestamp, clockOffset: Duration? = nil) throws {
         try self.change { content in
             content.servers[ExactText(server), default: StoredServer(keySet: "", fetched: now)].keySet = keySet
             content.servers[ExactText(server)]?.fetched = now
+            if let clockOffset { content.servers[ExactText(server)]?.clockOffset = clockOffset }
         }
     }
 

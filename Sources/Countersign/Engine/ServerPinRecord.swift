@@ -35,21 +35,23 @@ package struct ServerPinRecord: Sendable, Equatable, CustomReflectable {
     /// The PIN of a version, which the server names; `nil` where there is none on this phone.
     package func secret(of version: UInt32) -> ServerPinSecret? { self.secrets.first { $0.version == version } }
 
-    /// Begins a change: a new PIN beside the one that the server has just judged as right. What an earlier change has left is
-    /// forgotten: the server does not know it.
+    /// Begins a change: a new PIN beside the one that the server has just judged as right. A change that is repeated, because
+    /// its answer was lost, goes on with the secret that is here already: the server may have it. What is older than the
+    /// current one is forgotten: the server does not have it any more.
     ///
     /// Throws ``ServerPinError``: `unknownVersion` for a `current` that is not here, `repeatedVersion` for a new one that is.
     package mutating func begin(_ new: ServerPinSecret, beside current: UInt32) throws(ServerPinError) {
         guard let kept = self.secret(of: current) else { throw .unknownVersion }
-        guard new.version != current else { throw .repeatedVersion }
+        guard self.secret(of: new.version) == nil else { throw .repeatedVersion }
         self.secrets = [kept, new]
     }
 
     /// Ends a change with what the server says that it has: with its receipt, or after a later answer by the version that it
-    /// names. Throws ``ServerPinError`` `unknownVersion`, and nothing is changed.
+    /// names. Older ones are forgotten. A newer one stays, because an answer that was given before a change may come after
+    /// it. Throws ``ServerPinError`` `unknownVersion`, and nothing is changed.
     package mutating func settle(on version: UInt32) throws(ServerPinError) {
-        guard let kept = self.secret(of: version) else { throw .unknownVersion }
-        self.secrets = [kept]
+        guard self.secret(of: version) != nil else { throw .unknownVersion }
+        self.secrets.removeAll { $0.version < version }
     }
 
     /// Without children, as each of its secrets is.

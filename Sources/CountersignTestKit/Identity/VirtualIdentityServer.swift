@@ -97,11 +97,13 @@ public actor VirtualIdentityServer: Transport {
     var activations: [String: Activation] = [:]
     var pending: [String: Pending] = [:]
     var sessions: [String: Session] = [:]
-    private var answers: [String: (request: TransportRequest, response: TransportResponse)] = [:]
+    private var answers: [String: (request: TransportRequest, response: TransportResponse, moment: Timestamp)] = [:]
     private var answersOf: [String: [PersonalAttribute: AttributeAnswer]] = [:]
     private var refusals: [IdentityProblem] = []
     var findings: [[PersonalAttribute: AuthenticationInformationErrorCode]] = []
     private var losses = 0
+    private var delay = Duration.zero
+    private var repetitionProblem: IdentityProblem?
     private var isDown = false
     private var damage: (@Sendable (TransportResponse) -> TransportResponse)?
 
@@ -120,6 +122,9 @@ public actor VirtualIdentityServer: Transport {
     /// What the server's clock says.
     public nonisolated var now: Timestamp { self.clock.now() }
 
+    /// Lets time pass by the server's clock.
+    public nonisolated func advance(by duration: Duration) { self.clock.advance(by: duration) }
+
     /// What an app is configured with to trust this server.
     public nonisolated var trusted: IdentityConfiguration.TrustedServer {
         let key = JSON.object(self.root.publicKey?.publicJSON ?? [:]).serialized
@@ -133,8 +138,13 @@ public actor VirtualIdentityServer: Transport {
     public func ask(_ change: @Sendable (inout Service) -> Void) { change(&self.service) }
     /// Refuses the next request so.
     public func refuseNext(_ problem: IdentityProblem) { self.refusals.append(problem) }
-    /// Carries out the next requests, and loses their answers.
-    public func loseAnswers(_ count: Int = 1) { self.losses = count }
+    /// Carries out the next requests, and loses their answers, each after that time.
+    public func loseAnswers(_ count: Int = 1, after delay: Duration = .zero) {
+        self.losses = count
+        self.delay = delay
+    }
+    /// Refuses the next request so that was answered before.
+    public func refuseRepetition(_ problem: IdentityProblem) { self.repetitionProblem = problem }
     /// Finds this wrong with the next attributes, whatever they are.
     public func findNext(_ errors: [PersonalAttribute: AuthenticationInformationErrorCode]) {
         self.findings.append(errors)
@@ -212,6 +222,7 @@ public actor VirtualIdentityServer: Transport {
         let response = try self.answer(request)
         if self.losses > 0 {
             self.losses -= 1
+            self.clock.advance(by: self.delay)
             throw TransportError(.timedOut, "lost")
         }
         return self.damage?(response) ?? response
@@ -234,8 +245,16 @@ public actor VirtualIdentityServer: Transport {
     private func answer(_ request: TransportRequest) throws -> TransportResponse {
         let proof = request.headers.first { $0.name == "Device-Proof" }?.value
         let name = ManagerResponse.name(ofRequest: proof.map { Array($0.utf8) } ?? request.body)
-        // An answer that was given before is given again, where nothing of the request has changed.
+        // An answer that was given before is given again, where nothing of the request has changed, as long as its proof is
+        // good.
         if let proof, let kept = self.answers[proof] {
+            if let problem = self.repetitionProblem {
+                self.repetitionProblem = nil
+                return try self.signed(.refusal(problem), name)
+            }
+            guard self.clock.now() <= kept.moment + .seconds(60) else {
+                return try self.signed(.refusal(IdentityProblem(.clockSkew)), name)
+            }
             let isSame = kept.request.body == request.body && kept.request.url == request.url
             return try isSame ? kept.response : self.signed(.refusal(IdentityProblem(.replayRefused)), name)
         }
@@ -248,7 +267,7 @@ public actor VirtualIdentityServer: Transport {
             content = .refusal(IdentityProblem(.invalidRequest, reasons: [error.description]))
         }
         let response = try self.signed(content, name)
-        if let proof { self.answers[proof] = (request, response) }
+        if let proof { self.answers[proof] = (request, response, self.clock.now()) }
         return response
     }
 

@@ -77,6 +77,55 @@ import UAFClient
         #expect(try await restarted.authenticate(try await restarted.data(), pin: wrong).lockout != nil)
     }
 
+    @Test("a change that is repeated after its answer was lost leaves the PIN good that the server has")
+    func repeatedChange() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.changePin(phone, to: "970358") else {
+            Issue.record("another result")
+            return
+        }
+        await phone.server.loseAnswers(2)
+        let personalizer = phone.sdk.personalizer
+        #expect(await identityError { try await personalizer.finishChangePin(request: access) } == .timeout)
+        #expect(await identityError { try await personalizer.finishChangePin(request: access) } == .grantExpired)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+        #expect(try await phone.authenticate(try await phone.data(), pin: "970358").isUserLogin)
+    }
+
+    @Test("a change that never arrived is made good by the next one, and the PIN can be changed after it")
+    func changeAfterLoss() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        guard let lost = try await self.changePin(phone, to: "970358") else {
+            Issue.record("another result")
+            return
+        }
+        await phone.server.goDown(true)
+        #expect(await identityError { try await personalizer.finishChangePin(request: lost) } == .connectionError)
+        await phone.server.goDown(false)
+        guard let access = try await self.changePin(phone, to: "604817") else {
+            Issue.record("another result")
+            return
+        }
+        try await personalizer.finishChangePin(request: access)
+        #expect(try await phone.authenticate(try await phone.data(), pin: "604817").isUserLogin)
+    }
+
+    @Test("two calls at once change the PIN once") func doubledChange() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.changePin(phone, to: "970358") else {
+            Issue.record("another result")
+            return
+        }
+        let personalizer = phone.sdk.personalizer
+        async let first = identityError { try await personalizer.finishChangePin(request: access) }
+        async let second = identityError { try await personalizer.finishChangePin(request: access) }
+        let codes = await [first, second]
+        #expect(codes.filter { $0 == nil }.count == 1)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+        #expect(try await phone.authenticate(try await phone.data(), pin: "970358").isUserLogin)
+    }
+
     @Test("another device is personalised with a code and a PIN that this one has made") func newActivation()
         async throws
     {

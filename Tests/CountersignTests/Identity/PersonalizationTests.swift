@@ -1,3 +1,4 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
@@ -58,6 +59,61 @@ import UAFClient
         #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
         let identity = try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         #expect(await phone.server.activeActivations == [identity.activation])
+    }
+
+    private func opened(_ phone: VirtualIdentityPhone) async throws -> Personalization? {
+        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
+        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: VirtualIdentityPhone.pin)
+        else { return nil }
+        return personalization
+    }
+
+    @Test("as long as nobody can say what has become of an enrolment, another try makes no other keys")
+    func repeatedWithoutAnAnswer() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        let finish: () async throws -> Void = {
+            try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        }
+        // The enrolment is lost with its repetition, and so is the question of the next try.
+        await phone.server.loseAnswers(4)
+        #expect(await identityError(finish) == .timeout)
+        #expect(await identityError(finish) == .connectionError)
+        #expect(await identityError(finish) == nil)
+        #expect(await phone.server.activeActivations == [try phone.activation])
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+    }
+
+    @Test("two calls at once make one identity, and it answers") func doubled() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        let personalizer = phone.sdk.personalizer
+        async let first = personalizer.finishPersonalization(request: personalization)
+        async let second = personalizer.finishPersonalization(request: personalization)
+        let activations = try await [first.activation, second.activation]
+        #expect(Set(activations).count == 1)
+        #expect(await phone.server.activeActivations == [try phone.activation])
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+    }
+
+    @Test("where the repetition of an enrolment is refused, the server is asked before the keys are given up")
+    func refusedRepetition() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        await phone.server.loseAnswers(1)
+        await phone.server.refuseRepetition(IdentityProblem(.activationDataConsumed))
+        let identity = try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        #expect(await phone.server.activeActivations == [identity.activation])
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
     }
 
     @Test("what never reached the server leaves nothing, and the code is still good") func neverArrived() async throws {
