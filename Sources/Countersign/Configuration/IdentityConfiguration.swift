@@ -30,7 +30,8 @@ public struct IdentityConfiguration: Sendable {
     public var facetId: String
     /// What the server calls this device in the person's list, where the person gives it no name: 1 to 256 bytes.
     public var deviceName: String
-    /// How long one exchange with a server may take.
+    /// How long one exchange with a server may take, at most 25: what the device signs for it is soon too old. An answer that
+    /// was lost is asked for once more within that time.
     public var networkTimeoutInSeconds: Int
     /// Whether there are identities only on a device with a passcode, as far as the platform can tell.
     public var isDeviceLockRequired: Bool
@@ -45,7 +46,7 @@ public struct IdentityConfiguration: Sendable {
         self.servers = servers
         self.facetId = MetaData.applicationFacetId
         self.deviceName = "Phone"
-        self.networkTimeoutInSeconds = 60
+        self.networkTimeoutInSeconds = 25
         self.isDeviceLockRequired = true
         self.securityInspection = nil
         self.securityPolicy = { _ in [] }

@@ -80,12 +80,12 @@ struct ManagerExchange: Sendable {
         guard let compact = String(validating: response.body, as: UTF8.self) else {
             throw IdentityMessageError(.malformed, "keys")
         }
-        // By the server's clock, as far as it is known: the first time that is the device's own.
-        let set = try ManagerKeySet(
-            verifying: compact, server: self.server, roots: roots, at: self.core.now(at: self.server))
+        let (set, isOffsetWrong) = try self.core.verified(compact, of: self.server, roots: roots)
         // An older set than the one that is kept, which somebody on the way may have kept too, replaces nothing.
         if let kept = try self.core.keptKeys(of: self.server), set.issuedAt < kept.issuedAt { return kept }
-        try self.core.register.keep(keySet: compact, of: self.server, at: self.core.platform.clock.now())
+        try self.core.register.keep(
+            keySet: compact, of: self.server, at: self.core.platform.clock.now(),
+            clockOffset: isOffsetWrong ? .zero : nil)
         return set
     }
 
@@ -103,8 +103,8 @@ struct ManagerExchange: Sendable {
 
     /// Sends a message and reads the answer. Without a `prover` nothing is proved, as for a claim whose secret is proof.
     ///
-    /// Throws ``Refused`` for a refusal, `IdentityMessageError` for an answer that is none, ``EngineError``,
-    /// `DeviceKeyError`, ``StorageError`` and what the transport throws.
+    /// Throws ``Refused`` for a refusal, ``Unsettled`` once the request has left and nobody here knows what has become of it,
+    /// and before that what ``keys()`` throws, `DeviceKeyError` and ``StorageError``.
     func send<Answer: IdentityMessage>(
         _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self
     ) async throws -> Answered<Answer> {
@@ -117,15 +117,24 @@ struct ManagerExchange: Sendable {
     ) async throws -> Answered<Answer> {
         var isCorrected = false
         while true {
-            let response = try await self.exchange(method, body, path, prover)
+            let (response, wasRepeated) = try await self.exchange(method, body, path, prover)
             switch response.content {
             case .message(let object):
-                return Answered(message: try Answer(json: object), now: response.now)
+                do {
+                    return Answered(message: try Answer(json: object), now: response.now)
+                } catch {
+                    throw Unsettled(cause: error)
+                }
             case .refusal(let problem):
-                // The answer itself has told what the time is.
-                guard problem.code == .clockSkew, prover != nil, !isCorrected else {
+                guard problem.code == .clockSkew, prover != nil else {
                     throw Refused(problem: problem, now: response.now)
                 }
+                // The first request may have arrived in time. Proved anew it would be another one, and done twice.
+                guard !wasRepeated else {
+                    throw Unsettled(cause: TransportError(.timedOut, "the answer is lost, and its proof too old"))
+                }
+                // The answer itself has told what the time is.
+                guard !isCorrected else { throw Refused(problem: problem, now: response.now) }
                 isCorrected = true
             }
         }
@@ -143,7 +152,7 @@ struct ManagerExchange: Sendable {
     /// One request, proved anew, and its verified answer. An answer that was lost is asked for once more with the same
     /// bytes: the server has kept it, and nothing is done twice.
     private func exchange(_ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?) async throws
-        -> ManagerResponse
+        -> (answer: ManagerResponse, wasRepeated: Bool)
     {
         let keys = try await self.keys()
         let url = try self.address(path)
@@ -159,14 +168,34 @@ struct ManagerExchange: Sendable {
             headers.append(("Device-Proof", proof))
             name = ManagerResponse.name(ofRequest: Array(proof.utf8))
         }
-        let request = TransportRequest(method: method, url: url, headers: headers, body: body, timeout: self.timeout)
-        let response: TransportResponse
+        let request = TransportRequest(
+            method: method, url: url, headers: headers, body: body, timeout: self.timeout / 2)
         do {
-            response = try await self.core.channel.send(request, self.recording)
+            let (response, wasRepeated) = try await self.sendTwice(request)
+            return (try await self.answer(in: response, to: name, keys), wasRepeated)
+        } catch {
+            throw Unsettled(cause: error)
+        }
+    }
+
+    /// Sends a request and, where its answer was lost, sends it again in what is left of the time.
+    private func sendTwice(_ request: TransportRequest) async throws -> (TransportResponse, wasRepeated: Bool) {
+        let clock = self.core.platform.clock
+        let start = clock.uptime()
+        do {
+            return (try await self.core.channel.send(request, self.recording), false)
         } catch let error as TransportError where [.unreachable, .timedOut].contains(error.code) {
             try Task.checkCancellation()
-            response = try await self.core.channel.send(request, self.recording)
+            var again = request
+            // Never less than the first try had, and nothing of what that one has used.
+            again.timeout = max(self.timeout - max(.zero, clock.uptime() - start), request.timeout)
+            return (try await self.core.channel.send(again, self.recording), true)
         }
+    }
+
+    private func answer(in response: TransportResponse, to name: String, _ keys: ManagerKeySet) async throws
+        -> ManagerResponse
+    {
         guard response.header("Content-Type")?.mediaType.hasSameBytes(as: Self.responseType) ?? false else {
             throw Self.unsigned(response.status)
         }
@@ -174,7 +203,8 @@ struct ManagerExchange: Sendable {
             throw IdentityMessageError(.wrongSignature, "letters")
         }
         let answer = try await self.verified(compact, answering: name, keys)
-        try self.correctClock(by: answer.now)
+        // It is an answer, whatever the storage says: the next one tells the time again.
+        try? self.correctClock(by: answer.now)
         return answer
     }
 
@@ -214,7 +244,12 @@ struct ManagerExchange: Sendable {
         return url
     }
 
-    private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
+    /// How long one exchange may take, its repetition included: shorter than a proof is taken for, which is a minute.
+    private static let longest = Duration.seconds(25)
+
+    private var timeout: Duration {
+        min(.seconds(self.core.configuration.networkTimeoutInSeconds), Self.longest)
+    }
 
     /// An answer that the server has not signed.
     private static func unsigned(_ status: Int) -> EngineError {
@@ -223,6 +258,11 @@ struct ManagerExchange: Sendable {
         default: EngineError(.malformed, httpStatus: status, "status \(status), unsigned")
         }
     }
+}
+
+/// A request that has left, or may have, and of which nobody here knows what has become.
+struct Unsettled: Error, Sendable {
+    let cause: any Error
 }
 
 /// A refusal that the server has signed.

@@ -64,6 +64,48 @@ import _Primitives
         #expect(await phone.server.accepted.count == 1)
     }
 
+    @Test("where the answer is lost until its proof is too old, nothing is proved anew and done a second time")
+    func lostForLong() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.forgetRequests()
+        await phone.server.loseAnswers(1, after: .seconds(70))
+        let finish: () async throws -> Void = {
+            _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000"))
+        }
+        #expect(await identityError(finish) == .timeout)
+        let requests = await phone.server.requests
+        #expect(requests.count == 2)
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+        // Whatever the app has configured, both together end before the proof does.
+        #expect(requests.first.map { $0.timeout < .seconds(25) } == true)
+    }
+
+    @Test("what the clock comes to that cannot be kept is no reason to lose an answer") func fullStorage() async throws
+    {
+        let server = try VirtualIdentityServer()
+        let phone = try await VirtualIdentityPhone(server: server, clock: FakeClock(wall: server.now))
+        try await phone.personalize()
+        let request = try await phone.start()
+        server.advance(by: .seconds(30))
+        phone.storage.refuseWrites(true)
+        #expect(await identityError { try await phone.sdk.common.prolongSession(holder: request) } == nil)
+    }
+
+    @Test("a clock that was wrong and is set right locks nobody out: neither by the kept keys nor by new ones")
+    func clockSetRight() async throws {
+        for passed in [Duration.zero, .seconds(86_400 * 40)] {
+            let server = try VirtualIdentityServer()
+            let error = Duration.seconds(86_400 * 400)
+            let phone = try await VirtualIdentityPhone(server: server, clock: FakeClock(wall: server.now - error))
+            try await phone.personalize()
+            phone.clock.moveWall(by: error + passed)
+            server.advance(by: passed)
+            if passed == .zero { _ = try await phone.data() } else { try await phone.sdk.common.refreshServerKeys() }
+            #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+        }
+    }
+
     @Test("a clock that is wrong follows the server's") func clock() async throws {
         let server = try VirtualIdentityServer()
         // As late as the keys are good for, and as early as anybody's mistake.

@@ -21,6 +21,7 @@ extension CountersignError {
         case let error as CountersignError: error
         case is CancellationError: CountersignError(.cancelled)
         case let error as Refused: self.translating(error.problem, at: error.now)
+        case let error as Unsettled: self.translating(error.cause)
         case let error as IdentityProblem: self.translating(error, at: nil)
         case let error as FailedAttempt:
             CountersignLockoutError(PendingLockoutInformation(error.notice, at: error.now))
