@@ -27,7 +27,7 @@ protocol IdentityScreens: Sendable {
         -> PersonalInformationAlias
     func agrees(to sentence: String) async -> Bool
     func show(_ sentence: String) async
-    func wait(until date: Date) async throws
+    func wait(for duration: Duration) async throws
 }
 
 /// The person has gone back.
@@ -35,9 +35,18 @@ struct GivenUp: Error {}
 
 func handle(_ text: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
     switch try sdk.common.parseProcessInitializationData(text) {
-    case .personalization(let data): try await personalize(data, with: sdk, on: screens)
-    case .authentication(let data): try await authenticate(data, with: sdk, on: screens)
+    case .personalization(let data):
+        guard await wasBegunHere(data.isFromLink, on: screens) else { return }
+        try await personalize(data, with: sdk, on: screens)
+    case .authentication(let data):
+        guard await wasBegunHere(data.isFromLink, on: screens) else { return }
+        try await authenticate(data, with: sdk, on: screens)
     }
+}
+
+func wasBegunHere(_ isFromLink: Bool, on screens: any IdentityScreens) async -> Bool {
+    guard isFromLink else { return true }
+    return await screens.agrees(to: "This came in a link. Did you begin it yourself, a moment ago?")
 }
 
 func personalize(
@@ -69,22 +78,38 @@ func authenticate(
 
 func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
     do {
-        if request.roles.count > 1 {
-            request.setSelection(try await screens.role(of: request.roles))
-        }
+        let role = try await request.roles.count > 1 ? screens.role(of: request.roles) : request.roles[0]
+        request.setSelection(role)
         while true {
             try await fill(request.info.givenName, called: "Given name", on: screens)
             switch try await sdk.authenticator.prepareAuthenticationUserInformation(request: request) {
-            case .failure: continue
+            case .failure:
+                // What is wrong is nothing that this app fills in: sent again it would be as wrong.
+                guard let givenName = request.info.givenName, givenName.isRequired, givenName.error != .none else {
+                    await screens.show("The service wants more than this app can give.")
+                    throw GivenUp()
+                }
             case .success(let userInformation):
-                let isAgreed = await screens.agrees(to: "Sign in to \(request.serviceName)?")
-                guard isAgreed else { throw GivenUp() }
+                guard await screens.agrees(to: sentence(of: request, as: role, userInformation)) else {
+                    throw GivenUp()
+                }
                 return try await sign(userInformation, with: sdk, on: screens)
             }
         }
     } catch is GivenUp {
         try await sdk.common.abort(request)
     }
+}
+
+func sentence(
+    of request: AuthenticateRequest, as role: Role, _ userInformation: AuthenticationUserInformation
+) -> String {
+    var sentence = "Sign in to \(request.serviceName) (\(request.serviceUrl)) as \(role.name)"
+    // Of what this app fills in. What is optional it never gives away.
+    if request.info.givenName?.isRequired == true { sentence += ", and tell it your given name" }
+    sentence += "?"
+    if let text = userInformation.transactionText { sentence += "\n\n\(text)" }
+    return sentence
 }
 
 func fill(
@@ -111,6 +136,11 @@ func fill(
 func sign(
     _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
 ) async throws {
+    guard userInformation.missingAuthenticators.isEmpty else {
+        let missing = userInformation.missingAuthenticators.map(\.rawValue).sorted().joined(separator: ", ")
+        await screens.show("This phone cannot sign that: it lacks \(missing).")
+        throw GivenUp()
+    }
     for authenticator in userInformation.requestedAuthenticators[0] {
         switch authenticator {
         case .device: try userInformation.sign(factor: DeviceFactor())
@@ -149,7 +179,7 @@ func finish(
     case .lockout(let lockout, let userInformation):
         guard !lockout.isPermanent else { return await screens.show("This phone is locked. Get a new activation.") }
         await screens.show("Something was wrong. Try again in \(lockout.duration.components.seconds) seconds.")
-        try await screens.wait(until: lockout.lockedUntil)
+        try await screens.wait(for: lockout.duration)
         try await sign(userInformation, with: sdk, on: screens)
     }
 }

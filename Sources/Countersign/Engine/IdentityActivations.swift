@@ -185,7 +185,7 @@ struct IdentityActivations: Sendable {
     private func settleAlone(at server: String) async {
         for identity in self.core.register.identities where server.hasSameBytes(as: identity.server) {
             switch identity.state {
-            case .active: break
+            case .active: await self.settleFactors(of: identity)
             case .pending: await self.settlePending(identity)
             case .ending: try? await self.tell(identity)
             }
@@ -200,6 +200,30 @@ struct IdentityActivations: Sendable {
         } catch let error as Refused where error.problem.code.saysThatThereIsNone {
             try? await self.core.forget(identity)
         } catch {}
+    }
+
+    /// Asks the server which of the factors it has whose receipt was lost.
+    func settleFactors(of identity: StoredIdentity) async {
+        guard !identity.unconfirmed.isEmpty,
+            let record = try? await ManagerExchange(self.core, identity.server).send(
+                "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationRecord.self
+            ).message, record.activation.hasSameBytes(as: identity.activation)
+        else { return }
+        let (known, unknown) = identity.unconfirmed.reduce(into: ([KeyName](), [KeyName]())) { keys, key in
+            let type = AuthenticatorModel(aaid: key.aaid)?.type.rawValue ?? ""
+            if record.factors.contains(where: { $0.hasSameBytes(as: type) }) {
+                keys.0.append(key)
+            } else {
+                keys.1.append(key)
+            }
+        }
+        let changed = try? self.core.register.change(identity) { identity in
+            identity.unconfirmed.removeAll { known.contains($0) || unknown.contains($0) }
+            if identity.state == .active { identity.keys += known }
+        }
+        guard changed != nil else { return }
+        await self.factors.settle(known, isKept: true)
+        await self.factors.settle(unknown, isKept: false)
     }
 
     // MARK: Taking away
@@ -232,7 +256,7 @@ struct IdentityActivations: Sendable {
 
 extension IdentityProblem.Code {
     /// Whether the server has no activation that answers, so that nothing is to be told to it.
-    fileprivate var saysThatThereIsNone: Bool {
+    var saysThatThereIsNone: Bool {
         [.activationUnknown, .activationDisabled, .notProven].contains(self)
     }
 }

@@ -19,10 +19,27 @@ struct IdentityCompletions: Sendable {
         self.factors.finalChallenge(self.checked.document.challenge, appID: identity.appID)
     }
 
-    /// Adds a finger or a face. Throws ``EngineError`` `knownAccount` where the identity has one, ``OperationFailure``, and
-    /// what ``IdentitySessions/complete(_:_:)`` throws; no key is left then.
+    /// Adds a finger or a face.
+    ///
+    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has one, ``EngineError`` `unavailable` where one
+    /// waits for its receipt and the server cannot be asked, ``OperationFailure``, and what
+    /// ``IdentitySessions/complete(_:_:)`` throws. No key is left then, but where the answer was lost: that one stays until
+    /// the server can be asked.
     func add(_ witness: BiometricWitness) async throws {
-        let identity = try self.sessions.identity(of: self.session)
+        try await self.core.serially(at: self.session.server) { try await self.addAlone(witness) }
+    }
+
+    private func addAlone(_ witness: BiometricWitness) async throws {
+        var identity = try self.sessions.identity(of: self.session)
+        if !identity.unconfirmed.isEmpty {
+            await IdentityActivations(core: self.core).settleFactors(of: identity)
+            identity = try self.sessions.identity(of: self.session)
+            guard identity.unconfirmed.isEmpty else {
+                throw EngineError(.unavailable, "a factor waits for its receipt")
+            }
+            // The receipt of this very factor was lost, and has been fetched now.
+            if self.factors.types(of: identity).contains(.biometric) { return }
+        }
         guard !self.factors.types(of: identity).contains(.biometric) else {
             throw IdentityProblem(.factorAlreadyEnrolled)
         }
@@ -32,12 +49,18 @@ struct IdentityCompletions: Sendable {
             finalChallenge: self.finalChallenge(identity))
         do {
             // Written down before it leaves: a key that the server knows is of use also where its answer is lost.
-            try self.core.register.change(identity) { $0.keys += keys }
+            try self.core.register.change(identity) { $0.unconfirmed += keys }
             _ = try await self.sessions.complete(self.session, .addFactor(response: message))
+        } catch let error as Unsettled {
+            throw error
         } catch {
-            _ = try? self.core.register.change(identity) { identity in identity.keys.removeAll(where: keys.contains) }
+            _ = try? self.core.register.change(identity) { $0.unconfirmed.removeAll(where: keys.contains) }
             await self.factors.settle(keys, isKept: false)
             throw error
+        }
+        try self.core.register.change(identity) { identity in
+            identity.unconfirmed.removeAll(where: keys.contains)
+            if identity.state == .active { identity.keys += keys }
         }
         await self.factors.settle(keys, isKept: true)
     }
@@ -119,8 +142,14 @@ struct IdentityCompletions: Sendable {
     ///
     /// Throws what ``IdentitySessions/complete(_:_:)`` throws, and ``StorageError`` once it is done.
     func deleteAccount() async throws {
-        let identity = try self.sessions.identity(of: self.session)
-        _ = try await self.sessions.complete(self.session, .delete)
-        try await self.core.forget(identity)
+        try await self.core.serially(at: self.session.server) {
+            let identity = try self.sessions.identity(of: self.session)
+            do {
+                _ = try await self.sessions.complete(self.session, .delete)
+            } catch let error as Refused where [.activationUnknown, .notProven].contains(error.problem.code) {
+                // It is gone already: the answer of an earlier try was lost.
+            }
+            try await self.core.forget(identity)
+        }
     }
 }

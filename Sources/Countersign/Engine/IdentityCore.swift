@@ -51,7 +51,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         let module = try AuthenticatorModule(
             platform: own, configuration: AuthenticatorModule.Configuration(callerID: facetID))
         // Factors of a process that was cut off before the server's answer belong to nobody.
-        try await module.deleteAll(except: Set(register.identities.flatMap(\.keys)))
+        try await module.deleteAll(except: Set(register.identities.flatMap { $0.keys + $0.unconfirmed }))
         self.configuration = configuration
         self.platform = own
         self.channel = SecureChannel(transport: transport)
@@ -154,10 +154,11 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         let ended = try self.register.change(identity) { identity in
             identity.state = .ending
             identity.keys = []
+            identity.unconfirmed = []
             identity.pin = nil
         }
         // Its own and no others: keys that were made a moment ago, for another identity, may not be written down yet.
-        for key in identity.keys + (before?.keys ?? []) {
+        for key in [identity, before].compactMap(\.self).flatMap({ $0.keys + $0.unconfirmed }) {
             try await self.module.deregister(appID: identity.appID, aaid: key.aaid, keyID: key.keyID)
         }
         return ended

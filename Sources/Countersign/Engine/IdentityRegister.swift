@@ -34,6 +34,8 @@ struct StoredIdentity: Equatable, Sendable {
     var name: String
     /// The keys of its factors, but for the PIN's.
     var keys: [KeyName]
+    /// Keys of factors that have left, and whose receipt has not come: nothing is signed with them before.
+    var unconfirmed: [KeyName] = []
     /// What its PIN's key is made with; `nil` once it has ended.
     var pin: ServerPinRecord?
     /// When a person authenticated with it last.
@@ -208,6 +210,7 @@ extension StoredIdentity {
             "name": .string(self.name), "created": .integer(self.created.milliseconds),
             "device": .object(self.device.json), "keys": .array(self.keys.map { .object($0.json) }),
         ]
+        if !self.unconfirmed.isEmpty { object["unconfirmed"] = .array(self.unconfirmed.map { .object($0.json) }) }
         object["pin"] = self.pin.map { .object($0.json) }
         object["lastUsed"] = self.lastUsed.map { .integer($0.milliseconds) }
         return object
@@ -224,6 +227,7 @@ extension StoredIdentity {
             device: try IdentityKeys(json: try object.requiredObject("device")),
             created: Timestamp(milliseconds: try object.requiredInteger("created")), state: state,
             name: try object.requiredString("name"), keys: try AccountRegister.keys("keys", of: object),
+            unconfirmed: try AccountRegister.keys("unconfirmed", of: object),
             pin: try object.object("pin").map { try ServerPinRecord(json: $0) },
             lastUsed: try object.integer("lastUsed", as: Int64.self).map { Timestamp(milliseconds: $0) })
     }

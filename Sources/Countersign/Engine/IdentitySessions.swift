@@ -86,7 +86,16 @@ struct IdentitySessions: Sendable {
             document.service.name.hasSameBytes(as: name(request.service.name) ?? ""),
             document.service.origin.hasSameBytes(as: request.service.origin),
             document.role.id.hasSameBytes(as: role.id), document.role.name.hasSameBytes(as: name(role.name) ?? ""),
-            document.confirms(answers, salts: prepared.salts)
+            document.confirms(answers, salts: prepared.salts),
+            answers.allSatisfy({ attribute, answer in
+                guard case .alias(let id) = answer, case .alias(_, let text) = document.attributes[attribute] else {
+                    return true
+                }
+                // The words by which the person knew the value that they chose, and no others.
+                let asked = request.attributes.attributes.first { $0.attribute == attribute }
+                let shown = asked?.aliases.first { $0.id.hasSameBytes(as: id) }
+                return text.hasSameBytes(as: shown.flatMap { name($0.alias) } ?? "")
+            })
         else { throw EngineError(.malformed, "a document of something else") }
         return CheckedSession(prepared: prepared, document: document)
     }

@@ -108,7 +108,7 @@ public struct Authenticator: Sendable {
     ///
     /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed`,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left.
+    /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left; otherwise sign again.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
         try await self.sdk.running { core in
             let (checked, factors, disclosure) = try userInfo.take()
@@ -117,6 +117,11 @@ public struct Authenticator: Sendable {
             do {
                 answer = try await IdentitySessions(core: core).finish(
                     session.claimed, checked, with: factors, disclosure)
+            } catch let error as Unsettled {
+                throw error
+            } catch let error as Refused {
+                if error.problem.code.endsTheProcess { userInfo.move(to: nil) }
+                throw error
             } catch {
                 userInfo.put(back: factors)
                 throw error
@@ -201,5 +206,17 @@ public struct Authenticator: Sendable {
     /// As ``fetchAuthorizationCode(_:)``. It blocks.
     public func fetchAuthorizationCodeSynchronous(_ result: ServiceLoginResult) throws -> AuthorizationCode {
         try Blocking.wait { try await self.fetchAuthorizationCode(result) }
+    }
+}
+
+extension IdentityProblem.Code {
+    /// Whether a refusal says that the process is over, so that nothing is to be signed in it any more.
+    fileprivate var endsTheProcess: Bool {
+        switch self {
+        case .sessionExpired, .sessionConsumed, .sessionUnknown, .sessionAborted, .sessionSuperseded,
+            .activationDisabled, .activationUnknown, .correctionLimitExceeded, .serviceInactive, .mergeConflict:
+            true
+        default: false
+        }
     }
 }

@@ -180,7 +180,7 @@ extension VirtualIdentityServer {
             case .alias(let alias):
                 let request = session.service.attributes.first { $0.attribute == attribute }
                 let text = request?.aliases.first { $0.id == alias }?.alias
-                sources[attribute] = .alias(id: alias, text: text ?? "")
+                sources[attribute] = .alias(id: alias, text: self.signedAlias ?? text ?? "")
             case .value(let text):
                 let salt = SuppliedValueSalt(random: .system)
                 session.salts[attribute] = salt

@@ -84,6 +84,8 @@ public actor VirtualIdentityServer: Transport {
 
     /// What is asked from now on.
     public var service = Service()
+    /// What stands in the place of the words of a chosen value in what is to be signed; `nil`: the words that were shown.
+    public var signedAlias: String?
     /// How often attributes may be wrong.
     public var correctionLimit = 3
     /// How many attempts in a row are too many for good.
@@ -149,6 +151,8 @@ public actor VirtualIdentityServer: Transport {
     public func findNext(_ errors: [PersonalAttribute: AuthenticationInformationErrorCode]) {
         self.findings.append(errors)
     }
+    /// Has other words signed than those that were shown of a chosen value.
+    public func misname(_ alias: String?) { self.signedAlias = alias }
     /// How many attempts in a row are too many for good, from now on.
     public func allow(attempts: Int) { self.permanentAfter = attempts }
     /// Lets all activations answer again.

@@ -1,3 +1,4 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
@@ -6,7 +7,7 @@ import UAF
 import UAFClient
 
 @Suite("What an authentication permits (decision 60)") struct ApiAccessTests {
-    private let server = "https://id.example"
+    fileprivate let server = "https://id.example"
 
     @Test("a finger is added once, and signs from then on") func addFactor() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
@@ -36,6 +37,64 @@ import UAFClient
         restarted.sensor.feel(.match)
         let finger = try await restarted.sdk.biometrics.factor(idmIdentifier: self.server)
         #expect(try await restarted.finish(info, DeviceFactor(), finger).isUserLogin)
+    }
+
+    private func addFinger(_ phone: VirtualIdentityPhone) async throws -> ApiAccessAddFactor? {
+        let data = try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server)
+        guard case .apiAccessAddFactor(let access) = try await phone.authenticate(data) else { return nil }
+        phone.sensor.feel(.match)
+        access.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
+        return access
+    }
+
+    @Test("a finger whose receipt was lost is there once the server can be asked", arguments: [true, false])
+    func lostFinger(_ isRestarted: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.addFinger(phone) else {
+            Issue.record("another result")
+            return
+        }
+        await phone.server.loseAnswers(2)
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
+        #expect(await identityError(finish) == .timeout)
+        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
+        // After a restart, or where the app calls it again.
+        let found = isRestarted ? try await phone.restarted() : phone
+        if !isRestarted { #expect(await identityError(finish) == nil) }
+        #expect(try found.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
+        let info = try await found.prepare()
+        found.sensor.feel(.match)
+        let finger = try await found.sdk.biometrics.factor(idmIdentifier: self.server)
+        #expect(try await found.finish(info, DeviceFactor(), finger).isUserLogin)
+    }
+
+    @Test("a finger that never arrived, or was refused, leaves nothing, and another can be added")
+    func fingerThatNeverArrived() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.addFinger(phone) else {
+            Issue.record("another result")
+            return
+        }
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
+        await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        #expect(await identityError(finish) == .tooManyRequests)
+        phone.sensor.feel(.match)
+        access.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
+        await phone.server.goDown(true)
+        #expect(await identityError(finish) == .connectionError)
+        await phone.server.goDown(false)
+        let restarted = try await phone.restarted()
+        #expect(try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
+        guard let again = try await self.addFinger(restarted) else {
+            Issue.record("another result")
+            return
+        }
+        try await restarted.sdk.personalizer.finishAddAuthenticationFactor(request: again)
+        #expect(
+            try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
     }
 
     private func changePin(_ phone: VirtualIdentityPhone, to pin: String) async throws -> ApiAccessChangePin? {
@@ -172,6 +231,23 @@ import UAFClient
         #expect(
             await identityError { _ = try await personalizer.startDeletion(idmIdentifier: self.server) }
                 == .notPersonalized)
+    }
+}
+
+extension ApiAccessTests {
+    @Test("a deletion whose answer was lost is done when it is asked for again") func lostDeletion() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let data = try await personalizer.startDeletion(idmIdentifier: self.server)
+        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        await phone.server.loseAnswers(2)
+        #expect(await identityError { try await personalizer.finishDeletion(request: access) } == .timeout)
+        #expect(try personalizer.personalizedIdentities.count == 1)
+        try await personalizer.finishDeletion(request: access)
+        #expect(try personalizer.personalizedIdentities.isEmpty)
     }
 }
 

@@ -191,6 +191,49 @@ import UAFClient
         #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
     }
 
+    @Test("what has left is not signed with again by itself, and a refusal that ends the process closes it")
+    func leftFactors() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let authenticator = phone.sdk.authenticator
+        let info = try await phone.prepare()
+        await phone.server.loseAnswers(2)
+        let finish: () async throws -> Void = { _ = try await authenticator.finishAuthentication(userInfo: info) }
+        #expect(
+            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000")) } == .timeout)
+        #expect(await identityError(finish) == .factorMissing)
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+        phone.clock.advance(by: .seconds(6))
+
+        let expired = try await phone.prepare()
+        await phone.server.refuseNext(IdentityProblem(.sessionExpired))
+        let refused: () async throws -> Void = {
+            _ = try await phone.finish(expired, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        }
+        #expect(await identityError(refused) == .sessionExpired)
+        #expect(await identityError { try expired.sign(factor: DeviceFactor()) } == .sessionExpired)
+    }
+
+    @Test("the words of a value that a person chose are signed as they were shown, or nothing is")
+    func otherWords() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask {
+            $0.attributes = [
+                RequestedAttribute(
+                    .email, aliases: [PersonalInformationAlias(id: "e-1", alias: "At home", isPrimary: true)])
+            ]
+        }
+        for words in ["At work", nil] {
+            await phone.server.misname(words)
+            let request = try await phone.start()
+            let email = try #require(request.info.email)
+            email.setSelection(try #require(email.aliases.first))
+            let code = await identityError {
+                _ = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
+            }
+            #expect(code == (words == nil ? nil : .malformedData))
+        }
+    }
+
     @Test("what is asked during a lockout ends with an error that says until when") func pendingLockout() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         _ = try await phone.authenticate(try await phone.data(), pin: "000000")

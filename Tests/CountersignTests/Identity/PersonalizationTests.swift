@@ -1,10 +1,11 @@
 import Ceremony
-import Countersign
 import CountersignTestKit
 import Foundation
 import Testing
 import UAF
 import UAFClient
+
+@testable import Countersign
 
 @Suite("Personalization (decision 65)") struct PersonalizationTests {
     @Test("an app gets an identity with the device and the PIN, and a finger where it is wanted")
@@ -157,6 +158,18 @@ import UAFClient
             Issue.record("no merge")
             return
         }
+    }
+
+    @Test("an identity that ends takes its own keys with it, and no others") func ownKeys() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let core = try phone.sdk.core()
+        let identity = try core.identity(of: "https://id.example")
+        // What is made for another one at that moment is not written down yet.
+        let (made, _) = try await IdentityFactors(core: core).register(
+            [AuthenticatorModel(factor: .devicePossession, keyStore: core.module.keyStore)], witness: nil,
+            for: IdentityFactors.Target(appID: identity.appID, username: "another"), finalChallenge: "challenge")
+        try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        #expect(await core.module.registrations(appID: identity.appID).map(\.name) == made)
     }
 
     @Test("taken off this device its keys are gone at once, and the server hears of it when it can be reached")

@@ -91,7 +91,8 @@ struct IdentityCodeRun {
                 .refused, .refused, "already-personalized",
                 "This phone has an identity of \(server) already, and a phone has one. `depersonalize` it first.")
         case .mergePersonalization(let server, let merge):
-            person.approveOwnRequest()
+            // A script has said with its command that it wants to; a person at a terminal is asked first.
+            if !person.terminal.isInteractive { person.approveOwnRequest() }
             var authentication = IdentityAuthentication(
                 sdk, on: self.phone.device, answeredBy: person,
                 ownRequest: "Take the invitation into the identity that this phone has?")
