@@ -210,7 +210,7 @@ struct IdentityActivations: Sendable {
             ).message, record.activation.hasSameBytes(as: identity.activation)
         else { return }
         let (known, unknown) = identity.unconfirmed.reduce(into: ([KeyName](), [KeyName]())) { keys, key in
-            let type = AuthenticatorModel(aaid: key.aaid)?.type.rawValue ?? ""
+            let type = AuthenticatorModel(aaid: key.aaid)?.type?.rawValue ?? ""
             if record.factors.contains(where: { $0.hasSameBytes(as: type) }) {
                 keys.0.append(key)
             } else {

@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+package import Store
 
 extension IdentityProblem {
     /// What a phone is told of a session's refusal.
@@ -49,7 +49,7 @@ extension LockoutNotice {
 
 extension Lockout {
     /// The attempts that are on record.
-    init(_ record: LockoutRecord) {
+    package init(_ record: LockoutRecord) {
         self.init(
             failuresInARow: record.failuresInARow, failures: record.failures, lockedUntil: record.lockedUntil,
             isPermanent: record.isPermanent,
@@ -57,7 +57,7 @@ extension Lockout {
     }
 
     /// As it is put on record.
-    var record: LockoutRecord {
+    package var record: LockoutRecord {
         LockoutRecord(
             failuresInARow: self.failuresInARow, failures: self.failures, lockedUntil: self.lockedUntil,
             isPermanent: self.isPermanent,
