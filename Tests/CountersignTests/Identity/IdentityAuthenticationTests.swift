@@ -226,7 +226,7 @@ import UAFClient
             await phone.server.misname(words)
             let request = try await phone.start()
             let email = try #require(request.info.email)
-            email.setSelection(try #require(email.aliases.first))
+            email.setSelection(email.aliases.first)
             let code = await identityError {
                 _ = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
             }

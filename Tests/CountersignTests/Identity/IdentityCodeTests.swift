@@ -27,9 +27,8 @@ import Testing
         _ = try await phone.personalize()
         let link = "https://id.example/open#\(try await phone.server.authenticationCode())"
         let data = try phone.authenticationData(link)
-        await #expect(throws: CountersignError(.codeCameByLink)) { () async throws in
-            _ = try await phone.sdk.authenticator.startAuthentication(data: data)
-        }
+        let error = await identityError { _ = try await phone.sdk.authenticator.startAuthentication(data: data) }
+        #expect(error == .codeCameByLink)
         #expect(await phone.server.lastEnd == .sessionAborted)
         // One that was made for a link is another matter.
         await phone.server.ask { $0.isForLinks = true }
