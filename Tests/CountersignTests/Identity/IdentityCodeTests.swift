@@ -32,7 +32,8 @@ import Testing
         #expect(await phone.server.lastEnd == .sessionAborted)
         // One that was made for a link is another matter.
         await phone.server.ask { $0.isForLinks = true }
-        let made = try phone.authenticationData("https://id.example/open#\(try await phone.server.authenticationCode())")
+        let code = try await phone.server.authenticationCode()
+        let made = try phone.authenticationData("https://id.example/open#\(code)")
         #expect(try await phone.sdk.authenticator.startAuthentication(data: made).serviceName == "Health Portal")
     }
 

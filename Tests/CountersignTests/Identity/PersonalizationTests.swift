@@ -1,11 +1,10 @@
 import Ceremony
+import Countersign
 import CountersignTestKit
 import Foundation
 import Testing
 import UAF
 import UAFClient
-
-@testable import Countersign
 
 @Suite("Personalization (decision 65)") struct PersonalizationTests {
     @Test("an app gets an identity with the device and the PIN, and a finger where it is wanted")
@@ -160,16 +159,27 @@ import UAFClient
         }
     }
 
-    @Test("an identity that ends takes its own keys with it, and no others") func ownKeys() async throws {
+    @Test("an identity that ends takes its own keys with it, and not those of the one that followed") func ownKeys()
+        async throws
+    {
         let phone = try await VirtualIdentityPhone.personalized()
-        let core = try phone.sdk.core()
-        let identity = try core.identity(of: "https://id.example")
-        // What is made for another one at that moment is not written down yet.
-        let (made, _) = try await IdentityFactors(core: core).register(
-            [AuthenticatorModel(factor: .devicePossession, keyStore: core.module.keyStore)], witness: nil,
-            for: IdentityFactors.Target(appID: identity.appID, username: "another"), finalChallenge: "challenge")
-        try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
-        #expect(await core.module.registrations(appID: identity.appID).map(\.name) == made)
+        let personalizer = phone.sdk.personalizer
+        // The server does not hear of the end yet: neither now nor while the app is personalised again.
+        await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        try await personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
+        await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        guard case .newPersonalization(let following) = try await phone.open(code, pin: VirtualIdentityPhone.pin) else {
+            Issue.record("no new identity")
+            return
+        }
+        await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        try await personalizer.finishPersonalization(request: following)
+        #expect(await phone.server.activeActivations.count == 2)
+        // It hears of it as the app starts.
+        let restarted = try await phone.restarted()
+        #expect(await phone.server.activeActivations.count == 1)
+        #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
     }
 
     @Test("taken off this device its keys are gone at once, and the server hears of it when it can be reached")

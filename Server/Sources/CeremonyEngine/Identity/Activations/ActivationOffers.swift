@@ -74,7 +74,8 @@ public struct ActivationOffers: CeremonyPart {
     }
 
     /// The invitation that an account's activation comes with.
-    private func invitation(of accountID: String, named name: String?, at now: Timestamp) async throws -> InviteRecord? {
+    private func invitation(of accountID: String, named name: String?, at now: Timestamp) async throws -> InviteRecord?
+    {
         guard name == nil, let invitation = try await self.store.invite(provisionalAccountID: accountID),
             invitation.state == .open, now < invitation.expiresAt
         else { return nil }
