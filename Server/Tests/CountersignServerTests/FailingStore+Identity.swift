@@ -150,12 +150,6 @@ extension FailingStore {
         try await self.store.acceptInvite(provisionalAccountID: provisionalAccountID, audit: audit)
     }
 
-    func mergeInvite(_ id: String, into accountID: String, address: AdditionalEmail, emails: Int, audit: AuditEvent)
-        async throws -> InviteOutcome
-    {
-        try await self.store.mergeInvite(id, into: accountID, address: address, emails: emails, audit: audit)
-    }
-
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.store.revokeInvite(id, audit: audit)
     }

@@ -6,7 +6,7 @@ import _Primitives
 /// What the rules of services, personal information, organisations and invitations are about.
 public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & AuthorizationStore & CeremonyStore
     & ClientStore & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & RefreshStore
-    & ServiceStore & IdentityStore
+    & NoticeStore & ServiceStore & IdentityStore
 
 func sampleClient(_ id: String) -> ClientRecord {
     ClientRecord(

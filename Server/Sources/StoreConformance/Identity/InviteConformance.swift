@@ -37,12 +37,29 @@ public enum InviteConformance {
             id, accountID: account, audit: event(.inviteAccepted, account, at: now))
     }
 
-    private static func merge(_ store: Subject, into account: String = "account-alice", at now: Timestamp = .start)
-        async throws -> InviteOutcome
-    {
-        let address = AdditionalEmail(id: "address", address: "new@post.example", isVerified: true, createdAt: now)
-        return try await store.mergeInvite(
-            "invite", into: account, address: address, emails: 9, audit: event(.accountMerged, account, at: now))
+    /// Merges as the activation "merge-NAME" of the person, in a session of its own. What was refused; `nil` where nothing
+    /// was.
+    private static func merge(
+        _ store: Subject, into name: String = "alice", at now: Timestamp = .start, session: String = "session",
+        addresses: Int = 9
+    ) async throws -> InviteRefusal? {
+        let activation = "merge-\(name)"
+        if try await store.activation(id: "device-\(activation)") == nil {
+            try await activate(store, activation, account: name)
+        }
+        if try await store.ceremony(.id(session)) == nil { try await open(store, session) }
+        do {
+            _ = try await takeStep(store, session, activation: "device-\(activation)") { scene, change in
+                scene.ceremony.progress = Array("merged".utf8)
+                change.merge = InviteMerge(
+                    invite: "invite", addressID: "address", addresses: addresses,
+                    audit: event(.accountMerged, scene.activation.device.accountID, at: now))
+            }
+            return nil
+        } catch let refusal as InviteRefusal {
+            try expect(try await store.ceremony(.id(session))?.progress == Array("{}".utf8), "nothing of the step is done")
+            return refusal
+        }
     }
 
     /// That the account has what the invitation is for.
@@ -154,7 +171,7 @@ public enum InviteConformance {
             try expect(
                 try await store.acceptInvite(provisionalAccountID: "account-bob", audit: audit) == .refused(.unknown),
                 "no other account")
-            try expect(try await Self.merge(store) == .refused(.consumed), "it goes into no other")
+            try expect(try await Self.merge(store) == .consumed, "it goes into no other")
         },
         ConformanceCheck("an invitation is accepted by the enrolment of its account's first device") { store in
             try await Self.begin(store)
@@ -180,7 +197,7 @@ public enum InviteConformance {
                 try await store.acceptInvite(
                     provisionalAccountID: "provisional", audit: event(.inviteAccepted, at: Self.end))
                     == .refused(.expired), "provisional")
-            try expect(try await Self.merge(store, at: Self.end) == .refused(.expired), "merge")
+            try expect(try await Self.merge(store, at: Self.end) == .expired, "merge")
             try await Self.expectPlace("account-alice", store, false)
         },
         ConformanceCheck("what is not there is accepted by nobody") { store in
@@ -194,8 +211,9 @@ public enum InviteConformance {
         ConformanceCheck("the account of an invitation goes into another, with its address and what it is for") {
             store in
             try await Self.begin(store)
+            for _ in 0..<2 { try expect(try await Self.merge(store) == nil, "merged, and again") }
             let outcome = Self.accepted(Self.invite(for: "provisional"), by: "account-alice")
-            for _ in 0..<2 { try expect(try await Self.merge(store) == outcome, "merged, and again") }
+            try expect(try await store.invite("invite").map(InviteOutcome.accepted) == outcome, "accepted")
             try await Self.expectPlace("account-alice", store)
             try expect(try await store.account(id: "provisional") == nil, "it is gone")
             let emails = try await store.additionalEmails(accountID: "account-alice")
@@ -212,7 +230,7 @@ public enum InviteConformance {
         ConformanceCheck("afterwards the invitation is consumed, whoever comes with it") { store in
             try await Self.begin(store)
             _ = try await Self.merge(store)
-            try expect(try await Self.merge(store, into: "account-bob") == .refused(.consumed), "another account")
+            try expect(try await Self.merge(store, into: "bob", session: "bobs") == .consumed, "another account")
             try expect(
                 try await store.acceptInvite(
                     provisionalAccountID: "provisional", audit: event(.inviteAccepted, "provisional"))
@@ -221,10 +239,10 @@ public enum InviteConformance {
         },
         ConformanceCheck("of those who merge at once one account gets it") { store in
             try await Self.begin(store)
+            for name in ["alice", "bob"] { try await activate(store, "merge-\(name)", account: name) }
             let count = try await winners(20) { index in
                 let name = index.isMultiple(of: 2) ? "alice" : "bob"
-                guard case .accepted = try await Self.merge(store, into: "account-\(name)") else { return false }
-                return true
+                return try await Self.merge(store, into: name, session: "session-\(index)") == nil
             }
             try expect(count == 10, "one of the two, each time")
             let members = try await store.members(organisation: "club", after: nil, limit: 9)
@@ -233,20 +251,20 @@ public enum InviteConformance {
         ConformanceCheck("an account with a device is no provisional one any more, and stays") { store in
             try await Self.begin(store)
             try await addDevice(store, sampleRegistration("phone", account: "provisional"))
-            try expect(try await Self.merge(store) == .refused(.notMergeable), "somebody's")
+            try expect(try await Self.merge(store) == .notMergeable, "somebody's")
             let swept = try await store.deleteStaleInvites(endedBefore: .start, now: Self.end, limit: 9)
             try expect(swept == 0, "it is nobody's to sweep")
             try expect(try await store.revokeInvite("invite", audit: event(.inviteRevoked)), "taken back")
             try expect(try await store.account(id: "provisional") != nil, "it stays")
         },
-        ConformanceCheck("nothing goes into itself, into nobody, or without an account of its own") { store in
+        ConformanceCheck("nothing goes where there is no room for its address, or without an account of its own") {
+            store in
             try await Self.begin(store)
-            for account in ["provisional", "nobody"] {
-                try expect(try await Self.merge(store, into: account) == .refused(.notMergeable), "no")
-            }
+            try expect(try await Self.merge(store, addresses: 0) == .notMergeable, "no room")
             try expect(try await store.account(id: "provisional") != nil, "as it was")
+            try expect(try await store.invite("invite")?.state == .open, "still open")
             _ = try await store.revokeInvite("invite", audit: event(.inviteRevoked))
-            try expect(try await Self.merge(store) == .refused(.consumed), "taken back")
+            try expect(try await Self.merge(store) == .consumed, "taken back")
         },
     ]
 

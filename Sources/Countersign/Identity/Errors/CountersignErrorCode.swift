@@ -160,7 +160,7 @@ extension CountersignErrorCode {
     /// What has happened, in English and fit to be shown.
     var explanation: String {
         switch self.base {
-        case .notInitialized, .alreadyInitialized, .invalidConfiguration, .wrongProcess, .codeCameByLink, .notDisclosed,
+        case .notInitialized, .alreadyInitialized, .invalidConfiguration, .wrongProcess, .notDisclosed,
             .factorNotRequested:
             "This app has made a mistake."
         case .connectionError, .timeout: "The server does not answer."
@@ -173,6 +173,7 @@ extension CountersignErrorCode {
         case .activationUnknown, .activationDisabled: "This identity is not valid any more."
         case .activationDataExpired: "The activation code has expired."
         case .activationDataConsumed: "The activation code was used before."
+        case .codeCameByLink: "This code is for scanning. If somebody sent it to you, tell nobody anything."
         case .sessionExpired, .grantExpired: "The time is over."
         case .sessionConsumed, .sessionAborted, .sessionSuperseded: "The process has ended."
         case .roleNotSelected: "No role was chosen."

@@ -10,24 +10,11 @@ struct AccountMerges: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any InviteStore & IdentityStore
 
-    /// Puts the invitation's account into another. Says whether it is done, now or before for the same account.
-    func merge(_ invitation: String, into accountID: String, at now: Timestamp) async throws -> Bool {
-        guard let invite = try await self.store.invite(invitation) else { return false }
-        let outcome: InviteOutcome
-        do {
-            outcome = try await self.store.mergeInvite(
-                invitation, into: accountID,
-                address: AdditionalEmail(id: self.newIdentifier(), address: invite.email, createdAt: now),
-                emails: self.limits.emailsPerAccount,
-                audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation))
-        } catch let error as StoreError where error.code == .conflict {
-            // The account has as many addresses as it can have.
-            return false
-        }
-        switch outcome {
-        case .accepted: return true
-        case .refused: return false
-        }
+    /// What puts the invitation's account into another, for the step by which its person has proved themselves.
+    func merge(_ invitation: String, into accountID: String, at now: Timestamp) -> InviteMerge {
+        InviteMerge(
+            invite: invitation, addressID: self.newIdentifier(), addresses: self.limits.emailsPerAccount,
+            audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation))
     }
 
     /// Whether the account of an activation's offer can go into another.

@@ -156,12 +156,21 @@ public struct SessionFinishes: CeremonyPart {
     private func accept(
         _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ verified: VerifiedFactors
     ) async throws -> [UInt8] {
-        // Before the session's own step: whoever comes again after a crash in between finds it done.
-        var isMerged = false
-        if let invitation = attempt.invitation {
-            isMerged = try await self.merges.merge(invitation, into: attempt.accountID, at: call.at)
+        guard let invitation = attempt.invitation else {
+            return try await self.accept(session, call, attempt, verified, merge: nil)
         }
-        let mayConclude = isMerged
+        let merge = self.merges.merge(invitation, into: attempt.accountID, at: call.at)
+        do {
+            return try await self.accept(session, call, attempt, verified, merge: merge)
+        } catch is InviteRefusal {
+            // Nothing of that step is left: the factors were right, and there is nothing to merge any more.
+            return try await self.accept(session, call, attempt, verified, merge: nil)
+        }
+    }
+
+    private func accept(
+        _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ verified: VerifiedFactors, merge: InviteMerge?
+    ) async throws -> [UInt8] {
         let continuation = self.random.token()
         return try await self.steps.answer(session, call) { turn in
             guard turn.settle(call.name.hash, isRight: true) else { throw IdentityProblem(.outOfOrder) }
@@ -174,7 +183,8 @@ public struct SessionFinishes: CeremonyPart {
             }
             turn.activation.lastUsedAt = turn.now
             try self.write(&turn, attempt, verified)
-            try turn.take(.conclude(isProvisional: mayConclude))
+            try turn.take(.conclude(isProvisional: merge != nil))
+            turn.change.merge = merge
             var location: String?
             if turn.progress.session.purpose == .userLogin, turn.ceremony.channel?.isLink == true,
                 turn.ceremony.browserDigest != nil

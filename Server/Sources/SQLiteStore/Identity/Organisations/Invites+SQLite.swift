@@ -66,14 +66,6 @@ extension SQLiteDatabase: InviteStore {
         }
     }
 
-    public func mergeInvite(
-        _ id: String, into accountID: String, address: AdditionalEmail, emails: Int, audit: AuditEvent
-    ) async throws -> InviteOutcome {
-        try await self.step { [sealing] db in
-            try db.mergeInvite(id, into: accountID, address: address, emails: emails, audit, sealing)
-        }
-    }
-
     public func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             guard try db.revokeInvites("id = ?", [id], audit, sealing) == 1 else { return false }
@@ -138,28 +130,29 @@ extension Database {
     }
 
     /// Puts an invitation's provisional account into another within the present step.
-    func mergeInvite(
-        _ id: String, into accountID: String, address: AdditionalEmail, emails: Int, _ audit: AuditEvent,
-        _ sealing: Sealing
-    ) throws -> InviteOutcome {
-        guard let invite = try self.invites("WHERE id = ?", [id], sealing).first else { return .refused(.unknown) }
-        if let outcome = invite.outcome(for: accountID, at: audit.at) { return outcome }
+    ///
+    /// Throws ``InviteRefusal``: the step is not done then, and nothing of it is left behind.
+    func merge(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws {
+        let now = merge.audit.at
+        guard let invite = try self.invites("WHERE id = ?", [merge.invite], sealing).first else {
+            throw InviteRefusal.unknown
+        }
+        switch invite.outcome(for: accountID, at: now) {
+        case .refused(let refusal): throw refusal
+        case .accepted: return
+        case nil: break
+        }
         guard let provisional = invite.provisionalAccountID, !provisional.hasSameBytes(as: accountID),
-            try self.exists("account", id: provisional), try self.exists("account", id: accountID),
-            try !self.hasActiveDevice(provisional)
-        else { return .refused(.notMergeable) }
-        try self.deleteProvisionalAccount(of: invite, at: audit.at)
-        var email = address
-        email.address = invite.email
-        email.isVerified = false
+            try self.exists("account", id: provisional), try !self.hasActiveDevice(provisional)
+        else { throw InviteRefusal.notMergeable }
+        try self.deleteProvisionalAccount(of: invite, at: now)
+        let email = AdditionalEmail(id: merge.addressID, address: invite.email, createdAt: now)
         // The address goes with nothing else: where there is no room for it, nothing is merged.
         guard
             try self.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
-                || self.add(email, accountID: accountID, limit: emails, sealing)
-        else {
-            throw StoreError(.conflict, "no room for another address")
-        }
-        return try self.accept(invite, accountID: accountID, audit, sealing)
+                || self.add(email, accountID: accountID, limit: merge.addresses, sealing)
+        else { throw InviteRefusal.notMergeable }
+        _ = try self.accept(invite, accountID: accountID, merge.audit, sealing)
     }
 
     /// Whether an account has an address, by its code, verified or not.

@@ -95,6 +95,9 @@ extension Database {
         }
         try self.apply(change.ceremony, to: ceremony, at: now, sealing)
         if let offer = change.offer { try self.insert(offer, sealing) }
+        if let merge = change.merge {
+            try self.merge(merge, into: before.activation.device.accountID, sealing)
+        }
         if change.endsOtherSessions {
             try self.failSessions(of: before.activation.device, but: ceremony.id, at: now)
         }

@@ -63,7 +63,7 @@ public struct InviteRecord: Sendable, Equatable {
 }
 
 /// Why an invitation is not accepted.
-public enum InviteRefusal: Sendable, Equatable {
+public enum InviteRefusal: Error, Equatable {
     /// There is none.
     case unknown
     /// Somebody has accepted it, or it was taken back.
@@ -72,7 +72,8 @@ public enum InviteRefusal: Sendable, Equatable {
     case expired
     /// The account has not the address that was invited, or nobody has seen to it that it is the account's.
     case notInvited
-    /// The account is the provisional one, is gone, or the invitation has none that could go into another.
+    /// The account is the provisional one, is gone, or has no room for another address, or the invitation has none that could
+    /// go into another.
     case notMergeable
 }
 
@@ -114,20 +115,36 @@ public protocol InviteStore: Sendable {
     /// Accepts an invitation for its provisional account, which is its person's from then on.
     func acceptInvite(provisionalAccountID: String, audit: AuditEvent) async throws -> InviteOutcome
 
-    /// Puts an invitation's provisional account into another: its membership and role are that one's, which has one address
-    /// more that nobody has seen to yet, and the provisional account goes with all that was made for it.
-    ///
-    /// The caller has proved both: the invitation's PIN and secret, and the other account's own factors. `emails` is the
-    /// most addresses that an account has beside its first one; where it has so many, the address is not kept.
-    func mergeInvite(_ id: String, into accountID: String, address: AdditionalEmail, emails: Int, audit: AuditEvent)
-        async throws -> InviteOutcome
-
     /// Takes an open invitation back, and its provisional account with it. `false` where there is no open one.
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool
 
     /// Deletes the provisional accounts of invitations whose time was over at `now`, and invitations whose time was over
     /// before `endedBefore`, at most `limit` of each. Returns how many.
     func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
+}
+
+/// An invitation's provisional account that goes into the account of those who have proved both: the invitation's PIN and
+/// secret, and their own factors. Its membership and role are that account's from then on, which has one address more that
+/// nobody has seen to yet, and the provisional account goes with all that was made for it.
+///
+/// It is done in the step that judges the factors (``IdentityChange/merge``).
+public struct InviteMerge: Sendable {
+    /// The invitation.
+    public var invite: String
+    /// What the address is called: random, 16 bytes as base64url.
+    public var addressID: String
+    /// The most addresses that an account has beside its first one. Where there is no room, nothing is merged.
+    public var addresses: Int
+    /// What the trail keeps, with the moment of the merge.
+    public var audit: AuditEvent
+
+    /// Describes a merge.
+    public init(invite: String, addressID: String, addresses: Int, audit: AuditEvent) {
+        self.invite = invite
+        self.addressID = addressID
+        self.addresses = addresses
+        self.audit = audit
+    }
 }
 
 /// An address that an account has beside its first one.

@@ -62,6 +62,8 @@ public struct IdentityChange: Sendable {
     public var answer: GivenAnswer?
     /// The activation that another device is offered.
     public var offer: PendingActivationRecord?
+    /// An invitation's account that goes into the activation's. Where it cannot, the step throws ``InviteRefusal``.
+    public var merge: InviteMerge?
     /// The activation's account is deleted, with everything of it, after all else. The answer is kept all the same.
     public var deletesAccount = false
     /// The other open sessions of the activation end as failed: it was disabled.
