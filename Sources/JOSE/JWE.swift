@@ -21,26 +21,8 @@ public struct KeyManagementAlgorithm: RawRepresentable, Hashable, Sendable {
     public static let ecdhES = Self(known: "ECDH-ES")
     /// RSAES-OAEP with SHA-256.
     public static let rsaOAEP256 = Self(known: "RSA-OAEP-256")
-    /// RSAES-OAEP with SHA-1. Only read, never written.
+    /// RSAES-OAEP with SHA-1, which here needs no resistance against collisions: for those that know no other.
     public static let rsaOAEP = Self(known: "RSA-OAEP")
-}
-
-/// How the content is encrypted (RFC 7518, section 5.1).
-public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
-    public let rawValue: String
-    public init?(rawValue: String) {
-        guard ["A128GCM", "A256GCM"].contains(rawValue) else { return nil }
-        self.rawValue = rawValue
-    }
-    private init(known: String) { self.rawValue = known }
-
-    /// AES GCM with a key of 128 bits.
-    public static let a128GCM = Self(known: "A128GCM")
-    /// AES GCM with a key of 256 bits.
-    public static let a256GCM = Self(known: "A256GCM")
-
-    /// Bytes of the content key.
-    var keyLength: Int { self == .a128GCM ? 16 : 32 }
 }
 
 /// A decrypted JSON Web Encryption in compact form (RFC 7516, section 7.1).
@@ -104,15 +86,13 @@ public struct JWE: Sendable {
     ///   - header: Other members, such as `typ` or `cty`. `alg`, `enc`, `kid` and `epk` in it are replaced; `crit` and
     ///     `zip` are refused.
     ///   - random: Gives the content key, the initialization vector and the ephemeral key.
-    /// - Throws: ``JOSEError``: `algorithmNotAllowed` for ``KeyManagementAlgorithm/rsaOAEP``, `criticalHeader`,
-    ///   `invalidKey`, `malformed` where `apu` or `apv` are not base64url.
+    /// - Throws: ``JOSEError``: `algorithmNotAllowed` for `zip`, `criticalHeader`, `invalidKey`, `malformed` where `apu` or
+    ///   `apv` are not base64url.
     public static func seal(
         _ plaintext: some Collection<UInt8>, to key: JWK, algorithm: KeyManagementAlgorithm,
         encryption: ContentEncryption = .a256GCM, header: JSONObject = [:], random: RandomSource = .system
     ) throws(JOSEError) -> String {
-        guard algorithm != .rsaOAEP, header["zip"] == nil else {
-            throw JOSEError(.algorithmNotAllowed, "RSA-OAEP or zip")
-        }
+        guard header["zip"] == nil else { throw JOSEError(.algorithmNotAllowed, "zip") }
         guard header["crit"] == nil else { throw JOSEError(.criticalHeader, "crit") }
         try key.checkFits(algorithm)
         var members = header
@@ -137,19 +117,17 @@ public struct JWE: Sendable {
             contentKey = random.bytes(encryption.keyLength)
             guard
                 let encrypted = try? _RSA.Encryption.PublicKey(n: n, e: e).encrypt(
-                    contentKey, padding: .PKCS1_OAEP_SHA256)
+                    contentKey, padding: algorithm.padding)
             else { throw JOSEError(.invalidKey, "the key did not encrypt") }
             encryptedKey = Array(encrypted)
         case .ed25519, .octets: throw JOSEError(.invalidKey, "no public part to encrypt to")
         }
 
         let protected = Base64URL.encode(JSON.object(members).serialized)
-        guard
-            let box = try? AES.GCM.seal(
-                Array(plaintext), using: SymmetricKey(data: contentKey),
-                nonce: AES.GCM.Nonce(data: random.bytes(12)), authenticating: Array(protected.utf8))
-        else { throw JOSEError(.invalidKey, "the content was not encrypted") }
-        let parts: [[UInt8]] = [encryptedKey, Array(box.nonce), Array(box.ciphertext), Array(box.tag)]
+        let vector = random.bytes(encryption.vectorLength)
+        let sealed = try ContentCipher(encryption, key: contentKey)
+            .seal(Array(plaintext), vector: vector, beside: Array(protected.utf8))
+        let parts = [encryptedKey, vector, sealed.ciphertext, sealed.tag]
         return ([protected] + parts.map { Base64URL.encode($0) }).joined(separator: ".")
     }
 
@@ -157,8 +135,7 @@ public struct JWE: Sendable {
         _ encrypted: [UInt8], n: [UInt8], e: [UInt8], numbers: JWK.RSAPrivateNumbers, algorithm: KeyManagementAlgorithm
     ) -> [UInt8]? {
         let key = try? _RSA.Encryption.PrivateKey(n: n, e: e, d: numbers.d, p: numbers.p, q: numbers.q)
-        let padding: _RSA.Encryption.Padding = algorithm == .rsaOAEP ? .PKCS1_OAEP : .PKCS1_OAEP_SHA256
-        return (try? key?.decrypt(encrypted, padding: padding)).map { Array($0) }
+        return (try? key?.decrypt(encrypted, padding: algorithm.padding)).map { Array($0) }
     }
 }
 
@@ -184,7 +161,9 @@ private struct SealedContent {
             throw JOSEError(.algorithmNotAllowed, String(name.prefix(16)))
         }
         guard self.header.members["zip"] == nil else { throw JOSEError(.algorithmNotAllowed, "zip") }
-        guard self.parts.decoded[2].count == 12, self.parts.decoded[4].count == 16 else {
+        guard self.parts.decoded[2].count == encryption.vectorLength,
+            self.parts.decoded[4].count == encryption.tagLength
+        else {
             throw JOSEError(.malformed, "an initialization vector or tag of another length")
         }
         guard algorithm != .ecdhES || self.parts.decoded[1].isEmpty else {
@@ -199,14 +178,12 @@ private struct SealedContent {
     }
 
     func open(with contentKey: [UInt8]) throws(JOSEError) -> [UInt8] {
+        let sealed = ContentCipher.Sealed(ciphertext: self.parts.decoded[3], tag: self.parts.decoded[4])
         guard
-            let box = try? AES.GCM.SealedBox(
-                nonce: AES.GCM.Nonce(data: self.parts.decoded[2]), ciphertext: self.parts.decoded[3],
-                tag: self.parts.decoded[4]),
-            let plaintext = try? AES.GCM.open(
-                box, using: SymmetricKey(data: contentKey), authenticating: self.parts.letters[0])
+            let plaintext = try ContentCipher(self.encryption, key: contentKey)
+                .open(sealed, vector: self.parts.decoded[2], beside: Array(self.parts.letters[0]))
         else { throw JOSEError(.undecryptable, self.algorithm.rawValue) }
-        return Array(plaintext)
+        return plaintext
     }
 }
 
@@ -257,16 +234,21 @@ private struct Agreement {
     }
 
     func contentKey(of secret: SecretBytes) throws(JOSEError) -> [UInt8] {
-        // One round is enough: neither key is longer than SHA-256.
-        var hash = SHA256()
-        hash.update(data: [0, 0, 0, 1])
-        secret.withBytes { hash.update(bufferPointer: $0) }
-        for field in [Array(self.encryption.rawValue.utf8), self.partyU, self.partyV] {
-            hash.update(data: Self.fourBytes(field.count))
-            hash.update(data: field)
+        var key: [UInt8] = []
+        var round = 0
+        while key.count < self.encryption.keyLength {
+            round += 1
+            var hash = SHA256()
+            hash.update(data: Self.fourBytes(round))
+            secret.withBytes { hash.update(bufferPointer: $0) }
+            for field in [Array(self.encryption.rawValue.utf8), self.partyU, self.partyV] {
+                hash.update(data: Self.fourBytes(field.count))
+                hash.update(data: field)
+            }
+            hash.update(data: Self.fourBytes(self.encryption.keyLength * 8))
+            key += Array(hash.finalize())
         }
-        hash.update(data: Self.fourBytes(self.encryption.keyLength * 8))
-        return Array(hash.finalize().prefix(self.encryption.keyLength))
+        return Array(key.prefix(self.encryption.keyLength))
     }
 
     private static func fourBytes(_ number: Int) -> [UInt8] {
@@ -274,7 +256,14 @@ private struct Agreement {
     }
 }
 
+extension KeyManagementAlgorithm {
+    fileprivate var padding: _RSA.Encryption.Padding { self == .rsaOAEP ? .PKCS1_OAEP : .PKCS1_OAEP_SHA256 }
+}
+
 extension JWK {
+    /// Whether something can be encrypted to the key so: its type, `alg` and `use` fit.
+    public func fits(_ algorithm: KeyManagementAlgorithm) -> Bool { (try? self.checkFits(algorithm)) != nil }
+
     /// Refuses a key whose type, `alg` or `use` do not fit the algorithm.
     fileprivate func checkFits(_ algorithm: KeyManagementAlgorithm) throws(JOSEError) {
         let fits =

@@ -279,7 +279,7 @@ enum Vectors {
         QmRkfhDjwbz0fz6kFovEgj64X1I5s7E6GLp5fnbYGLa1QUiML7Cc2GxgvI7zqWo0YIEc7aCflLG1-8BboVWFdZKLK9vNoycrYHum\#
         wzKluLWEbSVmaPpOslY2n525DxDfWaVFUfKQxMF56vn4B9QMpWAbnypNimbM8zVOw.UCGiqJxhBI3IFVdPalHHvA
         """#
-    /// RFC 7520, section 5.5.5: ECDH-ES with A128CBC-HS256, which is not spoken here.
+    /// RFC 7520, section 5.5.5: ECDH-ES with A128CBC-HS256, to ``cookbookECKey``.
     static let cookbookCBCJWE = #"""
         eyJhbGciOiJFQ0RILUVTIiwia2lkIjoibWVyaWFkb2MuYnJhbmR5YnVja0BidWNrbGFuZC5leGFtcGxlIiwiZXBrIjp7Imt0eSI6\#
         IkVDIiwiY3J2IjoiUC0yNTYiLCJ4IjoibVBVS1RfYkFXR0hJaGcwVHBqanFWc1AxclhXUXVfdndWT0hIdE5rZFlvQSIsInkiOiI4\#
@@ -289,6 +289,29 @@ enum Vectors {
         -IXgyirlKQsbhhqRzkv8IcY6aHl24j03C-AR2le1r7URUhArM79BY8soZU0lzwI-sD5PZ3l4NDCCei9XkoIAfsXJWmySPoeRb2Ni\#
         5UZL4mYpvKDiwmyzGd65KqVw7MsFfI_K767G9C9Azp73gKZD0DyUn1mn0WW5LmyX_yJ-3AROq8p1WZBfG-ZyJ6195_JGG2m9Csg.\#
         WCCkNa-x4BeB9hIDIfFuhg
+        """#
+    /// RFC 7520, section 5.5.1.
+    static let cookbookECKey = #"""
+        {"kty":"EC",\#
+        "crv":"P-256",\#
+        "x":"Ze2loSV3wrroKUN_4zhwGhCqo3Xhu1td4QjeQ5wIVR0",\#
+        "y":"HlLtdXARY_f55A3fnzQbPcm6hgr34Mp8p-nuzQCE0Zw",\#
+        "d":"r_kHyZ-a06rmxM3yESK84r1otSg-aQcVStkRhA-iCM8"}
+        """#
+    /// By an independent implementation: ECDH-ES and A256CBC-HS512 to `ecKey`; the content is "made elsewhere".
+    static let foreignECDHESCBC = #"""
+        eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTI1NkNCQy1IUzUxMiIsImVwayI6eyJjcnYiOiJQLTI1NiIsImt0eSI6IkVDIiwieCI6\#
+        InA4SHNxOVYzUEk5N3BNU19ONjRjc0FWb0JHWTBjUTluUWV4WjY0ZnBpYmsiLCJ5IjoicmFCeTlUbnRtZ2R0WHlOZTZsOTVlTUxS\#
+        dEl0cWNEMmhHc09sSjFrZWVVcyJ9fQ..56CPF3mk2hX8noBIdyGkAA.abxDPjCR5KQy6Ysq-JAUrQ.lW4knErdgAYvcasPedTZcE\#
+        txy-2THHf09Xmw_nfxslE
+        """#
+    /// By an independent implementation: RSA-OAEP and A256CBC-HS512 to `rsaKey`; the content is "made elsewhere".
+    static let foreignOAEPCBC = #"""
+        eyJhbGciOiJSU0EtT0FFUCIsImVuYyI6IkEyNTZDQkMtSFM1MTIifQ.mBI3me32zyKWM4S9PAHJ-hDdkTyIbnQJJRAdfcxLPR--a\#
+        uvs7JT8Zf3jxIMta6h1vCYg4RRTKrdb-ao7IWheYZGBGl-p-3xAlNtVQFVuDAqfugk_3tN2jdBdpov3Q6E4LO6PRigu8fZW3Tjcy\#
+        6Bp_6_EtO5PTLqgILAhvV5v-suRfjFrCxxAQI3m52reFb7exiKvasoaMRrItxGkQe5VzkfGl9tT0EmnbFD3xSRJHIw_sM8TLv_rX\#
+        m1eIDQpeaJ_5ZGyQyppI6MduqvL-tatbMHBrgVKMb6AKw_ao79Hmt0WZv9uXjUp2yDTmf5kRuMr6N4kl8ikt6qIJj85PBNKKQ.3R\#
+        qzdeuJt-PJecvEnATsbQ.lHOKzBJvr54sGGS3_qpQUg.KiXOkp2v9rSMxuRIHxiK0cMSxo0jApOMPEzwupqTgJ0
         """#
     /// RFC 7518, appendix C: Bob's key.
     static let bobKey = #"""
