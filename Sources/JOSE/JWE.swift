@@ -12,7 +12,7 @@ public import _Primitives
 public struct KeyManagementAlgorithm: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init?(rawValue: String) {
-        guard ["ECDH-ES", "RSA-OAEP", "RSA-OAEP-256"].contains(rawValue) else { return nil }
+        guard Self.all.contains(where: { $0.rawValue.hasSameBytes(as: rawValue) }) else { return nil }
         self.rawValue = rawValue
     }
     private init(known: String) { self.rawValue = known }
@@ -23,6 +23,9 @@ public struct KeyManagementAlgorithm: RawRepresentable, Hashable, Sendable {
     public static let rsaOAEP256 = Self(known: "RSA-OAEP-256")
     /// RSAES-OAEP with SHA-1, which here needs no resistance against collisions: for those that know no other.
     public static let rsaOAEP = Self(known: "RSA-OAEP")
+
+    /// All that there are here, the preferred one first.
+    public static let all: [Self] = [.ecdhES, .rsaOAEP256, .rsaOAEP]
 }
 
 /// A decrypted JSON Web Encryption in compact form (RFC 7516, section 7.1).

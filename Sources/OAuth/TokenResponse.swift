@@ -78,6 +78,10 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var backchannelModes = ["poll"]
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
+    /// How the key of an encrypted ID token can reach a client.
+    public var idTokenKeyManagement: [String] = []
+    /// What ID tokens can be encrypted with.
+    public var idTokenEncryptions: [String] = []
     /// What answers about tokens can be signed with (RFC 9701, section 7).
     public var introspectionAlgorithms: [String] = []
     /// Whether the apps of a device can sign in by each other (OpenID Connect Native SSO for Mobile Apps 1.0).
@@ -202,6 +206,10 @@ public struct ProviderMetadata: Hashable, Sendable {
         }
         if !self.authorizationDetailTypes.isEmpty {
             json["authorization_details_types_supported"] = texts(self.authorizationDetailTypes)
+        }
+        if !self.idTokenKeyManagement.isEmpty {
+            json["id_token_encryption_alg_values_supported"] = texts(self.idTokenKeyManagement)
+            json["id_token_encryption_enc_values_supported"] = texts(self.idTokenEncryptions)
         }
         if self.hasRegistration {
             json["registration_endpoint"] = .string(Self.registrationEndpoint(of: self.issuer))

@@ -210,7 +210,7 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
+                    --id-token-signed-response-alg, --id-token-encrypted-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --[no-]direct-sign-in, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
                     --may-act, --sso-group, --certificate-name, --[no-]certificate-bound-tokens, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
                     --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, --backchannel-client-notification-endpoint, --[no-]authorization-details-type, --[no-]may-deregister or --[no-]disabled.

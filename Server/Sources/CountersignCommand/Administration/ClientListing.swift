@@ -56,6 +56,9 @@ extension ClientCommand {
             "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
             "home            \(try client.string("clientUri") ?? "")",
             "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
+            try client.string("idTokenEncryptedResponseAlg").map {
+                "encrypted       \($0) \(try client.requiredString("idTokenEncryptedResponseEnc"))"
+            },
             "PKCE            \(try client.requiredString("pkce"))",
             "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
             "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",

@@ -9,6 +9,19 @@ extension ClientCommand {
         var idTokenSignedResponseAlg: String?
 
         @Option(
+            name: .customLong("id-token-encrypted-response-alg"),
+            help: ArgumentHelp(
+                "Encrypt its ID tokens, too, to a key of its set: ECDH-ES, RSA-OAEP-256 or RSA-OAEP; or none.",
+                valueName: "alg"))
+        var idTokenEncryptedResponseAlg: String?
+
+        @Option(
+            name: .customLong("id-token-encrypted-response-enc"),
+            help: ArgumentHelp(
+                "With that: A256GCM, A128GCM, A256CBC-HS512 or A128CBC-HS256 (default).", valueName: "enc"))
+        var idTokenEncryptedResponseEnc: String?
+
+        @Option(
             name: .long,
             help: ArgumentHelp(
                 "required: every sign-in has a code_challenge; or nonce: one without it is taken too, where it has a nonce.",
@@ -200,6 +213,8 @@ extension ClientCommand {
             body["tokenEndpointAuthMethod"] = self.authMethod.map(JSON.string)
             body["jwks"] = try self.jwks.map(Self.keySet)
             body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
+            body["idTokenEncryptedResponseAlg"] = self.idTokenEncryptedResponseAlg.map(JSON.string)
+            body["idTokenEncryptedResponseEnc"] = self.idTokenEncryptedResponseEnc.map(JSON.string)
             body["pkce"] = self.pkce.map(JSON.string)
             for (name, list, isNone) in self.lists where isNone || !list.isEmpty {
                 body[name] = .array(list.map(JSON.string))

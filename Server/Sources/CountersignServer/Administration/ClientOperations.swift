@@ -17,6 +17,8 @@ struct ClientOperations: Sendable {
         .required("postLogoutRedirectUris", .strings, "Where a sign-out may return to."),
         .optional("clientUri", "Where people find it: a page that leads them back to it has a link there."),
         .required("idTokenSignedResponseAlg", "What its ID tokens are signed with."),
+        .optional("idTokenEncryptedResponseAlg", "How the key of its ID tokens reaches it, where they are encrypted."),
+        .optional("idTokenEncryptedResponseEnc", "What its ID tokens are encrypted with."),
         .required("pkce", "What its authorization codes are bound to: required or nonce."),
         .required("grantTypes", .strings, "The ways to tokens that it may go."),
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
@@ -95,6 +97,14 @@ struct ClientOperations: Sendable {
 
     private static let settings: [AdminOperation.Field] = [
         .optional("idTokenSignedResponseAlg", "RS256, ES256, PS256 or EdDSA. A new service has RS256."),
+        .optional(
+            "idTokenEncryptedResponseAlg",
+            "ECDH-ES, RSA-OAEP-256 or RSA-OAEP, to the first key of its set that fits, for ID tokens that are encrypted as well as signed; none for those of a new service, which are signed alone."
+        ),
+        .optional(
+            "idTokenEncryptedResponseEnc",
+            "With idTokenEncryptedResponseAlg: A256GCM, A128GCM, A256CBC-HS512 or, where nothing is named, A128CBC-HS256."
+        ),
         .optional(
             "pkce",
             "required: every sign-in has a code_challenge; a new service has this. nonce: one without it is taken too, where it has a nonce, for services whose library sends no challenge."
@@ -278,6 +288,10 @@ struct ClientOperations: Sendable {
             "subjectClients": .array(client.settings.tokens.subjects.map(JSON.string)),
             "signInMethods": .array(client.settings.signInMethods.map(JSON.string)),
         ]
+        if let encryption = client.settings.tokens.idTokenEncryption {
+            object["idTokenEncryptedResponseAlg"] = .string(encryption.algorithm.rawValue)
+            object["idTokenEncryptedResponseEnc"] = .string(encryption.content.rawValue)
+        }
         object["mayAct"] = client.settings.tokens.actor.map(JSON.string)
         object["signInService"] = client.settings.signInService.map { .object($0.json) }
         let warnings = OpenIDProvider.warnings(of: client)
@@ -297,6 +311,16 @@ struct ClientOperations: Sendable {
     }
 
     /// The settings that a body names.
+    private static func encryption(_ body: JSONObject) throws -> IDTokenEncryptionChange? {
+        do {
+            return try IDTokenEncryptionChange(
+                algorithm: try body.string("idTokenEncryptedResponseAlg"),
+                content: try body.string("idTokenEncryptedResponseEnc"))
+        } catch let error as OAuthError {
+            throw Problem(.badRequest, "invalid-client-metadata", error.message ?? "idTokenEncryptedResponseAlg")
+        }
+    }
+
     private static func change(_ body: JSONObject) throws -> ClientChange {
         var change = ClientChange(
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
@@ -328,7 +352,8 @@ struct ClientOperations: Sendable {
                     }
                     return format
                 }, subjects: try body.strings("subjectClients"), actor: try body.string("mayAct"),
-                group: try body.string("ssoGroup"), certificateBound: try body.bool("certificateBoundTokens")),
+                group: try body.string("ssoGroup"), certificateBound: try body.bool("certificateBoundTokens"),
+                idTokenEncryption: try Self.encryption(body)),
             signInMethods: try body.strings("signInMethods"),
             profile: ClientProfileChange(
                 security: try body.string("profile").map { name in

@@ -53,6 +53,8 @@ struct PublicOperations {
             .optional("jwks", .object, "Its public keys."), .optional("jwks_uri", "Where they are."),
             .optional("post_logout_redirect_uris", .strings, "Where a sign-out may return to."),
             .optional("id_token_signed_response_alg", "What its ID tokens are signed with."),
+            .optional("id_token_encrypted_response_alg", "How the key of its ID tokens reaches it."),
+            .optional("id_token_encrypted_response_enc", "What its ID tokens are encrypted with."),
             .optional("backchannel_logout_uri", "Where it is told that a session has ended."),
             .optional("backchannel_logout_session_required", .boolean, "Whether it needs the session's sid."),
             .optional("software_statement", "Who vouches for the software."),

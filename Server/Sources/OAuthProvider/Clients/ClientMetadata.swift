@@ -55,6 +55,12 @@ struct ClientMetadata {
             authenticationMethod: try json.string("token_endpoint_auth_method") ?? "client_secret_basic",
             keySet: try json.object("jwks").map { JSON.object($0).text })
         settings.keySetAddress = try json.string("jwks_uri")
+        if case .on(let encryption) = try IDTokenEncryptionChange(
+            algorithm: json.string("id_token_encrypted_response_alg"),
+            content: json.string("id_token_encrypted_response_enc"))
+        {
+            settings.tokens.idTokenEncryption = encryption
+        }
         settings.logout = try json.string("backchannel_logout_uri").map {
             ClientSettings.LogoutAddress(
                 $0, needsSession: try json.bool("backchannel_logout_session_required") ?? false)
@@ -95,6 +101,10 @@ extension ClientRecord {
         json["client_uri"] = self.clientURI.map(JSON.string)
         json["jwks"] = self.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         json["jwks_uri"] = self.settings.keySetAddress.map(JSON.string)
+        if let encryption = self.settings.tokens.idTokenEncryption {
+            json["id_token_encrypted_response_alg"] = .string(encryption.algorithm.rawValue)
+            json["id_token_encrypted_response_enc"] = .string(encryption.content.rawValue)
+        }
         json["backchannel_logout_uri"] = self.settings.logout.map { .string($0.text) }
         json["backchannel_logout_session_required"] = self.settings.logout.map { .bool($0.needsSession) }
         return json

@@ -86,7 +86,9 @@ extension OpenIDProvider {
             throw refusal("fetches its tokens, for a proof of its key: nothing is pushed to it.")
         }
         let keys = try settings.keySet.map { try JWKSet(parsing: Array($0.utf8)).keys } ?? []
-        guard keys.allSatisfy({ $0.algorithm.map(JWSAlgorithm.ofFAPI2.map(\.rawValue).containsBytes) ?? true }) else {
+        let signing = keys.filter { !($0.use ?? "sig").hasSameBytes(as: "enc") }
+        guard signing.allSatisfy({ $0.algorithm.map(JWSAlgorithm.ofFAPI2.map(\.rawValue).containsBytes) ?? true })
+        else {
             throw refusal("signs with ES256, PS256 or EdDSA: a key of its set is for another algorithm.")
         }
         for address in client.redirectURIs

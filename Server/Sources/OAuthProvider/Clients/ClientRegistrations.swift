@@ -256,6 +256,7 @@ extension ClientSettings {
         self.grantTypes = asked.grantTypes
         self.authenticationMethod = asked.authenticationMethod
         (self.keySet, self.keySetAddress) = (asked.keySet, asked.keySetAddress)
+        self.tokens.idTokenEncryption = asked.tokens.idTokenEncryption
         self.logout = asked.logout
         // What cannot authenticate has nothing but a challenge to bind its codes to.
         if self.isPublic { self.codeBinding = .pkce }

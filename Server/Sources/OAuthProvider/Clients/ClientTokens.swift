@@ -1,6 +1,50 @@
+import JOSE
 import OAuth
 public import Store
 import _Primitives
+
+/// What becomes of the encryption of a client's ID tokens.
+public enum IDTokenEncryptionChange: Sendable, Equatable {
+    /// They are encrypted so.
+    case on(IDTokenEncryption)
+    /// They are signed alone.
+    case off
+
+    /// Reads `id_token_encrypted_response_alg` and `id_token_encrypted_response_enc`; `nil` where neither is named. The first
+    /// is `none` for tokens that are signed alone; without the second it is A128CBC-HS256.
+    ///
+    /// Throws `OAuthError` `invalid_client_metadata`.
+    public init?(algorithm: String?, content: String?) throws {
+        guard let algorithm else {
+            guard content == nil else {
+                throw OAuthError(
+                    .invalidClientMetadata,
+                    "id_token_encrypted_response_enc goes with id_token_encrypted_response_alg.")
+            }
+            return nil
+        }
+        if algorithm.hasSameBytes(as: "none"), content == nil {
+            self = .off
+            return
+        }
+        guard let known = KeyManagementAlgorithm(rawValue: algorithm),
+            let content = ContentEncryption(rawValue: content ?? ContentEncryption.a128CBCHS256.rawValue)
+        else {
+            throw OAuthError(
+                .invalidClientMetadata,
+                "ID tokens are encrypted by \(KeyManagementAlgorithm.all.map(\.rawValue).joined(separator: ", ")), with \(ContentEncryption.all.map(\.rawValue).joined(separator: ", ")); or by none."
+            )
+        }
+        self = .on(IDTokenEncryption(known, content: content))
+    }
+
+    fileprivate var new: IDTokenEncryption?? {
+        switch self {
+        case .on(let encryption): .some(encryption)
+        case .off: .some(nil)
+        }
+    }
+}
 
 /// What an operator changes of a client's ``TokenSettings``; what is `nil` stays as it is.
 public struct TokenSettingsChange: Sendable, Equatable {
@@ -21,13 +65,16 @@ public struct TokenSettingsChange: Sendable, Equatable {
 
     /// Whether they are bound to the certificate that the client shows.
     public var certificateBound: Bool?
+    /// How its ID tokens are encrypted.
+    public var idTokenEncryption: IDTokenEncryptionChange?
 
     /// These changes and no others.
     public init(
         scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
         format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil,
-        certificateBound: Bool? = nil
+        certificateBound: Bool? = nil, idTokenEncryption: IDTokenEncryptionChange? = nil
     ) {
+        self.idTokenEncryption = idTokenEncryption
         self.certificateBound = certificateBound
         self.subjects = subjects
         self.actor = actor
@@ -45,7 +92,8 @@ public struct TokenSettingsChange: Sendable, Equatable {
             audiences: self.audiences ?? settings.audiences, format: self.format ?? settings.format,
             subjects: self.subjects ?? settings.subjects, actor: text(self.actor, settings.actor),
             group: text(self.group, settings.group),
-            certificateBound: self.certificateBound ?? settings.certificateBound)
+            certificateBound: self.certificateBound ?? settings.certificateBound,
+            idTokenEncryption: self.idTokenEncryption?.new ?? settings.idTokenEncryption)
     }
 }
 
@@ -55,6 +103,7 @@ extension TokenSettings {
         [
             self.scopes, self.resources, self.audiences, [self.format.rawValue], self.subjects, [self.actor ?? ""],
             [self.group ?? ""], [self.certificateBound ? "bound" : ""],
+            self.idTokenEncryption.map { [$0.algorithm.rawValue, $0.content.rawValue] } ?? [],
         ].map { $0.map(ExactText.init) }
     }
 }
@@ -103,6 +152,7 @@ extension OpenIDProvider {
         guard !tokens.certificateBound || self.configuration.mutualTLS != nil else {
             throw refuse("No certificates are asked for here: the server needs --mtls-bind.")
         }
+        try self.checkEncryption(of: settings)
         if settings.isPublic, !tokens.subjects.isEmpty {
             throw refuse("A client without a way to authenticate cannot exchange the tokens of others.")
         }

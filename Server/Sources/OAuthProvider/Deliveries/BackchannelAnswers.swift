@@ -47,8 +47,7 @@ extension ClientDeliveries {
     ) async throws -> (response: TokenResponse, grant: GrantRecord)? {
         let provider = self.provider
         guard let method = provider.backchannel else { throw OAuthError(.transactionFailed) }
-        let algorithm = client.settings.idTokenAlgorithm
-        try await provider.requireSigningKey(algorithm)
+        let protection = try await provider.idTokenProtection(of: client)
         let standing =
             if let given = asked.given {
                 given
@@ -64,14 +63,14 @@ extension ClientDeliveries {
             let isThere = try await provider.begin(
                 token, of: standing.grant, for: client, boundTo: nil, at: now)
             guard isThere else { return nil }
-            named[claim + "rt_hash"] = .string(OpenIDProvider.halfHash(token.text, algorithm))
+            named[claim + "rt_hash"] = .string(OpenIDProvider.halfHash(token.text, protection.algorithm))
             refreshToken = token
         }
         let audience = try await provider.audience(nil, of: standing.grant, for: client)
         var response = try await provider.tokens(
             for: standing, audience: audience, nonce: nil, named: named, acr: nil,
-            details: provider.details([:], within: standing.grant, of: client), algorithm: algorithm, boundTo: nil,
-            at: now)
+            details: provider.details([:], within: standing.grant, of: client), protection: protection,
+            boundTo: nil, at: now)
         response.refreshToken = refreshToken?.text
         return (response, standing.grant)
     }

@@ -5,7 +5,7 @@ import _Primitives
 /// Tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
 ///
 /// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent too,
-/// and shown twice as the one whom it was given to it revokes what it gave. It is not spent where the server lacks the key to sign with. A code that was
+/// and shown twice as the one whom it was given to it revokes what it gave. It is not spent where the server lacks the key to sign with, or the client one to encrypt to. A code that was
 /// made without a challenge takes no verifier, and one that was made with a challenge takes nothing else (RFC 9700, section
 /// 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
@@ -24,7 +24,7 @@ struct AuthorizationCodeGrant: TokenGrant {
             ? request.parameters["redirect_uri"] ?? "" : try request.parameters.required("redirect_uri")
         let verifier = try Self.verifier(request.parameters, of: client)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        try await provider.requireSigningKey(client.settings.idTokenAlgorithm)
+        let protection = try await provider.idTokenProtection(of: client)
         let key = request.proof?.thumbprint
         let now = provider.time.now()
         let taking = try await provider.store.takeCode(
@@ -42,7 +42,7 @@ struct AuthorizationCodeGrant: TokenGrant {
             at: now)
         var response = try await provider.firstTokens(
             of: standing, for: request, audience: asked, details: details, nonce: code.nonce, acr: code.acr,
-            deviceSecret: deviceSecret, at: now)
+            protection: protection, deviceSecret: deviceSecret, at: now)
         response.deviceSecret = deviceSecret
         return response
     }

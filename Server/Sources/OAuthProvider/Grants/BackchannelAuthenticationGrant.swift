@@ -22,7 +22,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         let secret = try request.parameters.required("auth_req_id")
         guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        try await provider.requireSigningKey(client.settings.idTokenAlgorithm)
+        let protection = try await provider.idTokenProtection(of: client)
         let now = provider.time.now()
         let answer = try await provider.store.backchannelAnswer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
@@ -30,7 +30,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
             let details = try provider.details(request.parameters, within: open.details, of: client)
             let standing = try await Self.grant(open, of: client, by: method, from: provider, at: now)
             return try await provider.firstTokens(
-                of: standing, for: request, audience: asked, details: details, at: now)
+                of: standing, for: request, audience: asked, details: details, protection: protection, at: now)
         case .tooSoon: throw PollingQuestion.tooSoon
         case .expired: throw Self.expired
         case .replayed: throw Self.refusal("used before: the grant is revoked")

@@ -16,13 +16,13 @@ struct DeviceCodeGrant: TokenGrant {
         let secret = try request.parameters.required("device_code")
         try provider.refuseDetails(in: request.parameters)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        try await provider.requireSigningKey(client.settings.idTokenAlgorithm)
+        let protection = try await provider.idTokenProtection(of: client)
         let now = provider.time.now()
         let answer = try await provider.store.answer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
         case .taken(let standing):
             return try await provider.firstTokens(
-                of: standing, for: request, audience: asked, details: nil, at: now)
+                of: standing, for: request, audience: asked, details: nil, protection: protection, at: now)
         case .pending: throw OAuthError(.authorizationPending, "The person has not answered yet.")
         case .tooSoon: throw PollingQuestion.tooSoon
         case .denied: throw OAuthError(.accessDenied, "The person did not sign the device in.")

@@ -11,6 +11,7 @@ extension OpenIDProvider {
     ///   - details: What of the grant's details it has asked for.
     ///   - nonce: The client's, for the ID token.
     ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
+    ///   - protection: What the ID token is signed with, and encrypted to.
     ///   - deviceSecret: What the apps of a device sign in by each other with, where the ID token is to say so.
     ///
     /// Cost: one query where a resource is asked for or was granted, one where the client has named claims for its ID token,
@@ -18,16 +19,14 @@ extension OpenIDProvider {
     /// HMAC and one hash more.
     func firstTokens(
         of standing: StandingGrant, for request: TokenRequest, audience asked: TokenAudience?,
-        details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, deviceSecret: String? = nil,
-        at now: Timestamp
+        details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, protection: IDTokenProtection,
+        deviceSecret: String? = nil, at now: Timestamp
     ) async throws -> TokenResponse {
         let client = request.client
         let audience = try await self.audience(asked, of: standing.grant, for: client)
         var response = try await self.tokens(
             for: standing, audience: audience, nonce: nonce, named: self.namedClaims(for: standing), acr: acr,
-            details: details, algorithm: client.settings.idTokenAlgorithm, boundTo: request.binding,
-            deviceSecret: deviceSecret,
-            at: now)
+            details: details, protection: protection, boundTo: request.binding, deviceSecret: deviceSecret, at: now)
         guard standing.grant.isRenewed(by: client) else { return response }
         let token = try RefreshToken(grant: standing.grant.id, keys: self.keys, random: self.random)
         guard try await self.begin(token, of: standing.grant, for: client, boundTo: request.binding, at: now) else {

@@ -34,7 +34,7 @@ struct NativeSSO {
         guard let group = client.settings.tokens.group else {
             throw Self.notOfGroup("the operator can give the client --sso-group")
         }
-        try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm)
+        let protection = try await self.provider.idTokenProtection(of: client)
         let now = self.provider.time.now()
         let (held, first) = try await self.counted(at: now) {
             try await self.held(secret, showing: idToken, at: now)
@@ -63,7 +63,7 @@ struct NativeSSO {
         }
         var response = try await self.provider.firstTokens(
             of: StandingGrant(grant: grant, authentication: held.session.authentication), for: self.request,
-            audience: nil, details: nil, deviceSecret: secret, at: now)
+            audience: nil, details: nil, protection: protection, deviceSecret: secret, at: now)
         response.issuedTokenType = Self.accessToken
         return response
     }

@@ -83,13 +83,13 @@ extension OpenIDProvider {
     ///   - named: What the client has named of the person for it.
     ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
     ///   - details: What the access token is good for in detail (RFC 9396).
-    ///   - algorithm: What the client has its ID tokens signed with.
+    ///   - protection: What the client's ID tokens are signed with, and encrypted to.
     ///   - binding: What the access token is bound to.
     ///
-    /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
+    /// Cost: one ES256 signature, one of the client's algorithm, one hash, one HMAC; an encryption where it wants one.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
-        details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo binding: TokenBinding?,
+        details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
         deviceSecret: String? = nil, at now: Timestamp
     ) async throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
@@ -101,16 +101,17 @@ extension OpenIDProvider {
             "iat": .integer(now.seconds), "exp": expires, "auth_time": .integer(authentication.at.seconds),
             "acr": .string(acr ?? authentication.acr),
             "amr": .array(authentication.amr.map(JSON.string)),
-            "at_hash": .string(Self.halfHash(access.accessToken, algorithm)),
+            "at_hash": .string(Self.halfHash(access.accessToken, protection.algorithm)),
         ]
         for (name, value) in named.members { claims[name] = value }
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
         // Native SSO, section 3.3: which device secret it goes with.
         claims["ds_hash"] = deviceSecret.map { .string(Self.deviceSecretHash($0)) }
-        let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
+        let signed = try self.keys.sign(claims, type: TokenType.idToken, algorithm: protection.algorithm, at: now)
         var response = TokenResponse(
-            accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken,
+            accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope,
+            idToken: try protection.protected(signed, random: self.random),
             tokenType: access.tokenType)
         response.authorizationDetails = details
         return response

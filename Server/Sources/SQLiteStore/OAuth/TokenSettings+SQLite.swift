@@ -1,4 +1,5 @@
 import GRDB
+import JOSE
 import Store
 import _Primitives
 
@@ -30,6 +31,9 @@ extension TokenSettings {
         json["actor"] = self.actor.map(JSON.string)
         json["group"] = self.group.map(JSON.string)
         if self.certificateBound { json["certificateBound"] = .bool(true) }
+        json["idTokenEncryption"] = self.idTokenEncryption.map {
+            .array([.string($0.algorithm.rawValue), .string($0.content.rawValue)])
+        }
         return JSON.object(json).text
     }
 
@@ -45,10 +49,20 @@ extension TokenSettings {
                 scopes: try json.strings("scopes") ?? [], resources: try json.strings("resources") ?? [],
                 audiences: try json.strings("audiences") ?? [], format: format,
                 subjects: try json.strings("subjects") ?? [], actor: try json.string("actor"),
-                group: try json.string("group"), certificateBound: try json.bool("certificateBound") ?? false)
+                group: try json.string("group"), certificateBound: try json.bool("certificateBound") ?? false,
+                idTokenEncryption: try json.strings("idTokenEncryption").map(IDTokenEncryption.init(kept:)))
         } catch is JSONError {
             throw StoreError(.corrupt, "a client's tokens")
         }
+    }
+}
+
+extension IDTokenEncryption {
+    fileprivate init(kept names: [String]) throws {
+        guard names.count == 2, let algorithm = KeyManagementAlgorithm(rawValue: names[0]),
+            let content = ContentEncryption(rawValue: names[1])
+        else { throw StoreError(.corrupt, "how a client's ID tokens are encrypted") }
+        self.init(algorithm, content: content)
     }
 }
 

@@ -1,4 +1,19 @@
+public import JOSE
 import _Primitives
+
+/// How a client's ID tokens are encrypted, beside being signed (OpenID Connect Dynamic Client Registration 1.0, section 2).
+public struct IDTokenEncryption: Sendable, Equatable {
+    /// How the content key reaches the client (`id_token_encrypted_response_alg`).
+    public var algorithm: KeyManagementAlgorithm
+    /// How the token itself is encrypted (`id_token_encrypted_response_enc`).
+    public var content: ContentEncryption
+
+    /// An encryption; by default, as the specification has it, with A128CBC-HS256.
+    public init(_ algorithm: KeyManagementAlgorithm, content: ContentEncryption = .a128CBCHS256) {
+        self.algorithm = algorithm
+        self.content = content
+    }
+}
 
 /// What an operator decides about the access tokens of a client, and about those for it.
 public struct TokenSettings: Sendable, Equatable {
@@ -30,12 +45,16 @@ public struct TokenSettings: Sendable, Equatable {
     /// Whether its tokens are bound to the certificate that it shows (`tls_client_certificate_bound_access_tokens`, RFC
     /// 8705, section 3.4).
     public var certificateBound: Bool
+    /// How its ID tokens are encrypted; `nil` where they are signed alone.
+    public var idTokenEncryption: IDTokenEncryption?
 
     /// Settings; by default those of a client that has tokens for this server alone.
     public init(
         scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt,
-        subjects: [String] = [], actor: String? = nil, group: String? = nil, certificateBound: Bool = false
+        subjects: [String] = [], actor: String? = nil, group: String? = nil, certificateBound: Bool = false,
+        idTokenEncryption: IDTokenEncryption? = nil
     ) {
+        self.idTokenEncryption = idTokenEncryption
         self.certificateBound = certificateBound
         self.subjects = subjects
         self.actor = actor

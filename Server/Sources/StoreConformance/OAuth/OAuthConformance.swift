@@ -131,7 +131,8 @@ public enum OAuthConformance {
                     grantTypes: [], authenticationMethod: "none",
                     tokens: TokenSettings(
                         scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque,
-                        subjects: ["f"], actor: "g", group: "h", certificateBound: true)),
+                        subjects: ["f"], actor: "g", group: "h", certificateBound: true,
+                        idTokenEncryption: IDTokenEncryption(.ecdhES, content: .a256CBCHS512))),
             ] {
                 let before = expected.settings
                 expected.settings = settings

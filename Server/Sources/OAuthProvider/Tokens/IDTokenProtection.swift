@@ -1,0 +1,78 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// What a client's ID tokens are signed with and, where it wants that, which key of its own they are encrypted to (OpenID
+/// Connect Core 1.0, sections 2 and 16.14). It is got before anything is spent that cannot be had again.
+struct IDTokenProtection: Sendable {
+    let algorithm: JWSAlgorithm
+    private let recipient: (key: JWK, encryption: IDTokenEncryption)?
+
+    fileprivate init(_ algorithm: JWSAlgorithm, recipient: (key: JWK, encryption: IDTokenEncryption)?) {
+        self.algorithm = algorithm
+        self.recipient = recipient
+    }
+
+    /// The signed token as the client gets it. Throws `JOSEError`. Cost: nothing, or an agreement or an RSA encryption.
+    func protected(_ signed: String, random: RandomSource) throws -> String {
+        guard let recipient else { return signed }
+        // RFC 7519, section 5.2: a JWT within.
+        return try JWE.seal(
+            Array(signed.utf8), to: recipient.key, algorithm: recipient.encryption.algorithm,
+            encryption: recipient.encryption.content, header: ["cty": .string("JWT")], random: random)
+    }
+}
+
+extension OpenIDProvider {
+    /// What a client's ID tokens are protected by.
+    ///
+    /// Throws as ``requireSigningKey(_:of:)`` does, and `OAuthError` `invalid_request` where the client's tokens are encrypted
+    /// and it has no key for that; the operator is told. Cost: what that costs and, where the keys are at an address of the
+    /// client's, a call, at most once a minute.
+    func idTokenProtection(of client: ClientRecord) async throws -> IDTokenProtection {
+        let algorithm = client.settings.idTokenAlgorithm
+        try await self.requireSigningKey(algorithm)
+        guard let encryption = client.settings.tokens.idTokenEncryption else {
+            return IDTokenProtection(algorithm, recipient: nil)
+        }
+        let refusal = OAuthError(
+            .invalidRequest, "The ID tokens of this client are encrypted, and it has no key for that.",
+            detail: "its setting is --id-token-encrypted-response-alg \(encryption.algorithm.rawValue)")
+        let keys: JWKSet
+        do { keys = try await self.keys(of: client, naming: nil) } catch is OutgoingCallError { throw refusal }
+        guard let key = keys.recipient(for: encryption.algorithm) else {
+            if self.notes.spend(client.id, at: self.time.now()) == nil {
+                self.configuration.note(
+                    ClientMisfit(
+                        client: client.id, setting: "--id-token-encrypted-response-alg",
+                        advice:
+                            "None of its keys is for \(encryption.algorithm.rawValue). The service has to have one with the use enc."
+                    ))
+            }
+            throw refusal
+        }
+        return IDTokenProtection(algorithm, recipient: (key, encryption))
+    }
+
+    /// Holds how a client's ID tokens are to be encrypted against the keys that it gives. Throws `OAuthError`
+    /// `invalid_request` with a sentence for the administrator.
+    func checkEncryption(of settings: ClientSettings) throws {
+        guard let encryption = settings.tokens.idTokenEncryption, settings.keySetAddress == nil else { return }
+        let keys = try settings.keySet.map { try JWKSet(parsing: Array($0.utf8)) }
+        guard keys?.recipient(for: encryption.algorithm) != nil else {
+            throw OAuthError(
+                .invalidRequest,
+                "A client whose ID tokens are encrypted needs a key for \(encryption.algorithm.rawValue) among its keys (jwks, or jwks_uri)."
+            )
+        }
+    }
+}
+
+extension JWKSet {
+    /// The key that is encrypted to: one that is for nothing else, or else one that is for everything.
+    fileprivate func recipient(for algorithm: KeyManagementAlgorithm) -> JWK? {
+        let fitting = self.keys.filter { $0.fits(algorithm) }
+        return fitting.first { $0.use != nil } ?? fitting.first
+    }
+}

@@ -1,0 +1,171 @@
+import Crypto
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("OpenID Connect Core 1.0, section 16.14: ID tokens that are encrypted, too")
+struct IDTokenEncryptionTests {
+    /// The client's own keys: one of each kind, for nothing but encryption.
+    private struct Recipient {
+        /// RFC 7515, appendix A.2.1.
+        private static let example = #"""
+            {"kty":"RSA",\#
+            "n":"ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4Q\#
+            lL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9\#
+            e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9\#
+            _h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ",\#
+            "e":"AQAB",\#
+            "d":"Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJ\#
+            e46sui395IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYan\#
+            rC4D4qAdGcopV_0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneu\#
+            fuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRuOopznQ",\#
+            "p":"4BzEEOtIpmVdVEZNCqS7baC4crd0pqnRH_5IB3jw3bcxGn6QLvnEtfdUdiYrqBdss1l58BQ3KhooKeQTa9AB0Hw_Py5PJdT\#
+            JNPY8cQn7ouZ2KKDcmnPGBY5t7yLc1QlQ5xHdwW1VhvKn-nXqhJTBgIPgtldC-KDV5z-y2XDwGUc",\#
+            "q":"uQPEfgmVtjL0Uyyx88GZFF1fOunH3-7cepKmtH4pxhtCoHqpWmT8YAmZxaewHgHAjLYsp1ZSe7zFYHj7C6ul7TjeLQeZD_Y\#
+            wD66t62wDmpe_HlB-TnBA-njbglfIsRLtXlnDzQkv5dTltRJ11BKBBypeeF6689rjcJIDEz9RWdc",\#
+            "dp":"BwKfV3Akq5_MFZDFZCnW-wzl-CCo83WoZvnLQwCTeDv8uzluRSnm71I3QCLdhrqE2e9YkxvuxdBfpT_PI7Yz-FOKnu1R6H\#
+            sJeDCjn12Sk3vmAktV2zb34MCdy7cpdTh_YVr7tss2u6vneTwrA86rZtu5Mbr1C1XsmvkxHQAdYo0",\#
+            "dq":"h_96-mK1R_7glhsum81dZxjTnYynPbZpHziZjeeHcXYsXaaMwkOlODsWa7I9xXDoRwbKgB719rrmI2oKr6N3Do9U0ajaHF\#
+            -NKJnwgjMd2w9cjz3_-kyNlxAr2v4IKhGNpmM5iIgOS1VZnOZ68m6_pbLBSp3nssTdlqvd0tIiTHU",\#
+            "qi":"IYd7DHOhrWvxkwPQsRM2tOgrjbcrfvtQJipd-DlcxyVuuM9sQLdgjVk2oy26F0EmpScGLq2MowX7fhd_QJQ3ydy5cY7YIB\#
+            i87w93IKLEdfnbJtoOPLUW0ITrJReOgo1cq9SbsxYawBgfp_gh6A5603k2-ZQwVK0JKSHuLFkuQ3U"}
+            """#
+
+        let elliptic: JWK
+        let rsa: JWK
+
+        init() throws {
+            let key = P256.KeyAgreement.PrivateKey()
+            let point = Array(key.publicKey.rawRepresentation)
+            var elliptic = try JWK(
+                .p256(x: Array(point[..<32]), y: Array(point[32...]), d: Array(key.rawRepresentation)))
+            (elliptic.use, elliptic.keyID) = ("enc", "elliptic")
+            guard case .object(let json) = try JSON(parsing: Self.example) else { throw JOSEError(.malformed, "key") }
+            var rsa = try JWK(json: json)
+            (rsa.use, rsa.keyID) = ("enc", "rsa")
+            (self.elliptic, self.rsa) = (elliptic, rsa)
+        }
+
+        var publicSet: String { JSON.object(JWKSet([self.elliptic, self.rsa]).publicJSON).text }
+
+        func key(for algorithm: KeyManagementAlgorithm) -> JWK { algorithm == .ecdhES ? self.elliptic : self.rsa }
+    }
+
+    private func tokens(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> ProviderAnswer {
+        let request = try await f.provider.authorize(
+            f.query(client: client), browser: f.browser, session: nil, source: "a", address: nil)
+        guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
+        f.authenticate(id)
+        guard
+            case .signedIn(.redirect(let address), _, _) = try await f.provider.complete(
+                request: id, browser: f.browser, session: nil)
+        else { throw OAuthError(.serverError) }
+        let code = try #require(try ProviderFixture.parameter("code", of: address))
+        return try await f.provider.token(header: f.basic(client), body: f.form(code))
+    }
+
+    private func client(_ f: ProviderFixture, _ encryption: IDTokenEncryption?, keySet: String?) async throws
+        -> RegisteredClient
+    {
+        try await f.provider.registerClient(
+            name: "Shop", redirectURIs: [ProviderFixture.address],
+            settings: ClientSettings(keySet: keySet, tokens: TokenSettings(idTokenEncryption: encryption)))
+    }
+
+    @Test(
+        "a client that wants it gets a signed ID token in an encrypted one, which its key opens",
+        arguments: KeyManagementAlgorithm.all, ContentEncryption.all)
+    func encrypted(algorithm: KeyManagementAlgorithm, content: ContentEncryption) async throws {
+        try await ProviderFixture.run { f in
+            let recipient = try Recipient()
+            let shop = try await self.client(
+                f, IDTokenEncryption(algorithm, content: content), keySet: recipient.publicSet)
+            let body = try #require(try await self.tokens(f, shop).body)
+            let opened = try JWE(
+                opening: body.requiredString("id_token"), with: recipient.key(for: algorithm), allowing: [algorithm],
+                encryptions: [content])
+            #expect(opened.header.members["cty"] == .string("JWT"))
+            #expect(opened.header.keyID == recipient.key(for: algorithm).keyID)
+            let signed = try UnverifiedJWS(compact: String(decoding: opened.plaintext, as: UTF8.self))
+            let keys = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized)
+            let key = try #require(keys[signed.header.keyID ?? ""])
+            let claims = try JWTClaims(signed.verified(by: VerificationKey(key, algorithm: .rs256)))
+            #expect(claims.audience == [shop.client.id])
+            // It was encrypted for the client: who it is about, nobody else reads in a hint.
+            let hint = try await f.provider.authorize(
+                f.query(client: shop, ["id_token_hint": body.requiredString("id_token")]), browser: f.browser,
+                session: nil, source: "a", address: nil)
+            guard case .redirect(let address) = hint else {
+                Issue.record("\(hint)")
+                return
+            }
+            #expect(try ProviderFixture.parameter("error", of: address) == "invalid_request")
+        }
+    }
+
+    @Test("it can be switched off again, and is off where nobody has asked for it")
+    func off() async throws {
+        try await ProviderFixture.run { f in
+            let recipient = try Recipient()
+            let shop = try await self.client(f, IDTokenEncryption(.ecdhES), keySet: recipient.publicSet)
+            _ = try await f.provider.changeClient(
+                shop.client.id, ClientChange(tokens: TokenSettingsChange(idTokenEncryption: .off)))
+            let plain = try await self.client(f, nil, keySet: recipient.publicSet)
+            for client in [shop, plain] {
+                let body = try #require(try await self.tokens(f, client).body)
+                _ = try UnverifiedJWS(compact: try body.requiredString("id_token"))
+            }
+        }
+    }
+
+    @Test("nobody is registered for it without a key that fits")
+    func keys() async throws {
+        try await ProviderFixture.run { f in
+            let recipient = try Recipient()
+            let elliptic = JSON.object(JWKSet([recipient.elliptic]).publicJSON).text
+            var signing = recipient.rsa
+            signing.use = "sig"
+            let other = JSON.object(JWKSet([signing]).publicJSON).text
+            for (algorithm, set) in [
+                (KeyManagementAlgorithm.ecdhES, nil), (.rsaOAEP256, elliptic), (.rsaOAEP, other),
+            ] {
+                let error = await #expect(throws: OAuthError.self) { () async throws in
+                    _ = try await self.client(f, IDTokenEncryption(algorithm), keySet: set)
+                }
+                #expect(error?.message?.contains(algorithm.rawValue) == true)
+            }
+        }
+    }
+
+    @Test("what OpenID Connect leaves out is A128CBC-HS256, and what is not spoken here is refused")
+    func names() throws {
+        #expect(
+            try IDTokenEncryptionChange(algorithm: "ECDH-ES", content: nil)
+                == .on(IDTokenEncryption(.ecdhES, content: .a128CBCHS256)))
+        #expect(try IDTokenEncryptionChange(algorithm: "none", content: nil) == .off)
+        #expect(try IDTokenEncryptionChange(algorithm: nil, content: nil) == nil)
+        for (algorithm, content) in [
+            ("RSA1_5", "A256GCM"), ("ECDH-ES", "A192GCM"), ("dir", nil), ("none", "A256GCM"), (nil, "A256GCM"),
+        ] {
+            #expect(throws: OAuthError.self) {
+                try IDTokenEncryptionChange(algorithm: algorithm, content: content)
+            }
+        }
+    }
+
+    @Test("the metadata tell what there is")
+    func metadata() async throws {
+        try await ProviderFixture.run { f in
+            #expect(
+                try f.provider.discovery.strings("id_token_encryption_alg_values_supported")
+                    == ["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"])
+            #expect(
+                try f.provider.discovery.strings("id_token_encryption_enc_values_supported")
+                    == ["A256GCM", "A128GCM", "A256CBC-HS512", "A128CBC-HS256"])
+        }
+    }
+}
