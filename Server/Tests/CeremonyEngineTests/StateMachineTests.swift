@@ -47,6 +47,16 @@ struct StateMachineTests {
             }
             table[.claimed] = [:]
             table[.answering] = [:]
+        case "identity":
+            // A phone claims, answers and gives up by the session's own requests.
+            for stage in [CeremonyStage.created, .claimed, .answering] {
+                table[stage] = [
+                    .expire: (.ended(.expired), .proceed), .cancel: (.ended(.cancelled), .proceed),
+                    .fail: (.ended(.failed), .proceed),
+                ]
+            }
+            table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
+            table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
         default:
             table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
             table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
@@ -70,6 +80,10 @@ struct StateMachineTests {
             var machine = DeregistrationStateMachine(stage)
             let verdict = machine.handle(event)
             return (machine.stage, verdict)
+        case "identity":
+            var machine = IdentityStateMachine(stage)
+            let verdict = machine.handle(event)
+            return (machine.stage, verdict)
         default:
             var machine = AuthenticationStateMachine(
                 stage, channel: Self.channels[kind] ?? .qrCode, isBoundToBrowser: !kind.hasPrefix("dispatch"))
@@ -79,8 +93,8 @@ struct StateMachineTests {
     }
 
     @Test(arguments: [
-        "registration", "transaction", "deregistration", "sign-in by link", "sign-in by QR code with a link",
-        "sign-in by QR code", "dispatch by link", "dispatch by QR code with a link",
+        "registration", "transaction", "deregistration", "identity", "sign-in by link",
+        "sign-in by QR code with a link", "sign-in by QR code", "dispatch by link", "dispatch by QR code with a link",
     ])
     func everyPairDoesWhatTheTableSays(kind: String) {
         let table = Self.allowed(kind)

@@ -37,7 +37,7 @@ final class TestServer: Sendable {
     let browser = RandomSource.system.token()
 
     init(
-        random: RandomSource = .system, storeLimits: Limits = Limits(),
+        random: RandomSource = .system, storeLimits: Limits = Limits(), signer given: ManagerSigner? = nil,
         _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }
     ) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
@@ -52,8 +52,10 @@ final class TestServer: Sendable {
         let clock = self.clock
         let signing = try SigningKey(
             kept: try SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
-        let signer = ManagerSigner(
-            key: { _ in signing }, publicKeys: { _ in JWKSet([signing.publicKey].compactMap(\.self)) })
+        let signer =
+            given
+            ?? ManagerSigner(
+                key: { _ in signing }, publicKeys: { _ in JWKSet([signing.publicKey].compactMap(\.self)) })
         let inApp = self.inApp
         @Sendable func engine(epoch: String) throws -> CeremonyEngine {
             try CeremonyEngine(

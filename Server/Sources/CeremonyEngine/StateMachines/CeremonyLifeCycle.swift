@@ -29,7 +29,7 @@ extension CeremonyRecord {
             verdict = machine.handle(event)
             stage = machine.stage
         case .identity:
-            var machine = IdentityLifeCycle(CeremonyStage(self))
+            var machine = IdentityStateMachine(CeremonyStage(self))
             verdict = machine.handle(event)
             stage = machine.stage
             // What was typed and is no account's yet is forgotten with the session.

@@ -84,6 +84,7 @@ package struct IdentitySession: Equatable, Sendable {
         }
         guard now < self.deadline else { return .refuse(self.isGranted ? .grantExpired : .sessionExpired) }
         if case .prolong(let isEntitled) = event { return self.prolong(isEntitled, at: now, limits: limits) }
+        if case .start = event, self.state != .created { return .refuse(.sessionConsumed) }
         switch self.state {
         case .created: return self.created(event, at: now, limits: limits)
         case .started: return self.started(event, failures: 0, at: now, limits: limits)
@@ -161,7 +162,6 @@ extension IdentitySession {
         case .prepare(.complete):
             self.enter(.prepared, until: now + limits.claimedLifetime)
             return .proceed([.fixAnswers, .renewChallenge])
-        case .start: return .refuse(.sessionConsumed)
         default: return .refuse(.outOfOrder)
         }
     }
@@ -178,7 +178,6 @@ extension IdentitySession {
             // A lock that outlasts the session ends it by its time: the person begins anew.
             self.enter(.lockedTemporarily(until: until), until: until + limits.claimedLifetime)
             return .proceed([.renewChallenge])
-        case .start: return .refuse(.sessionConsumed)
         default: return .refuse(.outOfOrder)
         }
     }
@@ -190,7 +189,6 @@ extension IdentitySession {
         case .finish:
             guard now >= until else { return self.fail(.lockedOut(until: until)) }
             return self.prepared(event, at: now, limits: limits)
-        case .start: return .refuse(.sessionConsumed)
         default: return .refuse(.outOfOrder)
         }
     }
@@ -210,7 +208,6 @@ extension IdentitySession {
                 self.state = .done
                 return .proceed([.merge])
             }
-        case .start: return .refuse(.sessionConsumed)
         default: return .refuse(.outOfOrder)
         }
     }
@@ -221,7 +218,6 @@ extension IdentitySession {
             self.state = .done
             return .proceed([])
         case .takeCode(isEntitled: false): return .refuse(.notProven)
-        case .start: return .refuse(.sessionConsumed)
         default: return .refuse(.outOfOrder)
         }
     }
@@ -237,7 +233,6 @@ extension IdentitySession {
             return .refuse(.pinRefused)
         case .complete(self.purpose, .factorAlreadyEnrolled): return self.fail(.factorAlreadyEnrolled)
         case .complete: return .refuse(.invalidRequest)
-        case .start: return .refuse(.sessionConsumed)
         default: return .refuse(.outOfOrder)
         }
     }

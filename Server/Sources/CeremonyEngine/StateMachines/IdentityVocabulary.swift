@@ -148,7 +148,11 @@ package enum IdentityEvent: Hashable, Sendable {
     }
 }
 
-/// What the engine does with an event, in one step of the store together with the new state.
+/// What goes with an event beside the new state, by the words of the table that the tests hold the machine to.
+///
+/// The engine reads ``IdentityEffect/disableActivation`` alone. Of the others the new state
+/// and what the session is for tell as much: they are done in the step of the store that writes the state, and
+/// whoever waits for the session is woken by every step.
 package enum IdentityEffect: Hashable, Sendable, CaseIterable {
     /// Bind the activation, and send the signed request.
     case bindActivation

@@ -3,13 +3,14 @@ import CeremonyEngine
 import Crypto
 import Foundation
 import JOSE
+import PersonalInformation
 import SQLiteStore
 import Store
 import Testing
 import UAF
 import _Primitives
 
-@Suite("Sessions that apps begin: in-app sign-ins and access to one's own account (identity parity, rows 64 to 80)")
+@Suite("Sessions that apps begin: sign-ins of their own, and access to one's own account")
 struct IdentityAccessTests {
     private func request(
         redirectURI: String = TestInAppServices.redirectURI, client: String = TestServer.service,
@@ -32,7 +33,8 @@ struct IdentityAccessTests {
 
     // MARK: In-app
 
-    @Test("rows 64, 65") func anAppSignsItsOwnPersonIn() async throws {
+    @Test("An app signs its own person in without any code to scan, and fetches one authorization code")
+    func anAppSignsItsOwnPersonIn() async throws {
         let server = try TestServer()
         try await server.addService { $0.allowsInApp = true }
         let (account, phone) = try await server.personalise()
@@ -64,7 +66,8 @@ struct IdentityAccessTests {
         #expect(server.inApp.made.count == 1)
     }
 
-    @Test("row 66") func aCodeIsForTheActivationThatSigned() async throws {
+    @Test("A session of an app is its activation's: no other claims it, or fetches its code, nor is there one later")
+    func aCodeIsForTheActivationThatSigned() async throws {
         let server = try TestServer()
         try await server.addService { $0.allowsInApp = true }
         let (account, phone) = try await server.personalise()
@@ -85,7 +88,8 @@ struct IdentityAccessTests {
         #expect(server.inApp.made.isEmpty)
     }
 
-    @Test func aServiceThatHasNoAppSessionsIsRefused() async throws {
+    @Test("Without leave, an exact address and a challenge of PKCE no app begins a session")
+    func aServiceThatHasNoAppSessionsIsRefused() async throws {
         let server = try TestServer()
         try await server.addService()
         try await server.addService("open") { $0.allowsInApp = true }
@@ -103,14 +107,23 @@ struct IdentityAccessTests {
 
     // MARK: Its own account
 
-    @Test("row 70") func aPINIsChanged() async throws {
+    @Test("A PIN is changed by who knows the present one, whatever else would do; then that one is wrong")
+    func aPINIsChanged() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise(factors: [.device, .pin, .biometric])
         let offer = try await phone.access(AccessRequest(purpose: .changePin))
         let document = try await phone.start(offer.session, claim: offer.claim)
         #expect(document.roles[0].alternatives == [["pin", "device"]], "the present one is always asked for")
-        let prepared = try await phone.prepared(offer.session)
+        guard
+            case .lockout(let byFinger) = try await phone.finish(
+                offer.session, try await phone.prepared(offer.session), [.biometric, .device])
+        else {
+            Issue.record("a finger is taken for the PIN")
+            return
+        }
+        server.clock.advance(.seconds(6))
+        let prepared = try #require(byFinger.next)
         guard case .accepted = try await phone.finish(offer.session, prepared) else {
             Issue.record("refused")
             return
@@ -139,7 +152,8 @@ struct IdentityAccessTests {
         #expect(!(try await server.database.credentials(accountID: account).contains { $0.keyID == old.keyID }))
     }
 
-    @Test func aPINThatIsNoneIsRefusedAFewTimes() async throws {
+    @Test("A PIN that is none is refused a few times, and then the grant is gone")
+    func aPINThatIsNoneIsRefusedAFewTimes() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.personalise()
         let (session, prepared) = try await phone.granted(.changePin)
@@ -155,7 +169,8 @@ struct IdentityAccessTests {
         #expect(try await server.database.activation(id: phone.id)?.pinVersion == 1)
     }
 
-    @Test("row 72") func aFactorIsAddedOnce() async throws {
+    @Test("A finger is added once, is asked for from then on, and signs")
+    func aFactorIsAddedOnce() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.personalise()
         let (session, prepared) = try await phone.granted(.addFactor)
@@ -178,9 +193,13 @@ struct IdentityAccessTests {
         await #expect(throws: IdentityProblem(.factorAlreadyEnrolled)) { () async throws in
             _ = try await phone.complete(second, .addFactor(response: another))
         }
+        let keys = try await server.database.credentials(
+            accountID: try #require(try await server.database.activation(id: phone.id)).device.accountID)
+        #expect(keys.count == 3 && keys.contains { $0.keyID == finger.keyID })
     }
 
-    @Test("row 73") func anotherDeviceIsGivenAnActivation() async throws {
+    @Test("Another device is personalised by a code that the first one has had made, and both sign in")
+    func anotherDeviceIsGivenAnActivation() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
@@ -204,19 +223,59 @@ struct IdentityAccessTests {
         #expect(try await server.database.activations(accountID: account.id).count == 2)
     }
 
-    @Test("row 77") func anAccountIsDeleted() async throws {
+    @Test("A deleted account is gone with all that was its own, for good, and nobody else's is touched")
+    func anAccountIsDeleted() async throws {
         let server = try TestServer()
+        try await server.addService(attributes: [.givenName: .required])
         let (account, phone) = try await server.personalise()
-        let other = try await server.addIdentity(to: account)
-        let (session, _) = try await phone.granted(.delete)
-        #expect(try await phone.complete(session, .delete).activation == nil)
-        #expect(try await server.database.account(id: account.id) == nil)
-        await #expect(throws: IdentityProblem(.notProven)) { () async throws in
-            _ = try await other.access(AccessRequest(purpose: .delete))
+        let (bob, other) = try await server.personalise("bob")
+        for phone in [phone, other] {
+            _ = try await phone.login(
+                try await server.showCode("login of \(phone.id)"), answers: [.givenName: .value("Alice")])
         }
+        _ = try await server.database.addEmail(
+            AdditionalEmail(id: "mail", address: "alice@home.example", createdAt: server.clock.now),
+            accountID: account.id, limit: 5, audit: AuditEvent(.additionalEmailAdded, at: server.clock.now))
+        let second = try await server.addIdentity(to: account)
+        let pending = try await server.offer(to: account)
+        let open = try await server.showCode("open")
+        _ = try await second.start(open)
+
+        let (session, _) = try await phone.granted(.delete)
+        #expect(try await server.database.account(id: account.id) != nil, "not before it is confirmed")
+        #expect(try await phone.complete(session, .delete).activation == nil)
+        let database = server.database
+        #expect(try await database.account(id: account.id) == nil)
+        #expect(try await database.activations(accountID: account.id).isEmpty)
+        #expect(try await database.credentials(accountID: account.id).isEmpty)
+        #expect(try await database.devices(accountID: account.id).isEmpty)
+        #expect(try await database.personalValues(accountID: account.id).isEmpty)
+        #expect(try await database.additionalEmails(accountID: account.id).isEmpty)
+        #expect(try await database.identityHistory(accountID: account.id, limit: 9).isEmpty)
+        #expect(try await database.attributeSelection(accountID: account.id, service: TestServer.service).isEmpty)
+        #expect(try await database.notices(accountID: account.id, limit: 9).isEmpty)
+
+        // Nothing of it comes back: neither by an activation, nor by an offer, nor by the grant once more.
+        for phone in [phone, second] {
+            await #expect(throws: IdentityProblem(.notProven)) { () async throws in
+                _ = try await phone.access(AccessRequest(purpose: .addFactor))
+            }
+        }
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in _ = try await second.prepare(open.id) }
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in
+            _ = try await phone.complete(session, .delete)
+        }
+        await #expect(throws: IdentityProblem(.activationUnknown)) { () async throws in
+            _ = try await server.open(pending)
+        }
+
+        #expect(try await database.personalValues(accountID: bob.id).map(\.value) == ["Alice"])
+        #expect(try await database.identityHistory(accountID: bob.id, limit: 9).count == 1)
+        #expect(try await other.login(try await server.showCode("bob again")).purpose == .userLogin)
     }
 
-    @Test("row 78") func nothingIsDoneWithoutAGrantOrTwice() async throws {
+    @Test("Nothing is done without a grant, by another's, for something else, a second time, or later")
+    func nothingIsDoneWithoutAGrantOrTwice() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.personalise()
         let offer = try await phone.access(AccessRequest(purpose: .delete))

@@ -11,9 +11,10 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Activations: from a code and its PIN to a personalised app (identity parity, rows 86 to 88)")
+@Suite("Activations: from a code and its PIN to a personalised app")
 struct IdentityActivationTests {
-    @Test func anOperatorsOfferPersonalisesAnApp() async throws {
+    @Test("An operator's code and its PIN personalise an app")
+    func anOperatorsOfferPersonalisesAnApp() async throws {
         let server = try TestServer()
         try await server.addService()
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
@@ -56,7 +57,8 @@ struct IdentityActivationTests {
         #expect(try await server.database.notices(accountID: account.id, limit: 9).map(\.kind).contains(.deviceAdded))
     }
 
-    @Test("row 86") func aWrongPINLocksAndTheRightOneEnrolsAfterwards() async throws {
+    @Test("A wrong PIN of a code is a lockout, and the right one enrols after the rest")
+    func aWrongPINLocksAndTheRightOneEnrolsAfterwards() async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
@@ -75,7 +77,8 @@ struct IdentityActivationTests {
         #expect(try await server.database.offer(id: offer.id)?.pinKey == [])
     }
 
-    @Test func tooManyWrongPINsEndTheOffer() async throws {
+    @Test("Too many wrong PINs end an offer")
+    func tooManyWrongPINsEndTheOffer() async throws {
         let server = try TestServer { configuration in
             configuration.limits.lockoutFailuresInARow = 2
             configuration.limits.lockoutSeconds = [1]
@@ -91,7 +94,8 @@ struct IdentityActivationTests {
         }
     }
 
-    @Test("row 59") func whoHasNotTheSecretCountsForNothing() async throws {
+    @Test("Who has not the secret of a code counts for nothing")
+    func whoHasNotTheSecretCountsForNothing() async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
@@ -109,7 +113,8 @@ struct IdentityActivationTests {
         }
     }
 
-    @Test("row 5") func anExpiredOfferIsRefused() async throws {
+    @Test("A code of an activation is refused when its time is over")
+    func anExpiredOfferIsRefused() async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account, lifetime: .seconds(60))
@@ -119,7 +124,8 @@ struct IdentityActivationTests {
         }
     }
 
-    @Test("row 88") func whatWasInterruptedIsRepeatable() async throws {
+    @Test("What was interrupted is repeated until it is enrolled, once, and leaves nothing behind")
+    func whatWasInterruptedIsRepeatable() async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
@@ -145,7 +151,8 @@ struct IdentityActivationTests {
                 == "activationDataConsumed")
     }
 
-    @Test func aTokenHasItsTime() async throws {
+    @Test("A proof of the PIN has its time")
+    func aTokenHasItsTime() async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account, lifetime: .seconds(7200))
@@ -158,7 +165,9 @@ struct IdentityActivationTests {
             ).refusal == "activationDataExpired")
     }
 
-    @Test(arguments: [[AuthenticatorType.device], [.pin], [.pin, .biometric]])
+    @Test(
+        "Every activation has a device and a PIN",
+        arguments: [[AuthenticatorType.device], [.pin], [.pin, .biometric]])
     func anActivationHasADeviceAndAPIN(types: [AuthenticatorType]) async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
@@ -170,7 +179,8 @@ struct IdentityActivationTests {
         #expect(try await server.database.activation(id: offer.id) == nil)
     }
 
-    @Test func aRequestAnotherKeyHasProvedIsNone() async throws {
+    @Test("What another key has proved enrols nothing")
+    func aRequestAnotherKeyHasProvedIsNone() async throws {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
@@ -181,7 +191,8 @@ struct IdentityActivationTests {
         #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).status == .notProven)
     }
 
-    @Test("row 97") func anActivationIsSeenAndTakenBack() async throws {
+    @Test("A phone sees its activation, and takes it back with its keys and what it has begun")
+    func anActivationIsSeenAndTakenBack() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
@@ -197,9 +208,13 @@ struct IdentityActivationTests {
         let again = try phone.call("/identity/activation", method: "DELETE")
         #expect(try await activations.remove(again).status == .notProven)
         #expect(try await server.database.devices(accountID: account.id).isEmpty)
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in _ = try await phone.prepare(code.id) }
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) != .claimed)
     }
 
-    @Test func aLockedAccountAuthenticatesNobody() async throws {
+    @Test("A locked account authenticates nobody")
+    func aLockedAccountAuthenticatesNobody() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()

@@ -8,7 +8,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Identity sessions: what services want to know (identity parity, rows 16 to 39)")
+@Suite("Sessions of identities: what services want to know of a person")
 struct IdentityAttributeTests {
     private func add(
         _ attribute: PersonalAttribute, _ value: String, alias: String, to account: AccountRecord, on server: TestServer
@@ -26,7 +26,8 @@ struct IdentityAttributeTests {
         try await server.database.personalValues(accountID: account.id).map(\.value)
     }
 
-    @Test("row 16") func aServiceThatAsksForNothingIsPreparedUntouched() async throws {
+    @Test("A service that asks for nothing is answered with nothing")
+    func aServiceThatAsksForNothingIsPreparedUntouched() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise()
@@ -34,9 +35,14 @@ struct IdentityAttributeTests {
         #expect(try await phone.start(code).attributes.attributes.isEmpty)
         let prepared = try await phone.prepared(code.id)
         #expect(try SessionDocument(parsing: prepared.document).attributes.isEmpty && prepared.salts.isEmpty)
+        guard case .accepted = try await phone.finish(code.id, prepared) else {
+            Issue.record("refused")
+            return
+        }
     }
 
-    @Test("row 24") func whatIsTypedReachesTheAccountWithTheSuccess() async throws {
+    @Test("What was missing and is typed is the account's with the success, and not before")
+    func whatIsTypedReachesTheAccountWithTheSuccess() async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.givenName: .required])
         let (account, phone) = try await server.personalise()
@@ -56,30 +62,60 @@ struct IdentityAttributeTests {
         #expect(selection == [.givenName: stored[0].id])
     }
 
-    @Test("row 25") func whatIsTypedIsForgottenWithASessionThatEnds() async throws {
+    @Test(
+        "What was typed is forgotten with a session that comes to nothing",
+        arguments: ["abort", "expiry", "lockout for good", "lockout of another session"])
+    func whatIsTypedIsForgottenWithASessionThatEnds(ending: String) async throws {
+        let server = try TestServer { $0.limits.lockoutFailuresInARow = 1 }
+        try await server.addService(attributes: [.givenName: .required])
+        let (account, phone) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let prepared = try await phone.prepared(code.id, answers: [.givenName: .value("Alice")])
+        func progress() async throws -> String {
+            let record = try #require(try await server.database.ceremony(.id(code.id)))
+            return String(decoding: record.progress ?? [], as: UTF8.self)
+        }
+        #expect(try await progress().contains("Alice"), "it is kept until the factors come")
+        switch ending {
+        case "abort":
+            let call = try phone.call("/identity/sessions/\(code.id)/abort", EmptyBody())
+            _ = try await phone.read(
+                try await server.engine.identities.ends.abort(code.id, call), to: call, as: EmptyBody.self)
+        case "expiry":
+            server.clock.advance(.seconds(181))
+            _ = try await server.engine.sweep.run()
+        case "lockout for good":
+            #expect(try await phone.miss(code.id, prepared).lockout.isPermanent)
+        default:
+            let other = try await server.showCode("other")
+            _ = try await phone.start(other)
+            let wrong = try await phone.prepared(other.id, answers: [.givenName: .value("Eve")])
+            #expect(try await phone.miss(other.id, wrong).lockout.isPermanent)
+        }
+        #expect(try await !progress().contains("Alice"))
+        #expect(try await self.values(of: account, on: server).isEmpty)
+    }
+
+    @Test("What was typed is still there for the attempt after a lockout, and the account's with that one")
+    func whatIsTypedWaitsForTheRightFactors() async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.givenName: .required])
         let (account, phone) = try await server.personalise()
         let code = try await server.showCode()
         _ = try await phone.start(code)
-        _ = try await phone.prepared(code.id, answers: [.givenName: .value("Alice")])
-        let call = try phone.call("/identity/sessions/\(code.id)/abort", EmptyBody())
-        _ = try await phone.read(
-            try await server.engine.identities.ends.abort(code.id, call), to: call, as: EmptyBody.self)
-        let record = try #require(try await server.database.ceremony(.id(code.id)))
-        #expect(!String(decoding: record.progress ?? [], as: UTF8.self).contains("Alice"))
+        let prepared = try await phone.prepared(code.id, answers: [.givenName: .value("Alice")])
+        let next = try #require(try await phone.miss(code.id, prepared).next)
         #expect(try await self.values(of: account, on: server).isEmpty)
-
-        let next = try await server.showCode("next")
-        _ = try await phone.start(next)
-        _ = try await phone.prepared(next.id, answers: [.givenName: .value("Alice")])
-        server.clock.advance(.seconds(181))
-        _ = try await server.engine.sweep.run()
-        #expect(try await server.database.ceremony(.id(next.id))?.progress == nil)
-        #expect(try await self.values(of: account, on: server).isEmpty)
+        server.clock.advance(.seconds(6))
+        _ = try await phone.finish(code.id, next)
+        #expect(try await self.values(of: account, on: server) == ["Alice"])
     }
 
-    @Test("rows 20, 28, 36") func allThatIsWrongIsToldAtOnce() async throws {
+    // MARK: What is wrong
+
+    /// A service that wants all kinds of answers: `nickname` has two values, `familyName` one, the others none.
+    private func asking() async throws -> (phone: IdentityPhone, session: String, server: TestServer) {
         let server = try TestServer()
         try await server.addService(
             attributes: [
@@ -89,32 +125,97 @@ struct IdentityAttributeTests {
         let (account, phone) = try await server.personalise()
         _ = try await self.add(.nickname, "Al", alias: "short", to: account, on: server)
         _ = try await self.add(.nickname, "Alice", alias: "long", to: account, on: server)
+        _ = try await self.add(.familyName, "Liddell", alias: "born", to: account, on: server)
         let code = try await server.showCode()
         _ = try await phone.start(code)
-        let answer = try await phone.prepare(
-            code.id, answers: [.familyName: .value(""), .gender: .value("female"), .email: .value("a@b.example")])
-        guard case .errors(let errors, _) = answer else {
-            Issue.record("prepared")
-            return
-        }
+        return (phone, code.id, server)
+    }
+
+    private func errors(_ phone: IdentityPhone, _ session: String, _ answers: [PersonalAttribute: AttributeAnswer])
+        async throws -> [PersonalAttribute: AuthenticationInformationErrorCode]
+    {
+        guard case .errors(let errors, _) = try await phone.prepare(session, answers: answers) else { return [:] }
+        return errors
+    }
+
+    @Test("All that is wrong is told in one answer, each attribute with its own code")
+    func allThatIsWrongIsToldAtOnce() async throws {
+        let (phone, session, _) = try await self.asking()
+        let errors = try await self.errors(
+            phone, session,
+            [
+                .givenName: .value(""), .familyName: .value("Alice"), .gender: .value("female"),
+                .placeOfBirth: .alias(id: "none"),
+            ])
         #expect(
             errors == [
-                .givenName: .dataMissing, .familyName: .invalid, .nickname: .noAliasSelected, .gender: .notAvailable,
-                .email: .notAvailable,
+                .givenName: .invalid, .familyName: .notAvailable, .nickname: .noAliasSelected,
+                .gender: .notAvailable, .email: .dataMissing, .placeOfBirth: .dataMissing,
             ])
     }
 
-    @Test("rows 27, 31, 32, 34") func aChoiceIsRememberedForItsService() async throws {
+    private static let codes: [(PersonalAttribute, AttributeAnswer?, AuthenticationInformationErrorCode)] = [
+        (.givenName, nil, .dataMissing), (.givenName, .value(""), .invalid),
+        (.givenName, .value(String(repeating: "x", count: 129)), .invalid),
+        (.gender, .value("female"), .notAvailable), (.nickname, nil, .noAliasSelected),
+        (.nickname, .alias(id: "none"), .noAliasSelected), (.givenName, .value("Alice"), .none),
+    ]
+
+    @Test("What is wrong with one attribute is told of that one alone, by its code", arguments: codes)
+    func eachErrorHasItsCode(
+        attribute: PersonalAttribute, answer: AttributeAnswer?, code: AuthenticationInformationErrorCode
+    ) async throws {
+        let server = try TestServer()
+        try await server.addService(attributes: [.givenName: .required, .nickname: .required])
+        let (account, phone) = try await server.personalise()
+        let short = try await self.add(.nickname, "Al", alias: "short", to: account, on: server)
+        _ = try await self.add(.nickname, "Alice", alias: "long", to: account, on: server)
+        let session = try await server.showCode()
+        _ = try await phone.start(session)
+        var answers: [PersonalAttribute: AttributeAnswer] = [.givenName: .value("Bob"), .nickname: .alias(id: short)]
+        answers[attribute] = answer
+        let errors = try await self.errors(phone, session.id, answers)
+        #expect(errors == (code == .none ? [:] : [attribute: code]))
+    }
+
+    @Test("What the account has of a person is not typed over, and what is to be verified is not typed at all")
+    func whatCannotBeSupplied() async throws {
+        let (phone, session, _) = try await self.asking()
+        let asked = try await self.errors(
+            phone, session, [.nickname: .value("Eve"), .email: .value("a@b.example"), .givenName: .value("Alice")])
+        #expect(asked == [.nickname: .notAvailable, .email: .notAvailable])
+    }
+
+    @Test("The only value that there is needs no answer")
+    func theOnlyValueIsChosen() async throws {
+        let server = try TestServer()
+        try await server.addService(attributes: [.nickname: .required])
+        let (account, phone) = try await server.personalise()
+        let only = try await self.add(.nickname, "Al", alias: "short", to: account, on: server)
+        let code = try await server.showCode()
+        #expect(try await phone.start(code).attributes.attributes[0].aliases.map(\.id) == [only])
+        let prepared = try await phone.prepared(code.id)
+        let document = try SessionDocument(parsing: prepared.document)
+        #expect(document.attributes == [.nickname: .alias(id: only, text: "short")])
+        _ = try await phone.finish(code.id, prepared)
+        let selection = try await server.database.attributeSelection(
+            accountID: account.id, service: TestServer.service)
+        #expect(selection == [.nickname: only])
+    }
+
+    // MARK: What is remembered
+
+    @Test("A choice is remembered for its service, and another service asks again")
+    func aChoiceIsRememberedForItsService() async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.nickname: .required])
         try await server.addService("other", attributes: [.nickname: .required])
         let (account, phone) = try await server.personalise()
-        _ = try await self.add(.nickname, "Secretnick", alias: "short", to: account, on: server)
-        let long = try await self.add(.nickname, "Longsecret", alias: "long", to: account, on: server)
+        _ = try await self.add(.nickname, "Al", alias: "short", to: account, on: server)
+        let long = try await self.add(.nickname, "Alice", alias: "long", to: account, on: server)
         let code = try await server.showCode()
         let asked = try await phone.start(code)
         #expect(asked.attributes.attributes[0].aliases.count == 2)
-        #expect(!String(decoding: asked.serialized, as: UTF8.self).contains("ecret"), "no value leaves the server")
         let prepared = try await phone.prepared(code.id, answers: [.nickname: .alias(id: long)])
         _ = try await phone.finish(code.id, prepared)
 
@@ -125,7 +226,8 @@ struct IdentityAttributeTests {
         #expect(try await phone.login(try await server.showCode("third")).roleName == "Patient", "needs no answer")
     }
 
-    @Test("row 33") func aChoiceIsNotRememberedWithoutASuccess() async throws {
+    @Test("A choice is not remembered before the factors are right")
+    func aChoiceIsNotRememberedWithoutASuccess() async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.nickname: .required])
         let (account, phone) = try await server.personalise()
@@ -136,11 +238,17 @@ struct IdentityAttributeTests {
         _ = try await phone.miss(
             code.id, try await phone.prepared(code.id, answers: [.nickname: .alias(id: first)]))
         server.clock.advance(.seconds(6))
-        #expect(
-            try await phone.start(try await server.showCode("next")).attributes.attributes[0].aliases.count == 2)
+        let next = try await server.showCode("next")
+        #expect(try await phone.start(next).attributes.attributes[0].aliases.count == 2)
+        guard case .errors(let errors, _) = try await phone.prepare(next.id) else {
+            Issue.record("prepared without a choice")
+            return
+        }
+        #expect(errors == [.nickname: .noAliasSelected])
     }
 
-    @Test("row 35") func aValueThatIsGoneVoidsTheChoice() async throws {
+    @Test("A value that is taken away voids its choice: the person is asked again")
+    func aValueThatIsGoneVoidsTheChoice() async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.nickname: .required])
         let (account, phone) = try await server.personalise()
@@ -152,11 +260,18 @@ struct IdentityAttributeTests {
         _ = try await phone.login(try await server.showCode(), answers: [.nickname: .alias(id: ids[0])])
         _ = try await server.database.removePersonalValue(
             ids[0], accountID: account.id, audit: AuditEvent(.personalValueRemoved, at: server.clock.now))
-        let aliases = try await phone.start(try await server.showCode("next")).attributes.attributes[0].aliases
+        let next = try await server.showCode("next")
+        let aliases = try await phone.start(next).attributes.attributes[0].aliases
         #expect(Set(aliases.map(\.alias)) == ["two", "three"])
+        guard case .errors(let errors, _) = try await phone.prepare(next.id) else {
+            Issue.record("prepared without a choice")
+            return
+        }
+        #expect(errors == [.nickname: .noAliasSelected])
     }
 
-    @Test("row 38") func correctionsHaveALimit() async throws {
+    @Test("Corrections have a limit, past which the session is over for phone and page")
+    func correctionsHaveALimit() async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.givenName: .required])
         let (_, phone) = try await server.personalise()
@@ -174,13 +289,22 @@ struct IdentityAttributeTests {
         await #expect(throws: IdentityProblem(.correctionLimitExceeded)) { () async throws in
             _ = try await phone.prepare(code.id, answers: [.givenName: .value("Alice")])
         }
+        let prolong = try phone.call("/identity/sessions/\(code.id)/prolong", EmptyBody())
+        #expect(try await server.engine.identities.ends.prolong(code.id, prolong).refusal == "correctionLimitExceeded")
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 
-    @Test("row 39") func whatIsOptionalNeedNotBeConfirmed() async throws {
+    @Test("What is optional need not be confirmed, whatever the account has of it", arguments: 0...2)
+    func whatIsOptionalNeedNotBeConfirmed(values: Int) async throws {
         let server = try TestServer()
         try await server.addService(attributes: [.givenName: .optional])
-        let (_, phone) = try await server.personalise()
+        let (account, phone) = try await server.personalise()
+        for index in 0..<values {
+            _ = try await self.add(.givenName, "Alice", alias: "\(index)", to: account, on: server)
+        }
         #expect(try await phone.login(try await server.showCode()).purpose == .userLogin)
+        let selection = try await server.database.attributeSelection(
+            accountID: account.id, service: TestServer.service)
+        #expect(selection.isEmpty, "nothing goes to the service that nobody has confirmed")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Identity sessions: factors and what wrong ones cost (identity parity, rows 40 to 59)")
+@Suite("Sessions of identities: factors, and what wrong ones cost")
 struct IdentityLockoutTests {
     /// A session that waits for factors.
     private func prepared(
@@ -28,16 +28,21 @@ struct IdentityLockoutTests {
         return (code.id, try await phone.prepared(code.id))
     }
 
-    @Test("rows 40, 41") func eitherAlternativeIsTaken() async throws {
+    @Test("The device signs somebody in with the PIN, and as well with a finger")
+    func eitherAlternativeIsTaken() async throws {
         let (server, phone, session, prepared) = try await self.prepared(factors: [.device, .pin, .biometric])
-        guard case .accepted = try await phone.finish(session, prepared, [.device, .pin]) else {
+        guard case .accepted(let byPin) = try await phone.finish(session, prepared, [.device, .pin]) else {
             Issue.record("refused")
             return
         }
         let (second, again) = try await self.next("second", phone)
-        guard case .accepted = try await phone.finish(second, again, [.biometric, .device]) else {
+        guard case .accepted(let byFinger) = try await phone.finish(second, again, [.biometric, .device]) else {
             Issue.record("refused")
             return
+        }
+        #expect(byPin.purpose == .userLogin && byFinger.purpose == .userLogin)
+        for reference in ["request", "second"] {
+            #expect(try await server.engine.signIns.state(reference: reference, browser: server.browser) == .approved)
         }
         let trail = try await server.database.auditEntries(after: 0, limit: 100).map(\.event)
             .filter { $0.kind.rawValue == "identity-finished" }
@@ -47,34 +52,91 @@ struct IdentityLockoutTests {
         #expect(trail[0].detail?.contains(pins[0].id) ?? false)
     }
 
-    /// Each of them is answered as the others are, to the size.
     @Test(
-        "rows 42 to 45, 49",
+        "What is not exactly one alternative, whole, is a lockout",
         arguments: [
             [AuthenticatorType.pin], [.pin, .biometric], [.device], [.biometric], [.device, .pin, .biometric], [],
         ])
     func whatIsNoAlternativeLocks(types: [AuthenticatorType]) async throws {
         let (server, phone, session, prepared) = try await self.prepared(factors: [.device, .pin, .biometric])
-        let wrong = try await self.prepared(factors: [.device, .pin, .biometric])
-        let call = try await phone.finishCall(session, prepared, types)
-        let reply = try await server.engine.identities.finishes.finish(session, call)
-        #expect(reply.status == .answered && reply.refusal == nil)
-        guard case .lockout(let refused) = try await phone.read(reply, to: call, as: FinishResponse.self) else {
+        #expect(prepared.alternatives == [["pin", "device"], ["biometric", "device"]])
+        guard case .lockout(let refused) = try await phone.finish(session, prepared, types) else {
             Issue.record("accepted \(types)")
             return
         }
         #expect(!refused.lockout.isPermanent)
         #expect(refused.lockout.lockedUntil == server.clock.now + .seconds(5))
-        let missed = try await wrong.phone.finishCall(wrong.session, wrong.prepared, [.device, .pin]) { factor in
-            if factor.type == .pin { factor.key = P256.Signing.PrivateKey() }
-        }
-        let other = try await wrong.server.engine.identities.finishes.finish(wrong.session, missed)
-        #expect(reply.body.count == other.body.count)
-        #expect(reply.status == other.status)
         #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
     }
 
-    @Test("rows 44, 45") func keysOfAnotherActivationAndWrongSignaturesLock() async throws {
+    @Test("A wrong PIN is a lockout that says until when, and the person is not signed in")
+    func aWrongPINLocks() async throws {
+        let (server, phone, session, prepared) = try await self.prepared()
+        let refused = try await phone.miss(session, prepared)
+        #expect(!refused.lockout.isPermanent && refused.lockout.lockedUntil == server.clock.now + .seconds(5))
+        #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
+    }
+
+    /// An attempt of which something is wrong.
+    private struct Wrong: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var types: [AuthenticatorType] = [.device, .pin]
+        /// Whose key is another's.
+        var forged: AuthenticatorType?
+        var isSealed = true
+        var isStale = false
+    }
+
+    private static let wrong: [Wrong] = [
+        Wrong(testDescription: "a wrong PIN", forged: .pin), Wrong(testDescription: "another device", forged: .device),
+        Wrong(testDescription: "another finger", types: [.biometric, .device], forged: .biometric),
+        Wrong(testDescription: "no device", types: [.pin]), Wrong(testDescription: "no PIN", types: [.device]),
+        Wrong(testDescription: "two alternatives", types: [.device, .pin, .biometric]),
+        Wrong(testDescription: "nothing", types: []), Wrong(testDescription: "not sealed", isSealed: false),
+        Wrong(testDescription: "an earlier document", isStale: true),
+    ]
+
+    @Test("From the answer nobody can tell which factor was wrong: only times and the challenge are others")
+    func theAnswersAreAlike() async throws {
+        let (server, phone, session, prepared) = try await self.prepared(factors: [.device, .pin, .biometric]) {
+            $0.limits.lockoutSeconds = [1]
+            $0.limits.lockoutFailuresInARow = 100
+        }
+        let original = try SessionDocument(parsing: prepared.document)
+        var next = prepared
+        var answers: [(text: String, size: Int, reply: IdentityReply)] = []
+        for wrong in Self.wrong {
+            var call = try await phone.finishCall(session, wrong.isStale ? prepared : next, wrong.types) { factor in
+                if factor.type == wrong.forged { factor.key = P256.Signing.PrivateKey() }
+            }
+            if !wrong.isSealed { call = try phone.call(call.path, body: Array("{}".utf8)) }
+            let reply = try await server.engine.identities.finishes.finish(session, call)
+            guard case .message(let object) = try await server.content(of: reply, to: call),
+                case .lockout(let refused) = try FinishResponse(json: object)
+            else {
+                Issue.record("accepted \(wrong.testDescription)")
+                return
+            }
+            next = try #require(refused.next)
+            #expect(try SessionDocument(parsing: next.document).isRenewal(of: original))
+            // Times are numbers of ten digits and more; the challenge is in the document, of which nothing else is new.
+            let text = JSON.object(object).text.replacing(/"document":"[^"]*"/, with: "")
+                .replacing(/[0-9]{10,}/, with: "time")
+            answers.append((text, reply.body.count, reply))
+            server.clock.advance(.seconds(2))
+        }
+        for (answer, wrong) in zip(answers, Self.wrong) {
+            #expect(answer.text == answers[0].text, "\(wrong.testDescription)")
+            #expect(answer.size == answers[0].size, "\(wrong.testDescription)")
+            #expect(answer.reply.status == .answered && answer.reply.refusal == nil, "\(wrong.testDescription)")
+        }
+        #expect(answers[0].text.contains("time") && answers[0].text.contains("alternatives"))
+    }
+
+    @Test("The keys of another activation are wrong ones, and its own attempts are not touched")
+    func keysOfAnotherActivationLock() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         let (_, stranger) = try await server.personalise("bob")
         let answer = try await phone.finish(session, prepared) { factor in
@@ -84,12 +146,12 @@ struct IdentityLockoutTests {
             Issue.record("accepted")
             return
         }
-        server.clock.advance(.seconds(6))
+        #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
         #expect(try await server.lockout(of: stranger) == LockoutRecord())
     }
 
-    /// What cannot be opened is an attempt like any other.
-    @Test func whatIsNotSealedForTheSessionLocks() async throws {
+    @Test("What cannot be opened is an attempt like any other")
+    func whatIsNotSealedForTheSessionLocks() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         let call = try phone.call("/identity/sessions/\(session)/finish", body: Array("{}".utf8))
         let reply = try await server.engine.identities.finishes.finish(session, call)
@@ -101,8 +163,10 @@ struct IdentityLockoutTests {
         #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
     }
 
-    @Test("rows 48, 51, 52") func afterTheRestTheSessionGoesOnWithAnotherDocument() async throws {
+    @Test("After the rest the session goes on with another document, and what was signed before counts no more")
+    func afterTheRestTheSessionGoesOnWithAnotherDocument() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
+        let right = try await phone.finishCall(session, prepared, [.device, .pin])
         let refused = try await phone.miss(session, prepared)
         let next = try #require(refused.next)
         let (before, after) = (
@@ -110,8 +174,10 @@ struct IdentityLockoutTests {
         )
         #expect(after.isRenewal(of: before))
         server.clock.advance(.seconds(6))
-        // What was signed before counts no more.
-        guard case .lockout(let second) = try await phone.finish(session, prepared) else {
+        // The very block that was right for the document of before, in a request of now.
+        let replayed = try phone.call(right.path, body: right.body)
+        let reply = try await server.engine.identities.finishes.finish(session, replayed)
+        guard case .lockout(let second) = try await phone.read(reply, to: replayed, as: FinishResponse.self) else {
             Issue.record("accepted")
             return
         }
@@ -123,7 +189,8 @@ struct IdentityLockoutTests {
         }
     }
 
-    @Test("row 53") func aRequestWhileALockoutRunsEndsTheSession() async throws {
+    @Test("Factors that come while a lockout runs are not judged, and end the session")
+    func aRequestWhileALockoutRunsEndsTheSession() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         let next = try #require(try await phone.miss(session, prepared).next)
         do {
@@ -141,16 +208,22 @@ struct IdentityLockoutTests {
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 
-    @Test("row 53") func aSessionIsNotClaimedWhileALockoutRuns() async throws {
+    @Test("While a lockout runs the activation claims no session, and is told until when")
+    func aSessionIsNotClaimedWhileALockoutRuns() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         _ = try await phone.miss(session, prepared)
         let code = try await server.showCode("next")
-        await expectRefusal(.lockedOut) { () async throws in _ = try await phone.start(code) }
+        let problem = await #expect(throws: IdentityProblem.self) { () async throws in
+            _ = try await phone.start(code)
+        }
+        #expect(problem?.code == .lockedOut)
+        #expect(problem?.lockout?.lockedUntil == server.clock.now + .seconds(5))
         server.clock.advance(.seconds(6))
         _ = try await phone.start(code)
     }
 
-    @Test("rows 54, 58") func restsGrowAndASuccessEndsTheRow() async throws {
+    @Test("Rests grow with the row of failures; a success ends the row, and the failures of the window stay")
+    func restsGrowAndASuccessEndsTheRow() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         var next = prepared
         for seconds in [5, 15, 60] {
@@ -166,9 +239,26 @@ struct IdentityLockoutTests {
         let lockout = try #require(try await server.lockout(of: phone))
         #expect(lockout.failuresInARow == 0 && lockout.lockedUntil == nil && lockout.reservation == nil)
         #expect(lockout.failures.count == 3, "those of the window stay")
+        let (again, first) = try await self.next("again", phone)
+        let refused = try await phone.miss(again, first)
+        #expect(refused.lockout.lockedUntil == server.clock.now + .seconds(5), "the row begins anew")
+        #expect(try await server.lockout(of: phone)?.failures.count == 4)
     }
 
-    @Test("rows 55, 56") func tooManyFailuresDisableTheActivationAndNoOther() async throws {
+    @Test("While one activation rests, another of the same account signs in")
+    func anotherActivationDoesNotRest() async throws {
+        let (server, phone, session, prepared) = try await self.prepared()
+        let account = try #require(try await server.database.activation(id: phone.id)?.device.accountID)
+        let other = try await server.addIdentity(to: try #require(try await server.database.account(id: account)))
+        _ = try await phone.miss(session, prepared)
+        #expect(try await other.login(try await server.showCode("other")).purpose == .userLogin)
+        let code = try await server.showCode("next")
+        await expectRefusal(.lockedOut) { () async throws in _ = try await phone.start(code) }
+        #expect(try await server.lockout(of: other) == LockoutRecord())
+    }
+
+    @Test("Too many failures in a row disable the activation for good, with its sessions, and no other")
+    func tooManyFailuresDisableTheActivationAndNoOther() async throws {
         let (server, phone, session, prepared) = try await self.prepared { configuration in
             configuration.limits.lockoutFailuresInARow = 2
             configuration.limits.lockoutSeconds = [1]
@@ -181,7 +271,7 @@ struct IdentityLockoutTests {
         let next = try #require(try await phone.miss(session, prepared).next)
         server.clock.advance(.seconds(2))
         let refused = try await phone.miss(session, next)
-        #expect(refused.lockout.isPermanent && refused.next == nil)
+        #expect(refused.lockout.isPermanent && refused.lockout.lockedUntil == nil && refused.next == nil)
         #expect(try await server.database.activation(id: phone.id)?.isActive == false)
         let code = try await server.showCode("next")
         await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
@@ -224,7 +314,8 @@ struct IdentityLockoutTests {
         #expect(try await server.lockout(of: phone)?.isPermanent == false)
     }
 
-    @Test("row 57") func ofManyAttemptsAtOnceOneIsJudged() async throws {
+    @Test("Of many attempts at once one is judged, and one is counted")
+    func ofManyAttemptsAtOnceOneIsJudged() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         var calls: [IdentityCall] = []
         for _ in 0..<50 {
@@ -253,12 +344,13 @@ struct IdentityLockoutTests {
         #expect(try await server.lockout(of: phone)?.failures.count == 1)
     }
 
-    @Test("row 59") func whoProvesNothingCountsForNothing() async throws {
+    @Test("A thousand requests that nobody has proved are refused, and count for nothing")
+    func whoProvesNothingCountsForNothing() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         let (_, stranger) = try await server.personalise("mallory")
         let proven = try await phone.finishCall(session, prepared, [.device])
         let stolen = try await stranger.finishCall(session, prepared, [.device])
-        for index in 0..<100 {
+        for index in 0..<1000 {
             var call = proven
             switch index % 4 {
             case 0: call.proof = nil
@@ -278,7 +370,8 @@ struct IdentityLockoutTests {
         }
     }
 
-    @Test func aNetworkThatProvesNothingIsTurnedAway() async throws {
+    @Test("A network that proves nothing is turned away after a while, and who proves something is not")
+    func aNetworkThatProvesNothingIsTurnedAway() async throws {
         let (server, phone, session, prepared) = try await self.prepared { $0.limits.guessBurst = 3 }
         var call = try await phone.finishCall(session, prepared, [.device])
         call.proof = nil

@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Foundation
@@ -9,9 +10,10 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Identity sessions: from a page's code to a signed-in browser (identity parity, rows 5 to 40)")
+@Suite("Sessions of identities: from a page's code to a signed-in browser")
 struct IdentityLoginTests {
-    @Test func aCodeSignsTheWaitingBrowserIn() async throws {
+    @Test("A code that a page shows signs the waiting browser in, and nobody before the factors")
+    func aCodeSignsTheWaitingBrowserIn() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
@@ -45,8 +47,8 @@ struct IdentityLoginTests {
         #expect(outcome?.amr.contains("mfa") ?? false)
     }
 
-    /// A link is for the browser that shows it: what somebody else has sent leads to nothing.
-    @Test func aLinkLeadsBackToTheBrowserThatBegan() async throws {
+    @Test("A link leads back to the browser that has shown it, which is signed in there")
+    func aLinkLeadsBackToTheBrowserThatBegan() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
@@ -62,7 +64,8 @@ struct IdentityLoginTests {
         #expect(outcome?.accountID == account.id)
     }
 
-    @Test func aLinkInAnotherBrowserSignsNobodyIn() async throws {
+    @Test("A link that somebody else has sent signs nobody in")
+    func aLinkInAnotherBrowserSignsNobodyIn() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise()
@@ -78,16 +81,23 @@ struct IdentityLoginTests {
 
     // MARK: Start
 
-    @Test("row 5") func anExpiredCodeIsRefused() async throws {
+    @Test("A code is taken up to its last second, and refused as expired from then on")
+    func anExpiredCodeIsRefused() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise()
+        let last = try await server.showCode("last")
+        server.clock.advance(.seconds(59))
+        _ = try await phone.start(last)
         let code = try await server.showCode()
-        server.clock.advance(.seconds(61))
+        server.clock.advance(.seconds(60))
+        await #expect(throws: IdentityProblem(.sessionExpired)) { () async throws in _ = try await phone.start(code) }
+        _ = try await server.engine.sweep.run()
         await #expect(throws: IdentityProblem(.sessionExpired)) { () async throws in _ = try await phone.start(code) }
     }
 
-    @Test("row 6") func aCodeIsClaimedOnce() async throws {
+    @Test("A code is the activation's that claims it first: every other is told that it is consumed")
+    func aCodeIsClaimedOnce() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
@@ -98,9 +108,14 @@ struct IdentityLoginTests {
         await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in _ = try await second.start(code) }
         await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in _ = try await third.start(code) }
         await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in _ = try await phone.start(code) }
+        guard case .accepted = try await phone.finish(code.id, try await phone.prepared(code.id)) else {
+            Issue.record("the first is disturbed")
+            return
+        }
     }
 
-    @Test func aClaimOfAnotherSessionIsNone() async throws {
+    @Test("With the secret of another code nothing is claimed")
+    func aClaimOfAnotherSessionIsNone() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise()
@@ -115,8 +130,8 @@ struct IdentityLoginTests {
         _ = try await phone.start(code)
     }
 
-    /// What a page has shown before it was given other codes.
-    @Test func anEarlierCodeOfThePageIsDead() async throws {
+    @Test("A code that the page has shown before its present one is dead")
+    func anEarlierCodeOfThePageIsDead() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise()
@@ -127,7 +142,8 @@ struct IdentityLoginTests {
         _ = try await phone.start(second)
     }
 
-    @Test func aVersionThatIsNotSpokenIsRefused() async throws {
+    @Test("A version of the protocol that the server does not speak is refused by its name")
+    func aVersionThatIsNotSpokenIsRefused() async throws {
         let server = try TestServer()
         try await server.addService()
         let (_, phone) = try await server.personalise()
@@ -137,33 +153,74 @@ struct IdentityLoginTests {
         }
     }
 
-    @Test("row 89") func aDeviceThatIsNotSoundIsRefused() async throws {
+    @Test(
+        "A device that says it is not sound is refused at every step, with the reasons, and it counts for nothing",
+        arguments: ["rooted", "hooked"])
+    func aDeviceThatIsNotSoundIsRefused(reason: String) async throws {
         let server = try TestServer()
         try await server.addService()
-        let (_, phone) = try await server.personalise()
+        let (account, phone) = try await server.personalise()
+        let report = SecurityReport(
+            date: server.clock.now, checkVersion: 1, osVersion: "1", isRooted: reason == "rooted",
+            isHooked: reason == "hooked")
+        func refused(_ body: () async throws -> Void) async {
+            let problem = await #expect(throws: IdentityProblem.self) { try await body() }
+            #expect(problem?.code == .securityInsufficient && problem?.reasons == [reason])
+        }
+        let offer = try await server.offer(to: account)
+        let open = IdentityCall(
+            path: "/identity/activations/\(offer.id)/open",
+            body: OpenRequest(claim: offer.claim, security: report).serialized, proof: nil)
+        let opened = try await server.engine.identities.openings.open(offer.id, open)
+        await refused { () async throws in _ = try await server.read(opened, to: open, as: OpenResponse.self) }
+
         let code = try await server.showCode()
-        let rooted = SecurityReport(
-            date: server.clock.now, checkVersion: 1, osVersion: "1", isRooted: true, isHooked: false)
-        do {
-            _ = try await phone.start(code.id, claim: code.claim, security: rooted)
-            Issue.record("taken")
-        } catch let problem as IdentityProblem {
-            #expect(problem.code == .securityInsufficient && problem.reasons == ["rooted"])
+        await refused { () async throws in
+            _ = try await phone.start(code.id, claim: code.claim, security: report)
         }
         _ = try await phone.start(code)
-        await expectRefusal(.securityInsufficient) { () async throws in
-            _ = try await phone.prepare(code.id, security: rooted)
-        }
+        await refused { () async throws in _ = try await phone.prepare(code.id, security: report) }
         let prepared = try await phone.prepared(code.id)
-        let call = try await phone.finishCall(code.id, prepared, [.device, .pin], security: rooted)
+        let call = try await phone.finishCall(code.id, prepared, [.device, .pin], security: report)
         let reply = try await server.engine.identities.finishes.finish(code.id, call)
-        #expect(reply.refusal == "securityInsufficient")
+        await refused { () async throws in _ = try await phone.read(reply, to: call, as: FinishResponse.self) }
         #expect(try await server.lockout(of: phone) == LockoutRecord())
+        #expect(try await server.database.offer(id: offer.id)?.lockout == LockoutRecord())
+        guard case .accepted = try await phone.finish(code.id, prepared) else {
+            Issue.record("refused without a report")
+            return
+        }
+    }
+
+    @Test("A deployment may take rooted devices, and may ask every device for a report")
+    func whatIsSoundIsTheDeploymentsToSay() async throws {
+        let server = try TestServer {
+            $0.identities.acceptsRooted = true
+            $0.identities.requiresSecurityReport = true
+        }
+        try await server.addService()
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let offer = try await server.offer(to: account)
+        let problem = await #expect(throws: IdentityProblem.self) { _ = try await server.open(offer) }
+        #expect(problem?.code == .securityInsufficient && problem?.reasons == ["noReport"])
+        func open(isHooked: Bool) async throws {
+            let report = SecurityReport(
+                date: server.clock.now, checkVersion: 1, osVersion: "1", isRooted: true, isHooked: isHooked)
+            let call = IdentityCall(
+                path: "/identity/activations/\(offer.id)/open",
+                body: OpenRequest(claim: offer.claim, security: report).serialized, proof: nil)
+            let reply = try await server.engine.identities.openings.open(offer.id, call)
+            _ = try await server.read(reply, to: call, as: OpenResponse.self)
+        }
+        try await open(isHooked: false)
+        let hooked = await #expect(throws: IdentityProblem.self) { try await open(isHooked: true) }
+        #expect(hooked?.reasons == ["hooked"])
     }
 
     // MARK: Who may come
 
-    @Test("rows 84, 85") func aServiceTakesWhomItsProfileSays() async throws {
+    @Test("Only who was invited comes to a service that wants it so, from start to factors, and it counts for nothing")
+    func aServiceTakesWhomItHasInvited() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.personalise()
         try await server.addService { $0.requiresInvitation = true }
@@ -174,33 +231,76 @@ struct IdentityLoginTests {
             "patient", accountID: account.id, service: TestServer.service,
             audit: AuditEvent(.roleAssigned, at: server.clock.now))
         _ = try await phone.start(code)
-        #expect(try await server.lockout(of: phone) == LockoutRecord())
 
         // Whoever was invited when the session began, and is not any more.
-        _ = try await server.database.revokeRole(
-            "patient", accountID: account.id, service: TestServer.service,
-            audit: AuditEvent(.roleRevoked, at: server.clock.now))
-        try await server.addService {
-            $0.requiresInvitation = true
-            $0.usesDefaultRoles = true
-        }
         _ = try await server.database.resetRoles(
             accountID: account.id, service: TestServer.service, audit: AuditEvent(.rolesReset, at: server.clock.now))
         await #expect(throws: IdentityProblem(.invitationRequired)) { () async throws in
             _ = try await phone.prepare(code.id)
         }
+        #expect(try await server.lockout(of: phone) == LockoutRecord())
+    }
 
+    @Test("Only members come to a service of an organisation, from start to factors, and it counts for nothing")
+    func aServiceTakesItsMembers() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let organisation = OrganisationRecord(
+            id: RandomSource.system.identifier(), name: "Clinic", createdAt: server.clock.now)
+        try await server.database.addOrganisation(
+            organisation, limit: 10, audit: AuditEvent(.organisationAdded, at: server.clock.now))
+        try await server.addService { $0.membershipOrganisation = organisation.id }
+        let code = try await server.showCode()
+        await #expect(throws: IdentityProblem(.membershipRequired)) { () async throws in _ = try await phone.start(code)
+        }
+        _ = try await server.database.addMember(
+            accountID: account.id, organisation: organisation.id,
+            audit: AuditEvent(.memberAdded, at: server.clock.now))
+        _ = try await phone.start(code)
+        _ = try await server.database.removeMember(
+            accountID: account.id, organisation: organisation.id,
+            audit: AuditEvent(.memberRemoved, at: server.clock.now))
+        await #expect(throws: IdentityProblem(.membershipRequired)) { () async throws in
+            _ = try await phone.prepare(code.id)
+        }
+        #expect(try await server.lockout(of: phone) == LockoutRecord())
+    }
+
+    @Test("A service that is switched off shows no code, and ends what was begun before")
+    func aServiceThatIsSwitchedOffTakesNobody() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.personalise()
+        try await server.addService()
+        let code = try await server.showCode()
         try await server.addService { $0.isActive = false }
         await #expect(throws: CeremonyError(.forbidden)) { () async throws in
             _ = try await server.showCode("inactive")
         }
+        await #expect(throws: IdentityProblem(.serviceInactive)) { () async throws in _ = try await phone.start(code) }
+    }
+
+    @Test("Codes are shown on hosts below a login domain, and neither on the domain nor on what looks like it")
+    func aServiceShowsItsCodesOnItsOwnPages() async throws {
+        let server = try TestServer()
         try await server.addService(loginDomains: [try LoginDomain("*.health.example")])
+        for (index, host) in ["www.health.example", "a.b.health.example"].enumerated() {
+            #expect(try await server.showCode("own \(index)", origin: "https://\(host)").kind == .authentication)
+        }
+        for (index, host) in [
+            "health.example", "www.ahealth.example", "evilhealth.example", "www.health.example.evil.example",
+            "www-health.example", "other.example",
+        ].enumerated() {
+            await #expect(throws: CeremonyError(.forbidden), "\(host)") { () async throws in
+                _ = try await server.showCode("foreign \(index)", origin: "https://\(host)")
+            }
+        }
         await #expect(throws: CeremonyError(.forbidden)) { () async throws in
-            _ = try await server.showCode("elsewhere")
+            _ = try await server.showCode("no origin", origin: nil)
         }
     }
 
-    @Test("row 11") func onlyHeldRolesAreOffered() async throws {
+    @Test("A person is offered the roles that they have, and comes as no other")
+    func onlyHeldRolesAreOffered() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.personalise()
         try await server.addService(
@@ -210,6 +310,13 @@ struct IdentityLoginTests {
         await #expect(throws: IdentityProblem(.roleNotSelected)) { () async throws in
             _ = try await phone.prepare(code.id, role: "doctor")
         }
+        _ = try await server.database.assignRole(
+            "doctor", accountID: account.id, service: TestServer.service,
+            audit: AuditEvent(.roleAssigned, at: server.clock.now))
+        #expect(try await phone.start(try await server.showCode("both")).roles.map(\.id) == ["patient", "doctor"])
+        _ = try await server.database.revokeRole(
+            "doctor", accountID: account.id, service: TestServer.service,
+            audit: AuditEvent(.roleRevoked, at: server.clock.now))
         _ = try await server.database.revokeRole(
             "patient", accountID: account.id, service: TestServer.service,
             audit: AuditEvent(.roleRevoked, at: server.clock.now))
@@ -217,7 +324,8 @@ struct IdentityLoginTests {
         await #expect(throws: IdentityProblem(.noRole)) { () async throws in _ = try await phone.start(next) }
     }
 
-    @Test("rows 7, 8") func ofSeveralRolesOneIsChosen() async throws {
+    @Test("Of several roles one is chosen, and is the one that is signed")
+    func ofSeveralRolesOneIsChosen() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.personalise()
         try await server.addService(roles: [try TestServer.role("patient"), try TestServer.role("doctor")])
@@ -230,18 +338,25 @@ struct IdentityLoginTests {
         #expect(document.role == SessionDocument.Role(id: "doctor", name: "Doctor"))
     }
 
-    @Test("rows 12, 13, 14") func aMatrixIsFilteredByWhatTheActivationHas() async throws {
+    @Test("A role asks for its alternatives as they are configured, of those for what the activation has")
+    func aMatrixIsFilteredByWhatTheActivationHas() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.personalise()
         let rich = try await server.addIdentity(to: account, factors: [.device, .pin, .biometric])
         try await server.addService(
             roles: [
-                try TestServer.role("patient"), try TestServer.role("doctor", [[.biometric, .device]]),
+                try TestServer.role("patient", [[.biometric, .device], [.pin, .device]]),
+                try TestServer.role("doctor", [[.biometric, .device], [.biometric, .pin]]),
             ])
-        let poor = try await phone.start(try await server.showCode("poor")).roles
-        #expect(poor[0].alternatives == [["pin", "device"]] && poor[0].missing == [])
-        #expect(poor[1].alternatives == [["biometric", "device"]] && poor[1].missing == ["biometric"])
         let full = try await rich.start(try await server.showCode("rich")).roles
-        #expect(full[0].alternatives == [["pin", "device"], ["biometric", "device"]] && full[0].missing == [])
+        #expect(full[0].alternatives == [["biometric", "device"], ["pin", "device"]] && full[0].missing == [])
+        #expect(full[1].alternatives == [["biometric", "device"], ["biometric", "pin"]] && full[1].missing == [])
+        let code = try await server.showCode("poor")
+        let poor = try await phone.start(code).roles
+        #expect(poor[0].alternatives == [["pin", "device"]] && poor[0].missing == [])
+        // Of what it has nothing fits: all of it is said, and what is missing.
+        #expect(poor[1].alternatives == full[1].alternatives && poor[1].missing == ["biometric"])
+        let prepared = try await phone.prepared(code.id, role: "doctor")
+        #expect(prepared.alternatives == full[1].alternatives && prepared.missing == ["biometric"])
     }
 }

@@ -8,7 +8,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Invitations go into the account that their person has (identity parity, rows 80 to 82)")
+@Suite("Invitations whose person has an account already")
 struct IdentityMergeTests {
     private struct Invited {
         let server: TestServer
@@ -20,13 +20,22 @@ struct IdentityMergeTests {
 
     private func invited() async throws -> Invited {
         let server = try TestServer()
-        try await server.addService()
+        let organisation = OrganisationRecord(
+            id: RandomSource.system.identifier(), name: "Clinic", createdAt: server.clock.now)
+        try await server.database.addOrganisation(
+            organisation, limit: 10, audit: AuditEvent(.organisationAdded, at: server.clock.now))
+        try await server.addService(
+            roles: [try TestServer.role("patient"), try TestServer.role("doctor", isDefault: false)]
+        ) {
+            $0.membershipOrganisation = organisation.id
+            $0.requiresInvitation = true
+        }
         let (account, phone) = try await server.personalise()
         let provisional = AccountRecord(
             id: RandomSource.system.identifier(), username: nil, displayName: nil, createdAt: server.clock.now)
         let invite = InviteRecord(
-            id: RandomSource.system.identifier(), organisation: nil,
-            place: InviteRecord.Place(service: TestServer.service, role: "patient"), email: "new@alice.example",
+            id: RandomSource.system.identifier(), organisation: organisation.id,
+            place: InviteRecord.Place(service: TestServer.service, role: "doctor"), email: "new@alice.example",
             provisionalAccountID: provisional.id, createdAt: server.clock.now,
             expiresAt: server.clock.now + .seconds(86_400))
         try await server.database.addInvite(
@@ -35,9 +44,14 @@ struct IdentityMergeTests {
         return Invited(server: server, account: account, phone: phone, provisional: provisional, offer: offer)
     }
 
-    @Test("rows 80, 81") func theInvitationsAccountGoesIntoTheOther() async throws {
+    @Test("The invited role, membership and address become the account's that its person has; the code is consumed")
+    func theInvitationsAccountGoesIntoTheOther() async throws {
         let invited = try await self.invited()
         let (server, phone) = (invited.server, invited.phone)
+        let uninvited = try await server.showCode("uninvited")
+        await #expect(throws: IdentityProblem(.membershipRequired)) { () async throws in
+            _ = try await phone.start(uninvited)
+        }
         let proven = try await server.prove(invited.offer)
         #expect(proven.mayMerge)
         let begun = try await phone.access(
@@ -54,12 +68,23 @@ struct IdentityMergeTests {
         #expect(try await server.database.invite(invited.offer.id)?.acceptedBy == invited.account.id)
         let emails = try await server.database.additionalEmails(accountID: invited.account.id)
         #expect(emails.map(\.address) == ["new@alice.example"] && emails.allSatisfy { !$0.isVerified })
+        let organisations = try await server.database.organisations(accountID: invited.account.id)
+        #expect(organisations.map(\.name) == ["Clinic"])
+        #expect(try await phone.start(uninvited).roles.map(\.id) == ["patient", "doctor"])
+        _ = try await phone.finish(uninvited.id, try await phone.prepared(uninvited.id, role: "doctor"))
+        let signIns = server.engine.signIns
+        #expect(try await signIns.state(reference: "uninvited", browser: server.browser) == .approved)
         await #expect(throws: IdentityProblem(.activationDataConsumed)) { () async throws in
             _ = try await server.open(invited.offer)
         }
+        await #expect(throws: IdentityProblem(.activationDataConsumed)) { () async throws in
+            _ = try await phone.access(
+                AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
+        }
     }
 
-    @Test("row 82") func bothHaveToBeProven() async throws {
+    @Test("The invitation's PIN and the factors of the person's own account are both needed")
+    func bothHaveToBeProven() async throws {
         let invited = try await self.invited()
         let (server, phone) = (invited.server, invited.phone)
         for request in [
@@ -77,6 +102,12 @@ struct IdentityMergeTests {
                     invitation: invited.offer.id))
         }
         let proven = try await server.prove(invited.offer)
+        await #expect(throws: IdentityProblem(.notProven), "with another token than the PIN's") { () async throws in
+            _ = try await phone.access(
+                AccessRequest(
+                    purpose: .merge, token: SecretBytes([UInt8](repeating: 1, count: 32)),
+                    invitation: invited.offer.id))
+        }
         let begun = try await phone.access(
             AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
         _ = try await phone.start(begun.session, claim: begun.claim)
@@ -85,7 +116,8 @@ struct IdentityMergeTests {
         #expect(try await server.database.invite(invited.offer.id)?.state == .open)
     }
 
-    @Test func anAccountThatIsNoInvitationsGoesIntoNone() async throws {
+    @Test("An account that no invitation has made goes into no other")
+    func anAccountThatIsNoInvitationsGoesIntoNone() async throws {
         let invited = try await self.invited()
         let server = invited.server
         let (bob, _) = try await server.personalise("bob")

@@ -152,7 +152,8 @@ final class IdentityPhone: Sendable {
     /// The call that sends factors over a document.
     func finishCall(
         _ session: String, _ prepared: PreparedSession, _ types: [AuthenticatorType],
-        _ adjust: (inout TestFactor) -> Void = { _ in }, security: SecurityReport? = nil
+        _ adjust: (inout TestFactor) -> Void = { _ in }, security: SecurityReport? = nil,
+        sealedTo key: ManagerKeySet.SealingKey? = nil
     ) async throws -> IdentityCall {
         let challenge = SessionDocument.challenge(of: prepared.document)
         let params = try FinalChallengeParams(
@@ -168,9 +169,10 @@ final class IdentityPhone: Sendable {
         let response = AuthenticationResponse(
             header: OperationHeader(operation: .authentication, appID: prepared.appID), fcParams: params,
             assertions: assertions)
+        let newest = try await self.server.keySet().sealingKeys[0]
         let sealed = try SealedMessage(
             sealing: FinishRequest.Factors(response: String(decoding: response.serialized, as: UTF8.self)),
-            to: try await self.server.keySet().sealingKeys[0],
+            to: key ?? newest,
             for: .factors(session: session, challenge: challenge.text))
         return try self.call(
             "/identity/sessions/\(session)/finish", FinishRequest(factors: sealed, security: security))

@@ -1,0 +1,27 @@
+import Store
+
+/// The outer life of an identity session: what a page, its browser and the clock do with it. What a phone does is
+/// ``IdentitySession``'s, which this follows; so it has no states beside the stages.
+package struct IdentityStateMachine: Equatable {
+    package private(set) var stage: CeremonyStage
+
+    package init(_ stage: CeremonyStage) { self.stage = stage }
+
+    package mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
+        switch (self.stage, event) {
+        case (.ended, .redeem): return .refuse(.alreadyRedeemed)
+        case (.ended, _): return .refuse(.over)
+        case (_, .expire): self.stage = .ended(.expired)
+        case (_, .cancel): self.stage = .ended(.cancelled)
+        case (_, .fail): self.stage = .ended(.failed)
+        case (.answering, .continueInBrowser(isStartingBrowser: true)): self.stage = .ended(.succeeded)
+        case (.answering, .continueInBrowser(isStartingBrowser: false)):
+            self.stage = .ended(.failed)
+            return .end(.wrongBrowser)
+        case (_, .continueInBrowser): return .refuse(.notAnswered)
+        // A phone claims, answers and gives up by the session's own requests, never as in an operation.
+        case (_, .redeem), (_, .accept), (_, .deny), (_, .confirm): return .refuse(.notApplicable)
+        }
+        return .proceed
+    }
+}
