@@ -150,9 +150,9 @@ package enum IdentityEvent: Hashable, Sendable {
 
 /// What goes with an event beside the new state, by the words of the table that the tests hold the machine to.
 ///
-/// The engine reads ``IdentityEffect/disableActivation`` alone. Of the others the new state
-/// and what the session is for tell as much: they are done in the step of the store that writes the state, and
-/// whoever waits for the session is woken by every step.
+/// The engine reads ``IdentityEffect/disableActivation`` alone. Of the others the new state and what the session is for
+/// tell as much: they are done in the step of the store that writes the state, and whoever waits for the session is woken
+/// by every step.
 package enum IdentityEffect: Hashable, Sendable, CaseIterable {
     /// Bind the activation, and send the signed request.
     case bindActivation

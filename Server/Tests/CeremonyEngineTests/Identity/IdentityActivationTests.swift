@@ -213,11 +213,34 @@ struct IdentityActivationTests {
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) != .claimed)
     }
 
+    @Test("A locked account gets no activation, and the offer is good again where it is not locked any more")
+    func aLockedAccountPersonalisesNothing() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(offer)
+        func lock(_ isLocked: Bool) async throws {
+            _ = try await server.database.setAccountLocked(
+                isLocked, id: account.id, audit: AuditEvent(.init(rawValue: "account-locked"), at: server.clock.now))
+        }
+        try await lock(true)
+        let enrolments = server.engine.identities.enrolments
+        let refused = try await enrolments.enroll(offer.id, try await server.enrolCall(phone, proven))
+        #expect(refused.refusal == "activationDisabled")
+        #expect(try await server.database.activation(id: offer.id) == nil)
+        try await lock(false)
+        #expect(
+            try await enrolments.enroll(offer.id, try await server.enrolCall(phone, proven)).refusal == nil)
+    }
+
     @Test("A locked account authenticates nobody")
     func aLockedAccountAuthenticatesNobody() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
+        let waiting = try await server.showCode("waiting")
+        _ = try await phone.start(waiting)
         let code = try await server.showCode()
         _ = try await phone.start(code)
         let prepared = try await phone.prepared(code.id)
@@ -226,6 +249,8 @@ struct IdentityActivationTests {
         await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
             _ = try await phone.finish(code.id, prepared)
         }
+        let prolong = try phone.call("/identity/sessions/\(waiting.id)/prolong", EmptyBody())
+        #expect(try await server.engine.identities.ends.prolong(waiting.id, prolong).refusal == "activationDisabled")
         let next = try await server.showCode("next")
         await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
             _ = try await phone.start(next)

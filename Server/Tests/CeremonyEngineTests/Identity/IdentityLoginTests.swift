@@ -163,9 +163,10 @@ struct IdentityLoginTests {
         let report = SecurityReport(
             date: server.clock.now, checkVersion: 1, osVersion: "1", isRooted: reason == "rooted",
             isHooked: reason == "hooked")
-        func refused(_ body: () async throws -> Void) async {
-            let problem = await #expect(throws: IdentityProblem.self) { try await body() }
-            #expect(problem?.code == .securityInsufficient && problem?.reasons == [reason])
+        func refused(at place: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {
+            let problem = await #expect(throws: IdentityProblem.self, sourceLocation: place) { try await body() }
+            #expect(
+                problem?.code == .securityInsufficient && problem?.reasons == [reason], sourceLocation: place)
         }
         let offer = try await server.offer(to: account)
         let open = IdentityCall(

@@ -16,7 +16,7 @@ private enum Expectation {
     case counts(IdentityRefusal, IdentityState)
 }
 
-@Suite("Identity parity 107: every state of a session and every event")
+@Suite("Sessions of identities: every state and every event")
 struct IdentitySessionTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
     private static let limits = Limits()

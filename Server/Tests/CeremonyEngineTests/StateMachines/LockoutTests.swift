@@ -3,7 +3,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Identity parity 54: what failed attempts cost an activation")
+@Suite("What failed attempts cost an activation")
 struct LockoutTests {
     private static let start = Timestamp(seconds: 1_800_000_000)
     private static let limits = Limits()

@@ -8,6 +8,7 @@ import Foundation
 import HummingbirdTesting
 import OAuthProvider
 import Store
+import Synchronization
 import Testing
 import UAFClient
 import _Primitives
@@ -20,6 +21,8 @@ struct TerminalPhoneFixture: Sendable {
     let client: any TestClientProtocol
     let party: RelyingParty
     let browser: TestBrowser
+    /// What the server has answered the phone.
+    let answers = PhoneAnswers()
     private let home: String
 
     /// What one command of the phone came to.
@@ -87,7 +90,9 @@ struct TerminalPhoneFixture: Sendable {
         var refusal: Refusal?
         do {
             let device = try PhoneDevice(
-                options, network: RouterTransport(client: self.client), clock: self.server.clock,
+                options,
+                network: RecordedTransport(network: RouterTransport(client: self.client), answers: self.answers),
+                clock: self.server.clock,
                 waiting: { [clock = self.server.clock] in clock.advance(by: $0) })
             let person = try IdentityHolder(
                 try AnswerOptions.parse(answers + (lines.isEmpty ? [] : ["--pin-stdin"])),
@@ -102,6 +107,15 @@ struct TerminalPhoneFixture: Sendable {
             return object
         }
         return Outcome(lines: said, refusal: refusal)
+    }
+
+    /// What an app on the phone does with the SDK and the phone's only identity. Throws what the phone is refused with.
+    func app(_ body: (CountersignSDK, PersonalizedIdentity) async throws -> Void) async throws {
+        let outcome = try await self.phone { phone, _ async throws in
+            let (sdk, identity) = try await phone.identity()
+            try await body(sdk, identity)
+        }
+        if let refusal = outcome.refusal { throw refusal }
     }
 
     /// An activation of alice's, whose PIN is chosen.
@@ -153,5 +167,39 @@ struct TerminalPhoneFixture: Sendable {
         return try await self.phone(answers, identity, lines: lines, named: name) { phone, person async throws in
             try await IdentityCodeRun(phone: phone, person: person).scan(code)
         }
+    }
+}
+
+/// All that a phone was answered: bodies and headers.
+final class PhoneAnswers: Sendable {
+    private let bytes = Mutex<[[UInt8]]>([])
+
+    func note(_ response: TransportResponse) {
+        self.bytes.withLock {
+            $0.append(response.body)
+            $0 += response.headers.map { Array("\($0.name): \($0.value)".utf8) }
+        }
+    }
+
+    /// All of it as text, with all that is base64url in it, as often as it is so.
+    var text: String { self.bytes.withLock { $0 }.map { Self.text($0, depth: 0) }.joined(separator: "\n") }
+
+    private static func text(_ bytes: [UInt8], depth: Int) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard depth < 4 else { return text }
+        let within = text.matches(of: /[A-Za-z0-9_-]{12,}/).compactMap { Base64URL.decode(String($0.output)) }
+        return ([text] + within.map { Self.text($0, depth: depth + 1) }).joined(separator: "\n")
+    }
+}
+
+/// A network that keeps what it was answered.
+struct RecordedTransport: Transport {
+    let network: RouterTransport
+    let answers: PhoneAnswers
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let response = try await self.network.send(request)
+        self.answers.note(response)
+        return response
     }
 }

@@ -130,6 +130,9 @@ public struct ActivationEnrolments: CeremonyPart {
         } catch let error as StoreError where error.code == .conflict {
             // A key that is registered already, to whomever.
             throw IdentityProblem(.invalidRequest)
+        } catch let error as StoreError where error.code == .forbidden {
+            // The account is locked: the offer stays as it is, for the time that it is not any more.
+            throw IdentityProblem(.activationDisabled)
         }
         return try step.answer(orMissing: .activationUnknown)
     }

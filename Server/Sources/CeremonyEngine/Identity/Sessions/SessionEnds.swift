@@ -29,7 +29,11 @@ public struct SessionEnds: CeremonyPart {
     public func prolong(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             try await self.steps.answer(session, proven) { turn in
-                try turn.take(.prolong(isEntitled: turn.isBound && turn.isActive))
+                // It ends nothing: until the last attempt that there is was settled, the activation looks disabled.
+                guard !turn.isBound || turn.isActive || turn.progress.session.state.ending != nil else {
+                    throw IdentityProblem(.activationDisabled)
+                }
+                try turn.take(.prolong(isEntitled: turn.isBound))
                 return turn.deadlines
             }
         }
