@@ -7,7 +7,11 @@ import PackageDescription
 let package = Package(
     name: "countersign-examples",
     platforms: [.macOS(.v15), .iOS(.v17)],
-    products: [.executable(name: "health-app", targets: ["HealthApp"])],
+    products: [
+        .executable(name: "health-app", targets: ["HealthApp"]),
+        // For the tests of `BackEnd`, a package of its own.
+        .library(name: "FirstApp", targets: ["FirstApp"]),
+    ],
     dependencies: [.package(name: "countersign", path: "..")],
     targets: [
         .target(

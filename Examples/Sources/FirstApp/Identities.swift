@@ -2,20 +2,24 @@ import Countersign
 import CountersignLinux
 import Foundation
 
-/// The root key of the identity server, as its operator gives it to makers of apps.
-let serverKey = """
-    {"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",\
-    "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}
-    """
-
-func openIdentities(of sdk: CountersignSDK, folder: String, sensor: any BiometricSensor) async throws {
-    let configuration = IdentityConfiguration(servers: [
-        .init(idmIdentifier: "https://id.example.com", rootKeys: [serverKey])
+/// The server that may manage identities, with its root key, as its operator gives it to makers of apps.
+let identityServer = IdentityConfiguration.TrustedServer(
+    idmIdentifier: "https://id.example.com",
+    rootKeys: [
+        """
+        {"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",\
+        "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}
+        """
     ])
+
+func openIdentities(
+    of sdk: CountersignSDK, by server: IdentityConfiguration.TrustedServer, folder: String,
+    sensor: any BiometricSensor, over transport: any Transport = URLSessionTransport()
+) async throws {
     let platform = Platform(
         storage: try EncryptedFileStorage(directory: folder), fingerprintSensor: sensor,
         clock: try LinuxDeviceClock())
-    try await sdk.initialize(configuration, platform: platform)
+    try await sdk.initialize(IdentityConfiguration(servers: [server]), platform: platform, transport: transport)
 }
 
 /// What the app shows and asks.
@@ -27,6 +31,7 @@ protocol IdentityScreens: Sendable {
         -> PersonalInformationAlias
     func agrees(to sentence: String) async -> Bool
     func show(_ sentence: String) async
+    func openInBrowser(_ address: URL) async
     func wait(for duration: Duration) async throws
 }
 
@@ -69,14 +74,19 @@ func personalize(
     }
 }
 
+@discardableResult
 func authenticate(
     _ data: AuthenticationInitializationData, with sdk: CountersignSDK, on screens: any IdentityScreens
-) async throws {
+) async throws -> AuthorizationCode? {
     let request = try await sdk.authenticator.startAuthentication(data: data)
-    try await answer(request, with: sdk, on: screens)
+    return try await answer(request, with: sdk, on: screens)
 }
 
-func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+/// Returns what the app's back end gets, where it is the app itself that signs in.
+@discardableResult
+func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws
+    -> AuthorizationCode?
+{
     do {
         let role = try await request.roles.count > 1 ? screens.role(of: request.roles) : request.roles[0]
         request.setSelection(role)
@@ -98,6 +108,7 @@ func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens
         }
     } catch is GivenUp {
         try await sdk.common.abort(request)
+        return nil
     }
 }
 
@@ -133,9 +144,10 @@ func fill(
     }
 }
 
+@discardableResult
 func sign(
     _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
-) async throws {
+) async throws -> AuthorizationCode? {
     guard userInformation.missingAuthenticators.isEmpty else {
         let missing = userInformation.missingAuthenticators.map(\.rawValue).sorted().joined(separator: ", ")
         await screens.show("This phone cannot sign that: it lacks \(missing).")
@@ -148,28 +160,31 @@ func sign(
         case .biometric:
             let factor = try await sdk.biometrics.factor(idmIdentifier: userInformation.idmIdentifier)
             try userInformation.sign(factor: factor)
-        case .otp, .yubikey: return await screens.show("This app cannot do what the service wants.")
+        case .otp, .yubikey: throw GivenUp()
         }
     }
-    try await finish(userInformation, with: sdk, on: screens)
+    return try await finish(userInformation, with: sdk, on: screens)
 }
 
+@discardableResult
 func finish(
     _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
-) async throws {
+) async throws -> AuthorizationCode? {
     switch try await sdk.authenticator.finishAuthentication(userInfo: userInformation) {
-    case .userLogin(let result): await screens.show("You are signed in to \(result.relyingPartyName).")
-    case .serviceLogin(let result): await bringToBackEnd(try await sdk.authenticator.fetchAuthorizationCode(result))
+    case .userLogin(let result):
+        await screens.show("You are signed in to \(result.relyingPartyName).")
+        // Begun by a link on this phone, it is done once that browser is back.
+        if let address = result.returnAddress { await screens.openInBrowser(address) }
+    case .serviceLogin(let result): return try await sdk.authenticator.fetchAuthorizationCode(result)
     case .apiAccessAddFactor(let access):
         access.setFactor(try await sdk.biometrics.factorForEnrolment())
         try await sdk.personalizer.finishAddAuthenticationFactor(request: access)
     case .apiAccessChangePin(let access):
-        let result = access.pinSpec.setPin(try await screens.pin("The new PIN"))
-        guard result == .valid else { return await screens.show("That PIN is not taken: \(result).") }
+        try await choosePin(access.pinSpec, "The new PIN", on: screens)
         try await sdk.personalizer.finishChangePin(request: access)
+        await screens.show("Your PIN is changed.")
     case .apiAccessRequestNewActivationData(let access):
-        let result = access.pinSpec.setPin(try await screens.pin("A PIN for the activation"))
-        guard result == .valid else { return await screens.show("That PIN is not taken: \(result).") }
+        try await choosePin(access.pinSpec, "A PIN for the activation", on: screens)
         await screens.show(try await sdk.personalizer.finishRequestNewActivationData(access))
     case .apiAccessDelete(let access):
         guard await screens.agrees(to: "Delete the account for good?") else { throw GivenUp() }
@@ -177,13 +192,37 @@ func finish(
     case .apiAccessMergeComplete:
         await screens.show("Done. The code of the invitation is void: throw it away.")
     case .lockout(let lockout, let userInformation):
-        guard !lockout.isPermanent else { return await screens.show("This phone is locked. Get a new activation.") }
+        guard !lockout.isPermanent else {
+            await screens.show("This phone is locked. Get a new activation.")
+            return nil
+        }
         await screens.show("Something was wrong. Try again in \(lockout.duration.components.seconds) seconds.")
         try await screens.wait(for: lockout.duration)
-        try await sign(userInformation, with: sdk, on: screens)
+        return try await sign(userInformation, with: sdk, on: screens)
+    }
+    return nil
+}
+
+func choosePin(_ specification: PinSpecification, _ why: String, on screens: any IdentityScreens) async throws {
+    while true {
+        let result = specification.setPin(try await screens.pin(why))
+        guard result != .valid else { return }
+        await screens.show("That PIN is not taken: \(result).")
     }
 }
 
-func bringToBackEnd(_ code: AuthorizationCode) async {
-    // Over the app's own connection. The back end exchanges it (CountersignBackend).
+func changePin(at idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    let data = try await sdk.personalizer.startChangePin(idmIdentifier: idmIdentifier)
+    try await authenticate(data, with: sdk, on: screens)
+}
+
+/// Runs while the app is in the foreground: a task begins it when the app comes there, and is cancelled when it leaves.
+func watchDevice(with sdk: CountersignSDK, on screens: any IdentityScreens) async {
+    do {
+        try await sdk.common.watchSecurity { result in
+            if result.isRooted || result.isHooked { await screens.show("Somebody has changed this phone.") }
+        }
+    } catch {
+        await screens.show("Nobody can tell whether this phone is sound.")
+    }
 }

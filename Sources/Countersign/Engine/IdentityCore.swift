@@ -102,7 +102,9 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// set fits it at both ends.
     ///
     /// Throws as `ManagerKeySet.init(verifying:server:roots:at:)` does.
-    func verified(_ keySet: String, of server: String, roots: JWKSet) throws -> (ManagerKeySet, isOffsetWrong: Bool) {
+    func verified(_ keySet: String, of server: String, roots: JWKSet) throws(IdentityMessageError)
+        -> (ManagerKeySet, isOffsetWrong: Bool)
+    {
         do throws(IdentityMessageError) {
             return (
                 try ManagerKeySet(verifying: keySet, server: server, roots: roots, at: self.now(at: server)), false

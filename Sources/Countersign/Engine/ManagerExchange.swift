@@ -53,7 +53,7 @@ struct ManagerExchange: Sendable {
     // MARK: Keys
 
     /// The server's keys: those that were fetched less than a day ago, or fetched now. Where that fails, older ones do as
-    /// long as they are good.
+    /// long as they are good; not where the server has said that it speaks this version no more.
     ///
     /// Throws ``EngineError``, `IdentityMessageError`, ``StorageError`` and what the transport throws.
     func keys() async throws -> ManagerKeySet {
@@ -64,8 +64,10 @@ struct ManagerExchange: Sendable {
         }
         do {
             return try await self.fetchKeys()
-        } catch  where kept != nil && !(error is CancellationError) {
-            return kept ?? { preconditionFailure("kept a moment ago") }()
+        } catch {
+            let isUnsupported = (error as? IdentityMessageError)?.code == .unsupported
+            guard let kept, !isUnsupported, !(error is CancellationError) else { throw error }
+            return kept
         }
     }
 
@@ -78,9 +80,15 @@ struct ManagerExchange: Sendable {
                 timeout: self.timeout), self.recording)
         guard response.status == 200 else { throw Self.unsigned(response.status) }
         guard let compact = String(validating: response.body, as: UTF8.self) else {
-            throw IdentityMessageError(.malformed, "keys")
+            throw IdentityMessageError(.wrongSignature, "letters")
         }
-        let (set, isOffsetWrong) = try self.core.verified(compact, of: self.server, roots: roots)
+        let set: ManagerKeySet
+        let isOffsetWrong: Bool
+        do throws(IdentityMessageError) {
+            (set, isOffsetWrong) = try self.core.verified(compact, of: self.server, roots: roots)
+        } catch {
+            throw Self.asForged(error)
+        }
         // An older set than the one that is kept, which somebody on the way may have kept too, replaces nothing.
         if let kept = try self.core.keptKeys(of: self.server), set.issuedAt < kept.issuedAt { return kept }
         try self.core.register.keep(
@@ -225,9 +233,13 @@ struct ManagerExchange: Sendable {
                 try ManagerResponse(
                     verifying: compact, server: self.server, request: request, keys: keys.signingKeys))
         } catch {
-            // Whoever is on the way can make what is no answer at all as well as a wrong one.
-            return .failure(error.code == .malformed ? IdentityMessageError(.wrongSignature, error.reason) : error)
+            return .failure(Self.asForged(error))
         }
+    }
+
+    /// Whoever is on the way can make what is no answer at all as well as a wrong one: they are one error.
+    private static func asForged(_ error: IdentityMessageError) -> IdentityMessageError {
+        error.code == .malformed ? IdentityMessageError(.wrongSignature, error.reason) : error
     }
 
     /// Takes over the server's time. A second is what a network may take.

@@ -18,7 +18,8 @@ public struct Authenticator: Sendable {
     /// Tells the server that this device takes part, and gets to know who asks for what. What has begun elsewhere is this
     /// device's from here on.
     ///
-    /// Throws ``CountersignError``: `codeCameByLink`, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
+    /// Throws ``CountersignError``: `codeCameByLink`, `wrongProcess` where the server takes what was begun in this app for
+    /// something else, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
     /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.sdk.running { core in
@@ -26,7 +27,7 @@ public struct Authenticator: Sendable {
                 data.session, claim: data.claim, at: data.idmIdentifier)
             // What a person has begun in this app ends as they meant it, or not at all.
             if let purpose = data.purpose, purpose != document.purpose {
-                throw CountersignError(.malformedData, "a session for something else")
+                throw CountersignError(.wrongProcess, "a session for something else")
             }
             // Whose browser waits, when a code that was made to be scanned comes in a link? Whoever sent the link.
             if data.isFromLink, document.purpose == .userLogin, !document.isForLinks {
@@ -107,6 +108,7 @@ public struct Authenticator: Sendable {
     /// ``AuthenticationResult/lockout(lockoutInformation:authenticationUserInformation:)``.
     ///
     /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed`,
+    /// `wrongProcess` where the server ends it as something else than was begun,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
     /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left; otherwise sign again.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
@@ -136,7 +138,7 @@ public struct Authenticator: Sendable {
             case .accepted(let accepted):
                 userInfo.move(to: nil)
                 guard accepted.purpose == checked.document.purpose else {
-                    throw CountersignError(.malformedData, "a session for something else")
+                    throw CountersignError(.wrongProcess, "a session for something else")
                 }
                 let pin = factors.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
                 return try self.result(accepted, core, session, checked, pin)

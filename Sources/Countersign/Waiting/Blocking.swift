@@ -8,14 +8,18 @@ enum Blocking {
     /// Never on the main thread, whose screens would stand still: a debug build ends there. Nor in a task: the few threads
     /// that tasks share could all wait for a task that finds none.
     static func wait<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        Self.assertNothingIsDrawnHere()
+        let outcome = Outcome<Value>()
+        Task { outcome.end(with: await Result.catching(body)) }
+        return try outcome.wait().get()
+    }
+
+    private static func assertNothingIsDrawnHere() {
         assert(!Thread.isMainThread, "a …Synchronous function blocks, and this is the main thread: use its async form")
         #if DEBUG
             // What draws a program's screens need not be its first thread.
             dispatchPrecondition(condition: .notOnQueue(.main))
         #endif
-        let outcome = Outcome<Value>()
-        Task { outcome.end(with: await Result.catching(body)) }
-        return try outcome.wait().get()
     }
 
     /// What a piece of work came to, once.

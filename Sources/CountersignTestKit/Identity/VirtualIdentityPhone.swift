@@ -1,6 +1,6 @@
 public import Countersign
 public import UAFClient
-import _Primitives
+public import _Primitives
 
 /// A phone without a screen for identities: the real SDK over a storage in memory and a clock that moves when it is told to.
 public struct VirtualIdentityPhone: Sendable {
@@ -21,6 +21,7 @@ public struct VirtualIdentityPhone: Sendable {
         server: VirtualIdentityServer, sdk: CountersignSDK = CountersignSDK(),
         storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock? = nil, sensor: ScriptedSensor = ScriptedSensor(), keys: (any DeviceKeys)? = nil,
+        random: RandomSource = .system,
         configuration change: @Sendable (inout IdentityConfiguration) -> Void = { _ in }
     ) async throws {
         self.server = server
@@ -33,7 +34,8 @@ public struct VirtualIdentityPhone: Sendable {
         change(&configuration)
         try await sdk.initialize(
             configuration,
-            platform: Platform(storage: storage, keys: keys, fingerprintSensor: sensor, clock: self.clock),
+            platform: Platform(
+                storage: storage, keys: keys, fingerprintSensor: sensor, clock: self.clock, random: random),
             transport: server)
     }
 
@@ -46,9 +48,7 @@ public struct VirtualIdentityPhone: Sendable {
 
     /// What an activation's code comes to. Throws ``CountersignError``.
     public func open(_ code: String, pin: String) async throws -> PersonalizationResponse {
-        guard case .personalization(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
-            throw WrongCode()
-        }
+        let data = try self.sdk.common.parseProcessInitializationData(code).personalizationData
         return try await self.sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin)
     }
 
@@ -68,10 +68,7 @@ public struct VirtualIdentityPhone: Sendable {
 
     /// What an authentication's code begins with. Throws ``CountersignError``.
     public func authenticationData(_ code: String) throws -> AuthenticationInitializationData {
-        guard case .authentication(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
-            throw WrongCode()
-        }
-        return data
+        try self.sdk.common.parseProcessInitializationData(code).authenticationData
     }
 
     /// Starts and prepares, for a service without attributes. Throws ``CountersignError``.
@@ -96,4 +93,7 @@ public struct VirtualIdentityPhone: Sendable {
 }
 
 /// A code that begins something else than the test means.
-public struct WrongCode: Error {}
+public struct WrongCode: Error {
+    /// An error of a test.
+    public init() {}
+}

@@ -122,7 +122,9 @@ extension VirtualIdentityServer {
         case "code":
             guard session.isAccepted, session.purpose == .serviceLogin else { throw IdentityProblem(.outOfOrder) }
             session.end = .sessionConsumed
-            return CodeResponse(code: SecretBytes(utf8: "code-1"), state: session.state, issuer: self.identifier)
+            return CodeResponse(
+                code: SecretBytes(utf8: self.newCode(of: session, id, prover)), state: session.inApp?.state,
+                issuer: self.identifier)
         case "abort":
             session.end = .sessionAborted
             return EmptyAnswer()
@@ -147,7 +149,8 @@ extension VirtualIdentityServer {
     private func document(of session: Session, _ prover: String) throws -> RequestDocument {
         let service = session.service
         return RequestDocument(
-            purpose: session.purpose, service: SessionDocument.Service(name: service.name, origin: service.origin),
+            purpose: self.mistakenPurpose ?? session.purpose,
+            service: SessionDocument.Service(name: service.name, origin: service.origin),
             roles: service.roles.map {
                 RequestDocument.Role(id: $0.id, name: $0.name, alternatives: $0.alternatives, missing: [])
             },
@@ -241,10 +244,11 @@ extension VirtualIdentityServer {
         self.noteAccepted(id)
         return .accepted(
             AcceptedSession(
-                purpose: session.purpose,
+                purpose: self.mistakenPurpose ?? session.purpose,
                 service: SessionDocument.Service(name: session.service.name, origin: session.service.origin),
                 roleName: session.service.roles[session.role].name, finishedAt: self.clock.now(),
-                continuesUntil: session.end == nil ? self.clock.now() + .seconds(300) : nil))
+                continuesUntil: session.end == nil ? self.clock.now() + .seconds(300) : nil,
+                location: session.service.isForLinks ? session.service.origin + "/back" : nil))
     }
 
     /// Looks at every assertion, to its end.

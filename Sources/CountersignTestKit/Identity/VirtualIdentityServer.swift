@@ -60,6 +60,8 @@ public actor VirtualIdentityServer: Transport {
     }
 
     struct Session {
+        /// From 1, in the order in which they are begun.
+        let number: Int
         var purpose: SessionDocument.Purpose
         var claimDigest: [UInt8]
         var service: Service
@@ -70,7 +72,8 @@ public actor VirtualIdentityServer: Transport {
         var role = 0
         var end: IdentityProblem.Code?
         var isAccepted = false
-        var state: String?
+        /// What an app that signs itself in has asked for.
+        var inApp: InAppRequest?
         var deadlines: SessionDeadlines
     }
 
@@ -78,7 +81,7 @@ public actor VirtualIdentityServer: Transport {
     public nonisolated let identifier: String
     /// The key that vouches for its keys.
     private let root: SigningKey
-    private var signing: SigningKey
+    private(set) var signing: SigningKey
     private let sealing = P256.KeyAgreement.PrivateKey()
     nonisolated let clock: FakeClock
 
@@ -100,13 +103,18 @@ public actor VirtualIdentityServer: Transport {
     var pending: [String: Pending] = [:]
     var sessions: [String: Session] = [:]
     private var answers: [String: (request: TransportRequest, response: TransportResponse, moment: Timestamp)] = [:]
-    private var answersOf: [String: [PersonalAttribute: AttributeAnswer]] = [:]
+    var answersOf: [String: [PersonalAttribute: AttributeAnswer]] = [:]
+    /// What services are told, and what they told to get there.
+    var openID = OpenID()
     private var refusals: [IdentityProblem] = []
     var findings: [[PersonalAttribute: AuthenticationInformationErrorCode]] = []
     private var losses = 0
     private var delay = Duration.zero
     private var repetitionProblem: IdentityProblem?
     private var isDown = false
+    private var versions = 1...1
+    /// What sessions are for by its word, where that is not what they were begun for.
+    var mistakenPurpose: SessionDocument.Purpose?
     private var damage: (@Sendable (TransportResponse) -> TransportResponse)?
 
     /// A server at an address, on a clock that a test moves.
@@ -167,6 +175,10 @@ public actor VirtualIdentityServer: Transport {
     public func goDown(_ isDown: Bool) { self.isDown = isDown }
     /// Changes answers on their way.
     public func damage(_ body: (@Sendable (TransportResponse) -> TransportResponse)?) { self.damage = body }
+    /// Speaks these versions of the protocol, by its word, from now on.
+    public func speak(_ versions: ClosedRange<Int>) { self.versions = versions }
+    /// Says of sessions from now on that they are for something else; `nil`: says what they are for.
+    public func mistakePurpose(for purpose: SessionDocument.Purpose?) { self.mistakenPurpose = purpose }
     /// Signs with another key from now on.
     public func rotateKeys() throws { self.signing = try Self.newKey() }
     /// Forgets the requests so far.
@@ -175,8 +187,11 @@ public actor VirtualIdentityServer: Transport {
     public var activeActivations: [String] { self.activations.filter { !$0.value.isDisabled }.map(\.key) }
     /// How many attempts of an activation have failed in a row.
     public func failures(of activation: String) -> Int { self.activations[activation]?.failures ?? 0 }
-    /// How the session ended that was begun last; `nil` while it goes on.
-    public var lastEnd: IdentityProblem.Code? { self.sessions.values.compactMap(\.end).first }
+    /// How the sessions have ended, as later requests are told, in the order in which they were begun. What goes on is not
+    /// among them.
+    public var ends: [IdentityProblem.Code] {
+        self.sessions.values.sorted { $0.number < $1.number }.compactMap(\.end)
+    }
     /// Which PIN of an activation counts.
     public func pinVersion(of activation: String) -> UInt32? { self.activations[activation]?.pinVersion }
 
@@ -211,7 +226,7 @@ public actor VirtualIdentityServer: Transport {
         let id = RandomSource.system.identifier()
         let now = self.clock.now()
         self.sessions[id] = Session(
-            purpose: purpose, claimDigest: digest, service: self.service,
+            number: self.sessions.count + 1, purpose: purpose, claimDigest: digest, service: self.service,
             deadlines: SessionDeadlines(nextRequestUntil: now + .seconds(180), lastRequestBefore: now + .seconds(900)))
         return id
     }
@@ -223,6 +238,7 @@ public actor VirtualIdentityServer: Transport {
         self.requests.append(request)
         guard !self.isDown else { throw TransportError(.unreachable, "down") }
         if request.url.path().hasSuffix("/identity/keys") { return try self.keys() }
+        if let answer = try self.answerToService(request) { return answer }
         let response = try self.answer(request)
         if self.losses > 0 {
             self.losses -= 1
@@ -240,7 +256,7 @@ public actor VirtualIdentityServer: Transport {
                 ManagerKeySet.SealingKey(
                     id: "seal", publicKey: Array(self.sealing.publicKey.compressedRepresentation),
                     until: now + .seconds(86_400 * 2))
-            ], issuedAt: now, expiresAt: now + .seconds(86_400 * 30))
+            ], versions: self.versions, issuedAt: now, expiresAt: now + .seconds(86_400 * 30))
         return TransportResponse(
             status: 200, headers: [("Content-Type", "application/jwt")],
             body: Array(try set.signed(by: self.root).utf8))
@@ -327,8 +343,8 @@ public actor VirtualIdentityServer: Transport {
         case ("activation", 2): return self.record(prover)
         case ("in-app", 2):
             let asked = try InAppRequest(parsing: request.body)
-            return self.offer(.serviceLogin, state: asked.state)
-        case ("api-access", 2): return self.offer(try AccessRequest(parsing: request.body).purpose, state: nil)
+            return self.offer(.serviceLogin, asked)
+        case ("api-access", 2): return self.offer(try AccessRequest(parsing: request.body).purpose)
         case ("api-access", 4):
             return try self.complete(parts[2], try CompleteRequest(parsing: request.body), prover)
         case ("sessions", 4): return try self.step(parts[2], parts[3], request.body, prover)
@@ -336,10 +352,10 @@ public actor VirtualIdentityServer: Transport {
         }
     }
 
-    private func offer(_ purpose: SessionDocument.Purpose, state: String?) -> SessionOffer {
+    private func offer(_ purpose: SessionDocument.Purpose, _ inApp: InAppRequest? = nil) -> SessionOffer {
         let claim = SecretBytes(RandomSource.system.bytes(32))
         let id = self.newSession(purpose, ProcessCode.digest(ofClaim: claim))
-        self.sessions[id]?.state = state
+        self.sessions[id]?.inApp = inApp
         return SessionOffer(session: id, claim: claim, expiresAt: self.clock.now() + .seconds(300))
     }
 

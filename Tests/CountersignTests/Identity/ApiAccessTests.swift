@@ -251,6 +251,45 @@ extension ApiAccessTests {
     }
 }
 
+extension ApiAccessTests {
+    /// Begins each of the four, by name.
+    private func begin(_ access: String, _ phone: VirtualIdentityPhone) async throws -> AuthenticationInitializationData
+    {
+        let personalizer = phone.sdk.personalizer
+        return switch access {
+        case "PIN": try await personalizer.startChangePin(idmIdentifier: self.server)
+        case "factor": try await personalizer.startAddAuthenticationFactor(self.server)
+        case "activation": try await personalizer.startRequestNewActivationData(idmIdentifier: self.server)
+        default: try await personalizer.startDeletion(idmIdentifier: self.server)
+        }
+    }
+
+    @Test(
+        "what was begun as one thing and comes out as a login is an error, at its start and at its end",
+        arguments: ["PIN", "factor", "activation", "deletion"])
+    func wrongKind(_ access: String) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let data = try await self.begin(access, phone)
+        await phone.server.mistakePurpose(for: .userLogin)
+        #expect(
+            await identityError { _ = try await phone.sdk.authenticator.startAuthentication(data: data) }
+                == .wrongProcess)
+        await phone.server.mistakePurpose(for: nil)
+        let info = try await phone.prepare(try await self.begin(access, phone))
+        await phone.server.mistakePurpose(for: .userLogin)
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .wrongProcess)
+        // It is over, and the account is what it was.
+        #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
+        await phone.server.mistakePurpose(for: nil)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 1)
+        #expect(try phone.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+    }
+}
+
 @Suite("PINs that a person chooses (decision 58)") struct PinSpecificationTests {
     @Test("each input has its code, and with any but valid no PIN is held") func codes() async throws {
         let phone = try await VirtualIdentityPhone.personalized()

@@ -64,6 +64,37 @@ import UAFClient
         #expect(request.roles[1].missingAuthenticators == [.biometric])
     }
 
+    @Test("what is reserved is read and cannot be signed with; the ways beside it can") func reserved() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask {
+            $0.roles = [
+                ("a", "A", [["otp"], ["yubikey", "device"], ["pin", "device"]]),
+                ("b", "B", [["otp"], ["yubikey", "device"], ["biometric", "device"]]),
+            ]
+        }
+        let request = try await phone.start()
+        #expect(request.roles[0].requestedAuthenticators == [[.pin, .device]])
+        #expect(request.roles[1].requestedAuthenticators == [[.otp], [.yubikey, .device], [.biometric, .device]])
+        #expect(request.roles[1].missingAuthenticators == [.otp, .yubikey, .biometric])
+        for (role, isUsable) in zip(request.roles, [true, false]) {
+            let begun = try await phone.start()
+            begun.setSelection(role)
+            guard
+                case .success(let info) = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(
+                    request: begun)
+            else {
+                Issue.record("not prepared")
+                return
+            }
+            #expect(info.requestedAuthenticators == role.requestedAuthenticators)
+            #expect(info.missingAuthenticators == role.missingAuthenticators)
+            #expect(await identityError { try info.sign(factor: OtpFactor()) } == .factorNotSupported)
+            #expect(await identityError { try info.sign(factor: YubikeyFactor()) } == .factorNotSupported)
+            guard isUsable else { continue }
+            #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        }
+    }
+
     @Test("exactly what a service asks for is there, and nothing has to be said where it asks for nothing")
     func attributes() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
@@ -189,6 +220,28 @@ import UAFClient
         #expect(await phone.server.requests.count == sent)
         phone.clock.advance(by: .seconds(6))
         #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+    }
+
+    @Test("a phone that was taken, with everything that it has stored, says of every PIN the same")
+    func noLocalVerdict() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        _ = try await phone.authenticate(try await phone.data(), pin: "000000")
+        phone.clock.advance(by: .seconds(6))
+        _ = try await phone.authenticate(try await phone.data())
+        let stored = phone.storage.snapshot
+        var outcomes: [(code: CountersignErrorCode?, sizes: [String: Int], register: [UInt8]?)] = []
+        for pin in [VirtualIdentityPhone.pin, "824194", "000000", "97035", String(repeating: "8241", count: 8)] {
+            let copy = try await VirtualIdentityPhone(
+                server: phone.server, storage: InMemoryStorage(stored), clock: phone.clock, random: .repeatable("copy"))
+            let info = try await copy.prepare()
+            await phone.server.goDown(true)
+            let code = await identityError { _ = try await copy.finish(info, DeviceFactor(), PinFactor(pin)) }
+            await phone.server.goDown(false)
+            let after = copy.storage.snapshot
+            outcomes.append((code, after.mapValues(\.count), after["identity-identities"]))
+        }
+        #expect(outcomes[0].code == .connectionError && outcomes[0].register != nil)
+        for outcome in outcomes { #expect(outcome == outcomes[0]) }
     }
 
     @Test("what has left is not signed with again by itself, and a refusal that ends the process closes it")
@@ -357,5 +410,39 @@ import UAFClient
         #expect(code.issuer == "https://id.example")
         #expect(!"\(code)".contains("code-1"))
         #expect(await identityError { _ = try await authenticator.fetchAuthorizationCode(login) } == .sessionConsumed)
+    }
+
+    @Test("an app that signs itself in gets to know nothing of the person: neither is it told nor does it ask")
+    func noClaims() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask {
+            $0.attributes = [
+                RequestedAttribute(
+                    .email, aliases: [PersonalInformationAlias(id: "e-1", alias: "At home", isPrimary: true)]),
+                RequestedAttribute(.givenName),
+            ]
+        }
+        let authenticator = phone.sdk.authenticator
+        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
+            InAppAuthenticationRequest(
+                idmIdentifier: "https://id.example", clientID: "app", redirectURI: "app:/back", scope: "openid email",
+                codeChallenge: String(repeating: "a", count: 43)))
+        let request = try await authenticator.startAuthentication(data: data)
+        request.info.givenName?.setValue(value: "Ada")
+        guard
+            case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request),
+            case .serviceLogin(let login) = try await phone.finish(
+                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        else {
+            Issue.record("no login of the app")
+            return
+        }
+        _ = try await authenticator.fetchAuthorizationCode(login)
+        #expect(await phone.server.accepted.last == [.email: .alias(id: "e-1"), .givenName: .value("Ada")])
+        // It speaks to the identities' server about identities and to nobody else, with nothing that opens userinfo.
+        let requests = await phone.server.requests
+        #expect(requests.allSatisfy { $0.url.path().hasPrefix("/identity/") && $0.url.host() == "id.example" })
+        #expect(requests.allSatisfy { !$0.headers.contains { $0.name == "Authorization" } })
+        #expect(requests.last?.url.path().hasSuffix("/code") == true)
     }
 }

@@ -5,20 +5,56 @@ import Foundation
 import Testing
 
 @Suite("Codes and links of identities (decision 62)") struct IdentityCodeTests {
-    @Test("a code is the same scanned, pasted, and in a link of any scheme") func forms() async throws {
-        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        let code = try await phone.server.authenticationCode()
-        let sent = await phone.server.requests.count
-        for (text, isFromLink) in [
-            (code, false), ("  \(code)\n", false), ("https://id.example/l#\(code)", true),
-            ("countersign://l#\(code)", true),
-        ] {
-            let data = try phone.authenticationData(text)
-            #expect(data.idmIdentifier == "https://id.example")
-            #expect(data.isFromLink == isFromLink)
-            #expect(!"\(data)".contains(code))
+    @Test("a QR code's text begins the authentication of the service that has shown it") func scanned() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        for name in ["Town Hall", "Library"] {
+            await phone.server.ask { $0.name = name }
+            let text = try await phone.server.authenticationCode()
+            let data = try phone.sdk.common.parseProcessInitializationData(text).authenticationData
+            #expect(try await phone.sdk.authenticator.startAuthentication(data: data).serviceName == name)
         }
-        #expect(await phone.server.requests.count == sent)
+    }
+
+    @Test("a code is the same scanned, pasted, and in a link of any scheme") func forms() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask { $0.isForLinks = true }
+        for kind in ["authentication", "activation"] {
+            func newCode() async throws -> String {
+                kind == "activation"
+                    ? try await phone.server.activationCode(pin: "135802")
+                    : try await phone.server.authenticationCode()
+            }
+            let code = try await newCode()
+            let sent = await phone.server.requests.count
+            func data(_ text: String) throws -> ProcessInitializationData {
+                try phone.sdk.common.parseProcessInitializationData(text)
+            }
+            let scanned = try data(code)
+            #expect(try data("  \(code)\n") == scanned)
+            // An app link, a deep link, and whatever else a system calls one.
+            let links = ["https://id.example/l#", "countersign://l#", "intent:#", "#"].map { $0 + code }
+            let linked = try links.map(data)
+            #expect(linked.allSatisfy { $0 == linked[0] })
+            // A link is told from what was scanned, and another code from this one.
+            #expect(linked[0] != scanned)
+            #expect(try data("https://id.example/l#" + (try await newCode())) != linked[0])
+            for (data, isFromLink) in [(scanned, false)] + linked.map({ ($0, true) }) {
+                switch data {
+                case .authentication(let data):
+                    #expect(kind == "authentication" && data.isFromLink == isFromLink)
+                    #expect(data.idmIdentifier == "https://id.example" && !"\(data)".contains(code))
+                case .personalization(let data):
+                    #expect(kind == "activation" && data.isFromLink == isFromLink)
+                    #expect(data.idmIdentifier == "https://id.example" && !"\(data)".contains(code))
+                }
+            }
+            #expect(await phone.server.requests.count == sent)
+        }
+        // Each variant begins the same.
+        for prefix in ["", "https://id.example/l#", "countersign://l#"] {
+            let data = try phone.authenticationData(prefix + (try await phone.server.authenticationCode()))
+            #expect(try await phone.authenticate(data).isUserLogin)
+        }
     }
 
     @Test("a code that was made to be scanned and comes in a link is given up: somebody else's browser waits for it")
@@ -29,25 +65,37 @@ import Testing
         let data = try phone.authenticationData(link)
         let error = await identityError { _ = try await phone.sdk.authenticator.startAuthentication(data: data) }
         #expect(error == .codeCameByLink)
-        #expect(await phone.server.lastEnd == .sessionAborted)
+        #expect(await phone.server.ends == [.sessionAborted])
         // One that was made for a link is another matter.
         await phone.server.ask { $0.isForLinks = true }
-        let code = try await phone.server.authenticationCode()
-        let made = try phone.authenticationData("https://id.example/open#\(code)")
+        let made = try phone.authenticationData(
+            "https://id.example/open#\(try await phone.server.authenticationCode())")
         #expect(try await phone.sdk.authenticator.startAuthentication(data: made).serviceName == "Health Portal")
     }
 
-    @Test("the two kinds are told apart") func kinds() async throws {
-        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard
-            case .personalization = try phone.sdk.common.parseProcessInitializationData(
-                try await phone.server.activationCode(pin: "824193")),
-            case .authentication = try phone.sdk.common.parseProcessInitializationData(
-                try await phone.server.authenticationCode())
-        else {
-            Issue.record("a kind was taken for the other")
-            return
-        }
+    @Test("the two kinds are told apart, and neither begins what the other does") func kinds() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let common = phone.sdk.common
+        let activation = try common.parseProcessInitializationData(
+            try await phone.server.activationCode(pin: "824193"))
+        let authentication = try common.parseProcessInitializationData(try await phone.server.authenticationCode())
+        let sent = await phone.server.requests.count
+        let authenticator = phone.sdk.authenticator
+        #expect(
+            await identityError {
+                _ = try await authenticator.startAuthentication(data: try activation.authenticationData)
+            } == .wrongProcess)
+        let personalizer = phone.sdk.personalizer
+        #expect(
+            await identityError {
+                _ = try await personalizer.decryptPersonalizationInitializationData(
+                    data: try authentication.personalizationData, pin: "824193")
+            } == .wrongProcess)
+        #expect(await phone.server.requests.count == sent)
+        #expect(try activation.personalizationData.idmIdentifier == "https://id.example")
+        #expect(
+            try await authenticator.startAuthentication(data: try authentication.authenticationData).serviceName
+                == "Health Portal")
     }
 
     @Test("whichever letter somebody changes, it is found out before anybody is asked") func everyLetter() async throws

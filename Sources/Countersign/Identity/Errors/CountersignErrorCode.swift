@@ -95,8 +95,9 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let sessionAborted = Self(base: .sessionAborted)
     /// The service has begun a newer session in its place.
     public static let sessionSuperseded = Self(base: .sessionSuperseded)
-    /// What was handed over belongs to another kind of process, such as the code of an activation to an authentication. A
-    /// mistake in the app's code, or the person scanned another code.
+    /// What was handed over belongs to another kind of process, such as the code of an activation to an authentication: a
+    /// mistake in the app's code, or the person scanned another code. Or the server took for something else what was begun in
+    /// this app, and nothing came of it: report it.
     public static let wrongProcess = Self(base: .wrongProcess)
     /// A code that was made to be scanned from a page came in a link: whoever sent the link waits at that page to be signed in
     /// as this person. The process was given up. Warn the person.

@@ -9,7 +9,9 @@ import _Primitives
 
 /// What an authentication begins with: from a code or a link, from the app's own service, or from a process of
 /// ``Personalizer`` that a person has to confirm.
-public struct AuthenticationInitializationData: Sendable, CustomStringConvertible, CustomReflectable {
+///
+/// Two are equal where they begin the same from the same kind of place: of one code, all links have equal data.
+public struct AuthenticationInitializationData: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The server.
     public let idmIdentifier: String
     /// Until when it can be begun, by the server's clock.
@@ -39,6 +41,12 @@ public struct AuthenticationInitializationData: Sendable, CustomStringConvertibl
         self.purpose = purpose
     }
 
+    public static func == (left: Self, right: Self) -> Bool {
+        left.idmIdentifier.hasSameBytes(as: right.idmIdentifier) && left.session.hasSameBytes(as: right.session)
+            && left.claim == right.claim && left.expiresAt == right.expiresAt && left.isFromLink == right.isFromLink
+            && left.purpose == right.purpose
+    }
+
     /// Without what the session is claimed with.
     public var description: String { "AuthenticationInitializationData(\(self.idmIdentifier))" }
     /// The server alone.
@@ -55,7 +63,9 @@ public struct AuthenticationInitializationDataWithSession: Sendable {
 }
 
 /// What a personalization begins with: from a code or a link that a person was given with an activation PIN.
-public struct PersonalizationInitializationData: Sendable, CustomStringConvertible, CustomReflectable {
+///
+/// Two are equal where they begin the same from the same kind of place: of one code, all links have equal data.
+public struct PersonalizationInitializationData: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The server.
     public let idmIdentifier: String
     /// Until when it can be used, by the server's clock.
@@ -71,6 +81,10 @@ public struct PersonalizationInitializationData: Sendable, CustomStringConvertib
         self.code = code
     }
 
+    public static func == (left: Self, right: Self) -> Bool {
+        left.code == right.code && left.isFromLink == right.isFromLink
+    }
+
     /// Without the code's secret.
     public var description: String { "PersonalizationInitializationData(\(self.idmIdentifier))" }
     /// The server alone.
@@ -78,11 +92,35 @@ public struct PersonalizationInitializationData: Sendable, CustomStringConvertib
 }
 
 /// What a code or a link begins.
-public enum ProcessInitializationData: Sendable {
+public enum ProcessInitializationData: Equatable, Sendable {
     /// ``Authenticator/startAuthentication(data:)-(AuthenticationInitializationData)``
     case authentication(AuthenticationInitializationData)
     /// ``Personalizer/decryptPersonalizationInitializationData(data:pin:)-(_,String)``
     case personalization(PersonalizationInitializationData)
+
+    /// What an authentication begins with, for a screen that begins nothing else.
+    ///
+    /// Throws ``CountersignError`` `wrongProcess` for the code of an activation: tell the person that it is another code.
+    public var authenticationData: AuthenticationInitializationData {
+        get throws {
+            guard case .authentication(let data) = self else {
+                throw CountersignError(.wrongProcess, "the code of an activation")
+            }
+            return data
+        }
+    }
+
+    /// What a personalization begins with, for a screen that begins nothing else.
+    ///
+    /// Throws ``CountersignError`` `wrongProcess` for the code of an authentication: tell the person that it is another code.
+    public var personalizationData: PersonalizationInitializationData {
+        get throws {
+            guard case .personalization(let data) = self else {
+                throw CountersignError(.wrongProcess, "the code of an authentication")
+            }
+            return data
+        }
+    }
 
     /// Tells the kinds apart.
     init(_ code: ProcessCode, isFromLink: Bool) {

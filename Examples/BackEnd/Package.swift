@@ -1,0 +1,46 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The back end of an app that signs people in by their identities. A package of its own: an app resolves no HTTP server.
+
+let package = Package(
+    name: "countersign-back-end",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "back-end", targets: ["BackEndCommand"])],
+    dependencies: [
+        .package(name: "countersign", path: "../.."),
+        .package(name: "countersign-examples", path: ".."),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    ],
+    targets: [
+        .target(
+            name: "BackEnd",
+            dependencies: [
+                .product(name: "CountersignBackend", package: "countersign"),
+                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ]),
+        .executableTarget(
+            name: "BackEndCommand",
+            dependencies: [
+                "BackEnd",
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignBackend", package: "countersign"),
+                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ]),
+        // Runs it for the app of the guides, against a double of the server in memory.
+        .testTarget(
+            name: "BackEndTests",
+            dependencies: [
+                "BackEnd",
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignBackend", package: "countersign"),
+                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "FirstApp", package: "countersign-examples"),
+                .product(name: "CountersignTestKit", package: "countersign"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,336 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import PersonalInformation
+import Testing
+import UAFClient
+import _Primitives
+
+@testable import FirstApp
+
+/// A person in front of the app: what they say, and what they were shown.
+actor ScriptedScreens: IdentityScreens {
+    private let clock: FakeClock?
+    private var pins: [String] = []
+    private var names: [String] = []
+    private var role = 0
+    private var answers: [String: Bool] = [:]
+    private(set) var shown: [String] = []
+    private(set) var asked: [String] = []
+    private(set) var opened: [URL] = []
+    private(set) var waits: [Duration] = []
+
+    init(clock: FakeClock?) { self.clock = clock }
+
+    func type(pins: String...) { self.pins += pins }
+    func type(names: String...) { self.names += names }
+    func choose(role: Int) { self.role = role }
+    /// Answers no to a question that begins so.
+    func refuse(_ beginning: String) { self.answers[beginning] = false }
+    func forget() { (self.shown, self.asked) = ([], []) }
+
+    func pin(_ why: String) throws -> String {
+        self.asked.append(why)
+        guard !self.pins.isEmpty else { throw GivenUp() }
+        return self.pins.removeFirst()
+    }
+    func role(of roles: [Role]) -> Role {
+        self.asked.append(roles.map(\.name).joined(separator: " or "))
+        return roles[self.role]
+    }
+    func value(of attribute: String, _ error: String?) throws -> String {
+        self.asked.append([attribute, error].compactMap(\.self).joined(separator: ": "))
+        guard !self.names.isEmpty else { throw GivenUp() }
+        return self.names.removeFirst()
+    }
+    func choice(of attribute: String, among aliases: Set<PersonalInformationAlias>) throws -> PersonalInformationAlias {
+        self.asked.append("\(attribute): \(aliases.map(\.alias).sorted().joined(separator: " or "))")
+        guard let first = aliases.first(where: { !$0.isPrimary }) else { throw GivenUp() }
+        return first
+    }
+    func agrees(to sentence: String) -> Bool {
+        self.asked.append(sentence)
+        return !self.answers.keys.contains { sentence.hasPrefix($0) }
+    }
+    func show(_ sentence: String) { self.shown.append(sentence) }
+    func openInBrowser(_ address: URL) { self.opened.append(address) }
+    func wait(for duration: Duration) {
+        self.waits.append(duration)
+        self.clock?.advance(by: duration)
+    }
+}
+
+@Suite("Decision 65: an app made of the guide to identities") struct IdentityListingTests {
+    private let clock = FakeClock()
+    private let server: VirtualIdentityServer
+    private let phone: VirtualIdentityPhone
+    private let screens: ScriptedScreens
+
+    init() async throws {
+        self.server = try VirtualIdentityServer(clock: self.clock)
+        self.phone = try await VirtualIdentityPhone(server: self.server, sensor: ScriptedSensor(enrolledSet: nil))
+        self.screens = ScriptedScreens(clock: self.clock)
+    }
+
+    /// Personalises the app by its listings.
+    private func personalize() async throws {
+        await self.screens.type(pins: "824193")
+        try await handle(
+            try await self.server.activationCode(pin: "824193"), with: self.phone.sdk, on: self.screens)
+        await self.screens.forget()
+    }
+
+    private func signIn() async throws {
+        try await handle(try await self.server.authenticationCode(), with: self.phone.sdk, on: self.screens)
+    }
+
+    @Test("Personalise an app: it opens, is personalised with a code, and is so after its next start")
+    func opened() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "listings-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // The listing has the device's own clock.
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let server = try VirtualIdentityServer(clock: FakeClock(wall: now))
+        let screens = ScriptedScreens(clock: nil)
+        let first = CountersignSDK()
+        let sensor = ScriptedSensor()
+        try await openIdentities(of: first, by: server.trusted, folder: folder, sensor: sensor, over: server)
+        await screens.type(pins: "824193")
+        sensor.feel(.match)
+        try await handle(try await server.activationCode(pin: "824193"), with: first, on: screens)
+        #expect(await screens.shown == ["This phone is yours now."])
+        let next = CountersignSDK()
+        try await openIdentities(of: next, by: server.trusted, folder: folder, sensor: sensor, over: server)
+        let identity = try #require(try next.personalizer.personalizedIdentities.first)
+        #expect(identity.alias == "My phone")
+        #expect(identity.enrolledFactors == [.device, .pin, .biometric])
+        #expect(await server.activeActivations == [identity.activation])
+        // The server that the guide names is one that an app can be configured with.
+        let guide = CountersignSDK()
+        try await openIdentities(
+            of: guide, by: identityServer, folder: folder + "-guide", sensor: sensor, over: NobodyAnswers())
+        defer { try? FileManager.default.removeItem(atPath: folder + "-guide") }
+        #expect(try guide.personalizer.personalizedIdentities.isEmpty)
+    }
+
+    @Test("Personalise an app: a wrong PIN rests, and a second time the app is personalised already")
+    func wrongPin() async throws {
+        await self.screens.type(pins: "824194", "824193")
+        let code = try await self.server.activationCode(pin: "824193")
+        await #expect(throws: CountersignLockoutError.self) {
+            try await handle(code, with: self.phone.sdk, on: self.screens)
+        }
+        self.clock.advance(by: .seconds(6))
+        try await handle(code, with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.shown == ["This phone is yours now."])
+        await self.screens.type(pins: "970358")
+        try await handle(
+            try await self.server.activationCode(pin: "970358"), with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.shown.last == "This phone is personalised already.")
+        await self.screens.type(pins: "970358", "824193")
+        try await handle(
+            try await self.server.activationCode(pin: "970358", mayMerge: true), with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.shown.last == "Done. The code of the invitation is void: throw it away.")
+    }
+
+    @Test("Authenticate: the role and the attribute that the person chose are what is agreed to and signed")
+    func roleAndAttributes() async throws {
+        try await self.personalize()
+        await self.server.ask {
+            $0.roles = [("p", "Patient", [["pin", "device"]]), ("d", "Doctor", [["pin", "device"]])]
+            $0.attributes = [RequestedAttribute(.givenName), RequestedAttribute(.nickname, isRequired: false)]
+        }
+        await self.screens.choose(role: 1)
+        await self.screens.type(names: "", String(repeating: "x", count: 200), "Ada")
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(
+            await self.screens.asked == [
+                "Patient or Doctor", "Given name", "Given name: Something has to stand here.",
+                "Given name: At most 128 letters.",
+                "Sign in to Health Portal (https://health.example) as Doctor, and tell it your given name?",
+                "Your PIN",
+            ])
+        #expect(await self.screens.shown == ["You are signed in to Health Portal."])
+        #expect(await self.server.accepted.last == [.givenName: .value("Ada")])
+        #expect(await self.screens.opened.isEmpty)
+    }
+
+    @Test("Authenticate: of several values the person's choice goes to the service, by its name alone")
+    func choice() async throws {
+        try await self.personalize()
+        await self.server.ask {
+            $0.attributes = [
+                RequestedAttribute(
+                    .givenName,
+                    aliases: [
+                        PersonalInformationAlias(id: "a1", alias: "Home", isPrimary: true),
+                        PersonalInformationAlias(id: "a2", alias: "Work", isPrimary: false),
+                    ])
+            ]
+            $0.text = "Order medicine"
+        }
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(
+            await self.screens.asked == [
+                "Given name: Home or Work",
+                "Sign in to Health Portal (https://health.example) as Patient, and tell it your given name?"
+                    + "\n\nOrder medicine", "Your PIN",
+            ])
+        #expect(await self.server.accepted.last == [.givenName: .alias(id: "a2")])
+    }
+
+    @Test("Authenticate: what the server finds wrong is typed again; what the app cannot give ends it")
+    func correction() async throws {
+        try await self.personalize()
+        await self.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }
+        await self.server.findNext([.givenName: .invalid])
+        await self.screens.type(names: "Ad", "Ada")
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(
+            await self.screens.asked.prefix(2) == ["Given name", "Given name: The service does not take this."])
+        #expect(await self.server.accepted.last == [.givenName: .value("Ada")])
+        await self.server.ask { $0.attributes = [RequestedAttribute(.familyName)] }
+        try await self.signIn()
+        #expect(await self.screens.shown.last == "The service wants more than this app can give.")
+        #expect(await self.server.ends.last == .sessionAborted)
+        #expect(await self.server.accepted.count == 1)
+    }
+
+    @Test("Authenticate: a no is a no, and the page hears of it") func refused() async throws {
+        try await self.personalize()
+        await self.screens.refuse("Sign in to")
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(await self.server.accepted.isEmpty)
+        #expect(await self.server.ends == [.sessionAborted])
+        #expect(await self.screens.asked.count == 1)
+    }
+
+    @Test("Finish: a lockout is waited out, and signed again; one for good is told") func lockout() async throws {
+        try await self.personalize()
+        await self.screens.type(pins: "000000", "000001", "824193")
+        try await self.signIn()
+        #expect(
+            await self.screens.shown == [
+                "Something was wrong. Try again in 5 seconds.", "Something was wrong. Try again in 15 seconds.",
+                "You are signed in to Health Portal.",
+            ])
+        #expect(await self.screens.waits == [.seconds(5), .seconds(15)])
+        await self.server.allow(attempts: 1)
+        await self.screens.type(pins: "000000")
+        try await self.signIn()
+        #expect(await self.screens.shown.last == "This phone is locked. Get a new activation.")
+    }
+
+    @Test(
+        "Finish: the PIN is changed by the listings, one that is too simple is not taken, and the old one is wrong then"
+    )
+    func changedPin() async throws {
+        try await self.personalize()
+        await self.screens.type(pins: "824193", "123456", "824193", "970358")
+        try await changePin(at: self.server.identifier, with: self.phone.sdk, on: self.screens)
+        #expect(
+            await self.screens.shown == [
+                "That PIN is not taken: tooSimple.", "That PIN is not taken: unchanged.", "Your PIN is changed.",
+            ])
+        await self.screens.forget()
+        await self.screens.type(pins: "824193", "970358")
+        try await self.signIn()
+        #expect(
+            await self.screens.shown == [
+                "Something was wrong. Try again in 5 seconds.", "You are signed in to Health Portal.",
+            ])
+    }
+
+    @Test("Take up a code: who has not begun it says so, and nothing was sent; who says yes to a stolen one is safe")
+    func hostileLink() async throws {
+        try await self.personalize()
+        let link = "https://id.example/open#" + (try await self.server.authenticationCode())
+        let sent = await self.server.requests.count
+        await self.screens.refuse("This came in a link.")
+        try await handle(link, with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.asked == ["This came in a link. Did you begin it yourself, a moment ago?"])
+        #expect(await self.server.requests.count == sent)
+        // Somebody was talked into it: the code was made to be scanned from a page, and somebody else sits before that.
+        let trusting = ScriptedScreens(clock: self.clock)
+        await trusting.type(pins: "824193")
+        let error = await #expect(throws: CountersignError.self) {
+            try await handle(link, with: self.phone.sdk, on: trusting)
+        }
+        #expect(error?.errorCode == .codeCameByLink)
+        #expect(await self.server.ends == [.sessionAborted])
+        #expect(await self.server.accepted.isEmpty)
+        // A letter of it changed, it is refused on the phone.
+        let changed = link.replacing("#e", with: "#f")
+        #expect(changed != link)
+        await #expect(throws: CountersignError.self) {
+            try await handle(changed, with: self.phone.sdk, on: trusting)
+        }
+    }
+
+    @Test("Finish: begun by a link on the same phone, the browser is opened again") func sameDevice() async throws {
+        try await self.personalize()
+        await self.server.ask { $0.isForLinks = true }
+        await self.screens.type(pins: "824193")
+        let link = "https://id.example/open#" + (try await self.server.authenticationCode())
+        try await handle(link, with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.shown == ["You are signed in to Health Portal."])
+        #expect(await self.screens.opened.map(\.absoluteString) == ["https://health.example/back"])
+    }
+
+    @Test("Sign: what this phone lacks is told, and the process is given up") func lacking() async throws {
+        try await self.personalize()
+        await self.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
+        try await self.signIn()
+        #expect(await self.screens.shown == ["This phone cannot sign that: it lacks biometric."])
+        #expect(await self.server.ends == [.sessionAborted])
+    }
+
+    @Test("Finish: another phone is given an activation, and an account is deleted after one more question")
+    func otherResults() async throws {
+        try await self.personalize()
+        let personalizer = self.phone.sdk.personalizer
+        await self.screens.type(pins: "824193", "735041")
+        let activation = try await personalizer.startRequestNewActivationData(idmIdentifier: self.server.identifier)
+        try await authenticate(activation, with: self.phone.sdk, on: self.screens)
+        let other = try await VirtualIdentityPhone(server: self.server, sensor: ScriptedSensor(enrolledSet: nil))
+        let code = try #require(await self.screens.shown.last)
+        await self.screens.type(pins: "735041")
+        try await handle(code, with: other.sdk, on: self.screens)
+        #expect(await self.server.activeActivations.count == 2)
+        await self.screens.refuse("Delete the account")
+        await self.screens.type(pins: "824193")
+        try await authenticate(
+            try await personalizer.startDeletion(idmIdentifier: self.server.identifier), with: self.phone.sdk,
+            on: self.screens)
+        #expect(try personalizer.personalizedIdentities.count == 1)
+    }
+
+    @Test("Look at the device: what is found is shown, and so is that nobody can look") func watched() async throws {
+        struct Inspection: SecurityInspection {
+            func inspect() -> SecurityFindings {
+                SecurityFindings(checkVersion: 1, osVersion: "Test 1", isRooted: true, isHooked: false)
+            }
+        }
+        await watchDevice(with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.shown == ["Nobody can tell whether this phone is sound."])
+        let rooted = try await VirtualIdentityPhone(server: self.server) { $0.securityInspection = Inspection() }
+        let screens = ScriptedScreens(clock: self.clock)
+        let watch = Task { await watchDevice(with: rooted.sdk, on: screens) }
+        await self.clock.untilSleeping()
+        watch.cancel()
+        await watch.value
+        #expect(await screens.shown == ["Somebody has changed this phone."])
+    }
+}
+
+/// No network.
+private struct NobodyAnswers: Transport {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        throw TransportError(.unreachable, "nobody")
+    }
+}
