@@ -86,7 +86,7 @@ public struct CeremonyEngine: Sendable {
             environment: environment, store: store, subjects: subjects, steps: deregistration)
         self.sessions = DispatchedSessions(environment: environment, store: store, hub: hub, subjects: subjects)
         self.inventedAccounts = invented
-        self.sweep = Sweep(environment: environment, store: store, hub: hub)
+        self.sweep = Sweep(environment: environment, store: store, endings: endings)
     }
 
     /// What the deployment chose.

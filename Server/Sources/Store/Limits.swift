@@ -181,6 +181,12 @@ public struct Limits: Sendable, Equatable {
     public var valuesPerAttribute = 8
     /// The addresses that an account can have beside its first one. Past it no further one is taken.
     public var emailsPerAccount = 8
+    /// The codes for further devices that an account can have waiting, of those that its person has had a page make. Past it
+    /// the page says that one has to be taken back first.
+    public var openOffersPerAccount = 4
+    /// How long after signing in a person can have a page make a code for another device. Past it the page asks them to sign
+    /// in once more.
+    public var freshSignIn: Duration = .seconds(10 * 60)
     /// The sessions that an account's history has. Older ones are forgotten.
     public var identityHistoryRows = 100
     /// The organisations that there can be.

@@ -36,6 +36,8 @@ extension FailingStore {
         try await self.store.resetRoles(accountID: accountID, service: service, audit: audit)
     }
 
+    func services(ofAccount id: String) async throws -> [String] { try await self.store.services(ofAccount: id) }
+
     func roleEntries(service: String, after: String?, limit: Int) async throws -> [RoleEntry] {
         try await self.store.roleEntries(service: service, after: after, limit: limit)
     }
@@ -122,8 +124,11 @@ extension FailingStore {
         try await self.store.organisations(accountID: accountID)
     }
 
-    func addInvite(_ invite: InviteRecord, provisional: AccountRecord?, limit: Int, audit: AuditEvent) async throws {
-        try await self.store.addInvite(invite, provisional: provisional, limit: limit, audit: audit)
+    func addInvite(
+        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, leaving mail: (MailRecord, most: Int)?,
+        audit: AuditEvent
+    ) async throws -> Bool {
+        try await self.store.addInvite(invite, provisional: provisional, limit: limit, leaving: mail, audit: audit)
     }
 
     func invite(_ id: String) async throws -> InviteRecord? {

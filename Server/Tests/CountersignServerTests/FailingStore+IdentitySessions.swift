@@ -33,8 +33,12 @@ extension FailingStore {
         try await self.store.begin(session, token: token, request: request, answer: answer, audit: audit)
     }
 
-    func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws {
-        try await self.store.offer(activation, audit: audit)
+    func offer(_ activation: PendingActivationRecord, replacing: Bool, audit: AuditEvent) async throws {
+        try await self.store.offer(activation, replacing: replacing, audit: audit)
+    }
+
+    func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.withdrawOffer(id: id, accountID: accountID, audit: audit)
     }
 
     func offer(id: String) async throws -> PendingActivationRecord? { try await self.store.offer(id: id) }
@@ -50,8 +54,10 @@ extension FailingStore {
         try await self.store.step(offer: id, request: request, judge: judge)
     }
 
-    func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool {
-        try await self.store.revokeActivation(id: id, audit: audit, notice: notice)
+    func revokeActivation(
+        id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding
+    ) async throws -> Bool {
+        try await self.store.revokeActivation(id: id, audit: audit, notice: notice, ending: ending)
     }
 
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {

@@ -54,7 +54,7 @@ struct PagesTests {
             self.renderer.html(Self.consent()),
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
             self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
-        ]
+        ] + IdentityPageTests.every(self.renderer)
     }
 
     static func deviceConfirmation(named name: String = "Demo Bank") -> DeviceConfirmationPage {

@@ -16,6 +16,12 @@ struct BackupActivations {
     }
 
     private static func offer(_ id: String, of account: String) -> PendingActivationRecord {
+        var offer = Self.bareOffer(id, of: account)
+        offer.letter = "the code of \(id)"
+        return offer
+    }
+
+    private static func bareOffer(_ id: String, of account: String) -> PendingActivationRecord {
         PendingActivationRecord(
             id: id, accountID: account, claimDigest: [1], pinKey: [2], pinParameters: "{}", name: "Phone \(id)",
             challenge: "challenge", createdAt: self.now, expiresAt: self.now + .seconds(60))

@@ -5,6 +5,7 @@ enum BackupColumns {
         "ceremony.progress": "ceremony progress", "identity_answer.answer": "identity answer",
         "identity_root.sealed": "identity root", "identity_sealing_key.sealed": "identity sealing key",
         "pending_activation.name": "offered activation name",
+        "pending_activation.letter": "offered activation letter",
         "pending_activation.pin_key": "offered activation pin key",
         "account.display_name": "display name", "account.email": "e-mail address", "account.phone": "telephone number",
         "account.postal_address": "postal address", "account.username": "user name",

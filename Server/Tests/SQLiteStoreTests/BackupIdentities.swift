@@ -66,11 +66,11 @@ struct BackupIdentities {
     func invite() async throws {
         try await self.addOrganisation("inviting", "Inviting")
         let provisional = AccountRecord(id: "provisional", username: nil, displayName: nil, createdAt: Self.now)
-        try await self.store.addInvite(
+        _ = try await self.store.addInvite(
             InviteRecord(
                 id: "invite", organisation: "inviting", place: nil, email: "new@post.example",
                 provisionalAccountID: "provisional", createdAt: Self.now, expiresAt: Self.now + .seconds(60)),
-            provisional: provisional, limit: 9, audit: Self.event(.inviteAdded, "invite"))
+            provisional: provisional, limit: 9, leaving: nil, audit: Self.event(.inviteAdded, "invite"))
     }
 
     /// Before the backup: one of each, of an account named `mailed`.

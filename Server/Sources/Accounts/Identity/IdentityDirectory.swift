@@ -10,16 +10,21 @@ public struct IdentityDirectory: Sendable {
         & OrganisationStore & PersonalInformationStore & ServiceStore
 
     let store: any Stores
+    let links: InviteLinks
+    let sendsMail: Bool
     let directory: AccountDirectory
     let time: TimeSource
     let random: RandomSource
     let limits: Limits
 
-    /// Manages what a store has of personalised identities.
+    /// Manages what a store has of personalised identities. `sendsMail` says whether people can be sent mail.
     public init(
-        store: any Stores, time: TimeSource = .system, random: RandomSource = .system, limits: Limits = Limits()
+        store: any Stores, sealing: Sealing, sendsMail: Bool = false, time: TimeSource = .system,
+        random: RandomSource = .system, limits: Limits = Limits()
     ) {
         self.store = store
+        self.links = InviteLinks(sealing: sealing)
+        self.sendsMail = sendsMail
         self.directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
         self.time = time
         self.random = random

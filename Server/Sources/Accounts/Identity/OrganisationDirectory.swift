@@ -105,25 +105,38 @@ extension IdentityDirectory {
         public var role: String?
         /// How long it can be accepted; `nil` for the server's own.
         public var lifetime: Duration?
+        /// Whether the address is sent the invitation's link; `nil` where it is to be wherever mail is sent.
+        public var isMailed: Bool?
 
         /// Describes an invitation.
         public init(
             email: String, organisation: String? = nil, service: String? = nil, role: String? = nil,
-            lifetime: Duration? = nil
+            lifetime: Duration? = nil, isMailed: Bool? = nil
         ) {
             self.email = email
             self.organisation = organisation
             self.service = service
             self.role = role
             self.lifetime = lifetime
+            self.isMailed = isMailed
         }
+    }
+
+    /// An invitation that was made just now.
+    public struct MadeInvite: Sendable, Equatable {
+        /// The invitation.
+        public let record: InviteRecord
+        /// What its link carries: a secret.
+        public let link: String
+        /// Whether a letter with the link is on its way.
+        public let isMailed: Bool
     }
 
     /// Invites somebody. Where nobody has the address, the invitation gets an account of its own.
     ///
-    /// Throws `invalidRequest` for what is no address, for nothing to be invited to, and a lifetime that is none; `notFound`
-    /// for no such organisation, service or role; `conflict` where as many are open as can be.
-    public func invite(_ invitation: Invitation, by operator: String) async throws -> InviteRecord {
+    /// Throws `invalidRequest` for what is no address, for nothing to be invited to, a lifetime that is none, and for mail
+    /// where none is sent; `notFound` for no such organisation, service or role; `conflict` where as many are open as can be.
+    public func invite(_ invitation: Invitation, by operator: String) async throws -> MadeInvite {
         guard EmailValidator().accepts(invitation.email) else {
             throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
         }
@@ -139,10 +152,13 @@ extension IdentityDirectory {
             throw AccountError(
                 .invalidRequest, "an invitation lasts a second or longer, and at most twice as long as inviteLifetime")
         }
+        guard invitation.isMailed != true || self.sendsMail else {
+            throw AccountError(.invalidRequest, "the server sends no mail: hand the link over yourself")
+        }
         let now = self.time.now()
-        let isKnown = try await !self.store.accounts(verifiedEmail: invitation.email, limit: 1).isEmpty
+        let known = try await self.store.accounts(verifiedEmail: invitation.email, limit: 1).first
         let provisional =
-            isKnown
+            known != nil
             ? nil
             : AccountRecord(
                 id: self.random.identifier(), username: nil, displayName: nil,
@@ -155,11 +171,21 @@ extension IdentityDirectory {
             id: self.random.identifier(), organisation: invitation.organisation, place: place,
             email: invitation.email, provisionalAccountID: provisional?.id, createdAt: now, expiresAt: now + lifetime)
         let audit = self.event(.inviteAdded, invite.id, account: provisional?.id, by: `operator`)
-        try await self.step(conflict: "As many invitations are open as can be: revoke some first.") {
-            try await self.store.addInvite(
-                invite, provisional: provisional, limit: self.limits.openInvites, audit: audit)
+        var mail: (MailRecord, most: Int)?
+        if let addressee = known ?? provisional?.id, invitation.isMailed ?? self.sendsMail {
+            let limits = self.limits.mail
+            mail = (
+                MailRecord(
+                    accountID: addressee, subject: .invitation, about: invite.id, createdAt: now,
+                    expiresAt: min(now + limits.mailLifetime, invite.expiresAt)), limits.waitingMails
+            )
         }
-        return invite
+        let letter = mail
+        let isMailed = try await self.step(conflict: "As many invitations are open as can be: revoke some first.") {
+            try await self.store.addInvite(
+                invite, provisional: provisional, limit: self.limits.openInvites, leaving: letter, audit: audit)
+        }
+        return MadeInvite(record: invite, link: self.links.secret(of: invite.id), isMailed: isMailed)
     }
 
     /// A page of invitations, the newest first, before the one of that identifier; of an address alone where one is named.
@@ -171,6 +197,46 @@ extension IdentityDirectory {
     public func invite(_ id: String) async throws -> InviteRecord {
         guard let invite = try await self.store.invite(id) else { throw AccountError(.notFound) }
         return invite
+    }
+
+    /// The invitation that a link was made for, whatever became of it; `nil` for what this server has not made, and once it
+    /// is forgotten.
+    public func invite(link: String) async throws -> InviteRecord? {
+        guard let id = self.links.invite(link: link) else { return nil }
+        return try await self.store.invite(id)
+    }
+
+    /// What an invitation is to, by the names that people know.
+    ///
+    /// Cost: three queries.
+    public func names(of invite: InviteRecord) async throws -> (
+        organisation: String?, place: (service: String, role: String)?
+    ) {
+        let organisation: String? =
+            if let id = invite.organisation { try await self.store.organisation(id)?.name } else { nil }
+        guard let place = invite.place else { return (organisation, nil) }
+        let service = try await self.store.client(place.service)?.name ?? place.service
+        let role = try await self.store.serviceProfile(place.service)?.role(place.role)?.name ?? place.role
+        return (organisation, (service, role))
+    }
+
+    /// What an account is called; `nil` where there is none, or it is locked.
+    public func name(accountID: String) async throws -> String? {
+        try await self.store.account(id: accountID).flatMap { $0.isLocked ? nil : $0.shownName }
+    }
+
+    /// Whether an account has the address that was invited, as somebody has seen to.
+    public func isAddressed(_ invite: InviteRecord, accountID: String) async throws -> Bool {
+        // Hardly ever have two the same address: operators see to that.
+        try await self.store.accounts(verifiedEmail: invite.email, limit: self.limits.pageSize)
+            .contains { $0.hasSameBytes(as: accountID) }
+    }
+
+    /// Accepts an invitation for an account whose person says so.
+    public func accept(_ invite: InviteRecord, accountID: String) async throws -> InviteOutcome {
+        try await self.store.acceptInvite(
+            invite.id, accountID: accountID,
+            audit: AuditEvent(.inviteAccepted, at: self.time.now(), accountID: accountID, detail: invite.id))
     }
 
     /// Takes an open invitation back. Throws `notFound`, `conflict` where it is not open any more.

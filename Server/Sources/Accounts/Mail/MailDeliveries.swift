@@ -28,7 +28,7 @@ public enum MailResult: String, Sendable, CaseIterable {
 /// was killed loses nothing; a person can be told twice for that reason.
 public final class MailDeliveries: Sendable {
     /// Where accounts are, and their mail.
-    public typealias Outbox = AccountStore & MailStore
+    public typealias Outbox = AccountStore & IdentityStore & InviteStore & MailStore
 
     /// What every message has.
     public struct Letterhead: Sendable {
@@ -51,6 +51,7 @@ public final class MailDeliveries: Sendable {
     private let transport: any MailTransport
     private let letterhead: Letterhead
     private let links: MailedLinks
+    private let inviteLinks: InviteLinks
     private let limits: Limits
     private let time: TimeSource
     private let random: RandomSource
@@ -71,6 +72,7 @@ public final class MailDeliveries: Sendable {
         self.transport = transport
         self.letterhead = letterhead
         self.links = MailedLinks(sealing: sealing, random: random)
+        self.inviteLinks = InviteLinks(sealing: sealing)
         self.limits = limits
         self.time = time
         self.random = random
@@ -98,25 +100,58 @@ public final class MailDeliveries: Sendable {
         defer { self.underWay.withLock { $0 -= 1 } }
         let now = self.time.now()
         guard now < delivery.expiresAt else { return try await self.giveUp(delivery, "its time is over") }
-        guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
-            // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
-            email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
-        else { return try await self.giveUp(delivery, "the account has no verified address any more") }
+        let content: MailContent
+        switch try await self.content(of: delivery, at: now) {
+        case .over(let reason): return try await self.giveUp(delivery, reason)
+        case .found(let found): content = found
+        }
         if delivery.linkName != nil {
             // However long the letter has waited: whoever gets it has the whole time.
             let isWanted = try await self.store.beginLink(
                 of: delivery, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
             guard isWanted else { return try await self.giveUp(delivery, "its link is not wanted any more") }
         }
-        let words = MailWords(delivery, account: account, letterhead: self.letterhead, links: self.links)
+        let words = MailWords(delivery, content, letterhead: self.letterhead, links: self.links)
         let message = MailMessage(
-            sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: email.address,
+            sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: content.recipient,
             subject: words.subject, text: words.text, at: now, identifier: self.random.identifier())
         do {
             try await self.transport.send(message.bytes)
         } catch { return try await self.failed(delivery, error.reason) }
         try await self.store.removeMail(delivery, audit: nil)
         return .sent
+    }
+
+    /// What a letter needs of what it is about.
+    private enum FoundContent {
+        case found(MailContent)
+        /// It has to be given up, for this reason.
+        case over(String)
+    }
+
+    private func content(of delivery: MailDelivery, at now: Timestamp) async throws -> FoundContent {
+        if delivery.subject == .invitation {
+            guard let id = delivery.about, let invite = try await self.store.invite(id), invite.state == .open,
+                now < invite.expiresAt, EmailValidator().accepts(invite.email)
+            else { return .over("its invitation is not open any more") }
+            return .found(
+                MailContent(
+                    recipient: invite.email, name: "", secret: self.inviteLinks.secret(of: invite.id),
+                    until: invite.expiresAt))
+        }
+        guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
+            // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
+            email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
+        else { return .over("the account has no verified address any more") }
+        var content = MailContent(recipient: email.address, name: account.shownName)
+        if delivery.subject == .newActivation {
+            guard let id = delivery.about, let offer = try await self.store.offer(id: id), offer.state == .offered,
+                let code = offer.letter, !account.isLocked
+            else { return .over("its code cannot be used any more") }
+            content.secret = code
+            content.until = offer.expiresAt
+        }
+        return .found(content)
     }
 
     private func failed(_ delivery: MailDelivery, _ reason: String) async throws -> MailResult {
@@ -143,15 +178,28 @@ public final class MailDeliveries: Sendable {
     }
 }
 
+/// What the words of a letter are filled with.
+private struct MailContent {
+    /// The address.
+    let recipient: String
+    /// What the account is called.
+    let name: String
+    /// What its link carries, where that is made of what it is about.
+    var secret = ""
+    /// Until when that is good.
+    var until: Timestamp?
+}
+
 /// What mail says.
 private struct MailWords {
     let subject: String
     let text: String
 
     init(
-        _ delivery: MailDelivery, account: AccountRecord, letterhead: MailDeliveries.Letterhead, links: MailedLinks
+        _ delivery: MailDelivery, _ content: MailContent, letterhead: MailDeliveries.Letterhead, links: MailedLinks
     ) {
-        let (service, name) = (letterhead.serviceName, account.shownName)
+        let (service, name) = (letterhead.serviceName, content.name)
+        let until = content.until.map { " It works until \($0.shownMinute)." } ?? ""
         func link(_ path: String) -> String {
             "\(letterhead.issuer)\(path)?link=\(delivery.linkName.map(links.secret) ?? "")"
         }
@@ -189,6 +237,31 @@ private struct MailWords {
                 If it was not you, tell the people who run \(service) at once.
 
                 """
+        case .invitation:
+            self.subject = "You are invited to \(service)"
+            self.text = """
+                Somebody who runs \(service) has invited this address. Open this one to see to what, and to accept:
+
+                \(letterhead.issuer)\(MailedLinkPaths.invitation)?link=\(content.secret)
+
+                It is for you alone: whoever opens it can accept in your place.\(until)
+
+                If you do not know \(service), there is nothing to do.
+
+                """
+        case .newActivation:
+            self.subject = "Another device for \(service)"
+            self.text = """
+                An app of the name \(name) has asked for a code for another device. Open this address on that device, \
+                with the app there:
+
+                \(letterhead.issuer)\(MailedLinkPaths.openInApp)#\(content.secret)
+
+                The app asks for the PIN that was chosen with it, which nobody else has to know.\(until)
+
+                If it was not you, tell the people who run \(service) at once.
+
+                """
         case .secondFactorChanged:
             self.subject = "Your codes at \(service) were changed"
             self.text = """
@@ -207,6 +280,18 @@ public enum MailedLinkPaths {
     public static let passwordReset = "/account/reset"
     /// To say that an address is one's own.
     public static let addressConfirmation = "/account/address/confirm"
+    /// To see an invitation, and to accept it.
+    public static let invitation = "/invitation"
+    /// To the app on a device; what stands behind the `#` reaches no server.
+    public static let openInApp = "/open"
+}
+
+extension Timestamp {
+    /// As letters and pages have it: `2026-01-31 12:34 UTC`.
+    public var shownMinute: String {
+        let text = Array(self.description)
+        return "\(String(text[0..<10])) \(String(text[11..<16])) UTC"
+    }
 }
 
 extension AuditEvent.Kind {

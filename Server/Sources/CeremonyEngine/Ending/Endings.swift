@@ -17,12 +17,15 @@ struct Endings: CeremonyPart {
         guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
         do {
             _ = try await self.store.change(.id(id)) { record in
+                let outcome = record.outcomeOfEnd(
+                    event == .cancel ? .aborted : .failed, at: now, limits: self.limits)
                 try record.take(event, at: now, limits: self.limits)
                 record.uafStatusCode = statusCode.map { Int($0.rawValue) }
                 record.clientErrorCode = clientErrorCode
                 record.asmStatusCode = asmStatusCode
                 let code = statusCode.map { String($0.rawValue) } ?? clientErrorCode.map(String.init)
                 var change = CeremonyChange()
+                change.identityOutcome = outcome
                 if record.isUnclaimed { return change }
                 change.audit = [
                     AuditEvent(
@@ -33,6 +36,23 @@ struct Endings: CeremonyPart {
             }
         } catch is RefusedEvent {
             return
+        }
+        self.hub.wake(id)
+    }
+
+    /// Ends a ceremony whose time is over; any other stays as it is.
+    func expire(_ id: String, at now: Timestamp) async throws {
+        _ = try await self.store.change(.id(id)) { record in
+            guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
+            var change = CeremonyChange()
+            change.identityOutcome = record.outcomeOfEnd(.failed, at: now, limits: self.limits)
+            try record.take(.expire, at: now, limits: self.limits)
+            // Keys that nobody confirmed.
+            if record.kind == .registration { change.deviceFate = .discard }
+            if !record.isUnclaimed {
+                change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
+            }
+            return change
         }
         self.hub.wake(id)
     }

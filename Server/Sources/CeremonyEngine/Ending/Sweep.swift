@@ -5,7 +5,7 @@ import _Primitives
 public struct Sweep: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore & NoticeStore
-    let hub: CeremonyHub
+    let endings: Endings
 
     /// Ends what is overdue, deletes what nobody can ask for any more, and wakes its watchers. Returns how many rows it
     /// changed.
@@ -19,7 +19,7 @@ public struct Sweep: CeremonyPart {
             let overdue = try await self.store.overdueCeremonies(at: now, limit: self.limits.sweepBatch)
             // All at once: steps that wait together share a commit.
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for id in overdue { group.addTask { try await self.expire(id, at: now) } }
+                for id in overdue { group.addTask { try await self.endings.expire(id, at: now) } }
                 try await group.waitForAll()
             }
             count += overdue.count
@@ -45,20 +45,5 @@ public struct Sweep: CeremonyPart {
             if deleted < self.limits.sweepBatch { break }
         }
         return count
-    }
-
-    private func expire(_ id: String, at now: Timestamp) async throws {
-        _ = try await self.store.change(.id(id)) { record in
-            guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
-            try record.take(.expire, at: now, limits: self.limits)
-            var change = CeremonyChange()
-            // Keys that nobody confirmed.
-            if record.kind == .registration { change.deviceFate = .discard }
-            if !record.isUnclaimed {
-                change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
-            }
-            return change
-        }
-        self.hub.wake(id)
     }
 }

@@ -17,6 +17,8 @@ public struct Identities: Sendable {
     public let enrolments: ActivationEnrolments
     /// What an activation asks and wants of itself.
     public let activations: OwnActivations
+    /// What accounts have of activations, for those who look at them.
+    public let listings: ActivationListings
     /// Where apps begin sessions themselves.
     public let begins: SessionBegins
     /// Where activations claim sessions and give answers.
@@ -35,12 +37,14 @@ public struct Identities: Sendable {
         let envelope = IdentityEnvelope(environment: environment, store: store, keys: keys, budgets: budgets)
         let steps = IdentitySteps(environment: environment, store: store, keys: keys, hub: hub)
         let merges = AccountMerges(environment: environment, store: store)
-        let openings = ActivationOpenings(environment: environment, store: store, envelope: envelope, merges: merges)
+        let openings = ActivationOpenings(
+            environment: environment, store: store, envelope: envelope, merges: merges, hub: hub)
         self.keys = IdentityKeys(keys: keys)
-        self.offers = ActivationOffers(environment: environment, store: store, keys: keys)
+        self.listings = ActivationListings(environment: environment, store: store, hub: hub)
+        self.offers = ActivationOffers(environment: environment, store: store, keys: keys, budgets: budgets)
         self.openings = openings
         self.enrolments = ActivationEnrolments(
-            environment: environment, store: store, envelope: envelope, openings: openings)
+            environment: environment, store: store, envelope: envelope, openings: openings, hub: hub)
         self.activations = OwnActivations(environment: environment, store: store, envelope: envelope)
         self.begins = SessionBegins(
             environment: environment, store: store, envelope: envelope, services: services, merges: merges,

@@ -46,6 +46,8 @@ public struct CeremonyConfiguration: Sendable {
 
     /// What personalised identities go by.
     public var identities = IdentityRules()
+    /// Whether people are sent mail.
+    public var sendsMail = false
 
     /// Each of the product's own authenticators that a person answers with, alone.
     public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]

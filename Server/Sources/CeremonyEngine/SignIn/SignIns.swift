@@ -159,7 +159,9 @@ public struct SignIns: CeremonyPart {
             case .waiting: return try await self.renew(record, source: source, at: now)
             case .claimed, .approvedOnDevice, .approved, .completed:
                 return SignInView(record, state)
-            case .denied, .expired, .failed: break
+            case .denied, .expired, .failed:
+                // What takes its place ends it, too, but knows nothing of what it has to leave behind.
+                if record.phase != .ended { try await self.endings.expire(record.id, at: now) }
             }
         }
         let isIdentity = try await self.logins.isService(requester.client, origin: requester.origin)

@@ -4,6 +4,16 @@ package import _Primitives
 /// What an identity session is for, which decides what comes after the factors were accepted.
 package typealias IdentityPurpose = SessionDocument.Purpose
 
+extension IdentityPurpose {
+    /// Whether accepted factors earn a grant, which something else has to use before anything has come of the session.
+    package var isGranted: Bool {
+        switch self {
+        case .addFactor, .changePin, .newActivation, .delete: true
+        case .userLogin, .serviceLogin, .merge: false
+        }
+    }
+}
+
 /// How far an identity session is.
 package enum IdentityState: Hashable, Sendable {
     /// A code, a link, a push or an app's call is there, and nobody is bound. Next: `started`, an end.

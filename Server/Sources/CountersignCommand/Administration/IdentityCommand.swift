@@ -6,9 +6,89 @@ import _Primitives
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
-        abstract: "The root key that apps with personalised identities are configured with.",
-        subcommands: [Root.self]
+        abstract: "People's personalised apps, what they were used for, and the key that apps know the server by.",
+        subcommands: [Root.self, Activations.self, End.self, History.self]
     )
+
+    struct Activations: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List a person's personalised apps, and the codes that wait for one.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/activations")
+            try self.options.show(answer) { object in
+                let activations = try object.objects("activations").map { activation in
+                    let state =
+                        try activation.bool("disabled") == true
+                        ? "disabled" : try activation.string("lockedUntil").map { "rests until \($0)" } ?? "active"
+                    return [
+                        try activation.requiredString("id"), try activation.requiredString("name"),
+                        try (activation.array("factors") ?? []).compactMap { factor in
+                            if case .string(let text) = factor { text } else { nil }
+                        }.joined(separator: "+"), state,
+                    ]
+                }
+                let offers = try object.objects("offers").map { offer in
+                    [
+                        try offer.requiredString("id"), try offer.string("name") ?? "", "code",
+                        "until \(try offer.requiredString("expiresAt"))",
+                    ]
+                }
+                let rows = activations + offers
+                return rows.isEmpty ? "no personalised apps" : Terminal.table(rows)
+            }
+        }
+    }
+
+    struct End: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take a personalised app's activation back, or a code that nobody has used.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Argument(help: "The activation's id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let path = "/accounts/\(self.username.pathSegment)/activations/\(self.id.pathSegment)"
+            let answer = try await self.options.call("DELETE", path)
+            self.options.show(answer) { _ in "Ended." }
+        }
+    }
+
+    struct History: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List what a person's identity was used for, the newest first.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/identity-sessions")
+            try self.options.show(answer) { object in
+                let sessions = try object.objects("sessions")
+                guard !sessions.isEmpty else { return "nothing yet" }
+                return Terminal.table(
+                    try sessions.map { session in
+                        [
+                            try session.requiredString("at"), try session.requiredString("purpose"),
+                            try session.string("service") ?? "", try session.string("role") ?? "",
+                            try session.requiredString("outcome"),
+                        ]
+                    })
+            }
+        }
+    }
 
     struct Root: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

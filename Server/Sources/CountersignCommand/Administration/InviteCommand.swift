@@ -49,6 +49,9 @@ struct InviteCommand: AsyncParsableCommand {
         @Option(name: .long, help: "How long it can be accepted, as 7d or 12h.")
         var lifetime: TimeSpan?
 
+        @Flag(name: .long, help: "Send no mail: the link is handed over otherwise.")
+        var noMail = false
+
         @OptionGroup var options: AdminOptions
 
         func validate() throws {
@@ -66,8 +69,14 @@ struct InviteCommand: AsyncParsableCommand {
             body["service"] = self.service.map(JSON.string)
             body["role"] = self.role.map(JSON.string)
             body["lifetimeSeconds"] = self.lifetime.map { .integer($0.seconds) }
+            if self.noMail { body["mail"] = .bool(false) }
             let answer = try await self.options.call("POST", "/invites", body)
-            try self.options.show(answer) { try InviteCommand.text($0) }
+            try self.options.show(answer) { invite in
+                let way =
+                    try invite.bool("mailed") == true
+                    ? "A letter with this link is on its way:" : "No letter is sent. Hand this link to the person:"
+                return "\(try InviteCommand.text(invite))\n\(way)\n\(try invite.requiredString("link"))"
+            }
         }
     }
 

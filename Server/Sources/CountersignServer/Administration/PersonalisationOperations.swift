@@ -15,8 +15,33 @@ struct PersonalisationOperations: Sendable {
     /// Where a person's browser shows what to do with a code; what stands behind the `#` reaches no server.
     private static let linkPath = "/open"
 
+    private static let activation: [AdminOperation.Field] = [
+        .required("id", "The activation."), .required("name", "What its person calls the device."),
+        .required("factors", .strings, "What it signs with: device, pin, biometric."),
+        .required("createdAt", "RFC 3339."), .optional("lastUsedAt", "When its factors were accepted last, RFC 3339."),
+        .optional("lockedUntil", "Until when it rests after wrong attempts, RFC 3339."),
+        .required("disabled", .boolean, "Whether it may not authenticate any more."),
+    ]
+
+    private static let offer: [AdminOperation.Field] = [
+        .required("id", "The activation that it becomes."), .optional("name", "What the device is to be called."),
+        .required("createdAt", "RFC 3339."), .required("expiresAt", "Until when the code can be used, RFC 3339."),
+    ]
+
     var operations: [AdminOperation] {
         [
+            AdminOperation(
+                method: .get, path: "/accounts/{username}/activations", id: "listActivations",
+                summary: "List the personalised apps of a person, and the codes that wait for one.",
+                answer: [
+                    .required("activations", .objects(Self.activation), "The oldest first."),
+                    .required("offers", .objects(Self.offer), "Codes that can still be used, the oldest first."),
+                ], refusals: [(404, "There is no such account.")], handler: self.list),
+            AdminOperation(
+                method: .delete, path: "/accounts/{username}/activations/{id}", id: "endActivation",
+                summary: "Take an activation back, or a code for one that nobody has used.", status: .noContent,
+                refusals: [(404, "There is no such account, or it has neither of that identifier.")],
+                handler: self.end),
             AdminOperation(
                 method: .get, path: "/identity/root", id: "showIdentityRoot",
                 summary: "Show the root key of personalised identities, which makers of apps configure them with.",
@@ -57,6 +82,38 @@ struct PersonalisationOperations: Sendable {
         return [
             "server": .string(self.issuer), "key": .object(key), "thumbprint": .string(root.thumbprint),
         ]
+    }
+
+    @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.directory.account(written: call.account)
+        let listings = self.identities.listings
+        let activations = try await listings.activations(accountID: account.id).map { activation -> JSON in
+            var object: JSONObject = [
+                "id": .string(activation.id), "name": .string(activation.name),
+                "factors": .array(activation.factors.map(JSON.string)),
+                "createdAt": .string(activation.createdAt.description), "disabled": .bool(activation.isDisabled),
+            ]
+            object["lastUsedAt"] = activation.lastUsedAt.map { .string($0.description) }
+            object["lockedUntil"] = activation.lockedUntil.map { .string($0.description) }
+            return .object(object)
+        }
+        let offers = try await listings.offers(accountID: account.id).map { offer -> JSON in
+            var object: JSONObject = [
+                "id": .string(offer.id), "createdAt": .string(offer.createdAt.description),
+                "expiresAt": .string(offer.expiresAt.description),
+            ]
+            object["name"] = offer.name.map(JSON.string)
+            return .object(object)
+        }
+        return ["activations": .array(activations), "offers": .array(offers)]
+    }
+
+    @Sendable private func end(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.directory.account(written: call.account)
+        guard try await self.identities.listings.end(call.id, accountID: account.id, by: call.actor) else {
+            throw Problem(.notFound, Problem.Name.notFound, "The account has no such activation, and no such code.")
+        }
+        return [:]
     }
 
     @Sendable private func offer(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -61,6 +61,7 @@ extension ServerAssembly {
             answers: answers, cookies: cookies, limits: limits, hashing: self.configuration.hashing,
             metrics: self.configuration.metrics
         ).mount(on: router)
+        self.mountIdentityPages(on: router, answers, cookies)
         if self.configuration.mail != nil {
             MailedLinkRoutes(
                 resets: PasswordResets(self.passwords), confirmations: AddressConfirmations(self.passwords),
@@ -85,6 +86,27 @@ extension ServerAssembly {
         TokenRoutes(
             provider: self.provider, devices: devices, challenges: self.challenges,
             limits: limits, trace: self.trace
+        ).mount(on: router)
+    }
+}
+
+extension ServerAssembly {
+    /// Mounts what people see of their own identities, and where invitations lead.
+    private func mountIdentityPages(on router: ServerRouter, _ answers: PageAnswers, _ cookies: BrowserCookies) {
+        let identities = self.ceremonies.identities
+        let limits = self.configuration.limits
+        let digits = self.ceremonies.configuration.identities.pinLength
+        let activations = ActivationRoutes(
+            identities: identities, answers: answers, cookies: cookies, channels: self.channels,
+            issuer: self.configuration.issuer, limits: limits, time: self.time)
+        activations.mount(on: router)
+        OwnIdentityRoutes(
+            identities: identities, directory: self.identities, provider: self.provider, activations: activations,
+            answers: answers, cookies: cookies, limits: limits, digits: digits, time: self.time
+        ).mount(on: router)
+        InvitationRoutes(
+            identities: identities, directory: self.identities, provider: self.provider, activations: activations,
+            answers: answers, cookies: cookies, limits: limits, digits: digits
         ).mount(on: router)
     }
 }

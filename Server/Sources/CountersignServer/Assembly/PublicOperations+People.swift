@@ -27,6 +27,66 @@ extension PublicOperations {
             ]
         }
 
+    /// What people see of their own identities, and where invitations lead.
+    static let identityPages: [PublicOperation] = {
+        let nobody = (status: 403, meaning: "Nobody is signed in.")
+        let activation = DescribedField.required("activation", "The activation.")
+        let ticket = DescribedField.required("ticket", "What the page with the code carried.")
+        let confirmation = DescribedField.required("confirmation", "What the page carried.")
+        let pins: [DescribedField] = [
+            .optional("pin", "The PIN of the code."), .optional("pin-again", "The same."),
+        ]
+        let link = DescribedField.required("link", "What the link carries.")
+        let strange = (status: 404, meaning: "Another browser has asked for the code.")
+        let over = (status: 404, meaning: "The invitation cannot be accepted (any more).")
+        func page(
+            _ path: String, _ id: String, _ summary: String, query: [DescribedField] = [],
+            refusing: [(status: Int, meaning: String)] = [nobody]
+        ) -> PublicOperation {
+            PublicOperation(
+                method: .get, path: path, id: id, summary: summary, query: query, answers: [Self.page],
+                refusals: .pages, refusing: refusing)
+        }
+        return [
+            page("/account", "ownIdentity", "What a person has of personalised identities."),
+            page("/account/history", "ownHistory", "What a person's identity was used for."),
+            page("/account/activation", "askForActivation", "The page that asks what the code is to be."),
+            PublicOperation(
+                method: .post, path: "/account/activation", id: "makeActivation",
+                summary: "The code for another device, shown by this answer alone.",
+                body: (.form, [confirmation, .optional("name", "What the device is to be called.")] + pins),
+                answers: [Self.page], refusals: .pages,
+                refusing: [
+                    Self.tooMany, (403, "Nobody is signed in, or not just now by two factors."),
+                    (409, "As many codes wait as can be."), (422, "The PIN is none."),
+                ]),
+            page(
+                "/account/activation/end", "askForEnd", "The question whether a device ends.", query: [activation],
+                refusing: [nobody, (404, "There is no such device.")]),
+            PublicOperation(
+                method: .post, path: "/account/activation/end", id: "endOwnActivation",
+                summary: "A device ends, or a code for one.", body: (.form, [confirmation, activation]),
+                answers: [Self.page], refusals: .pages, refusing: [nobody, (404, "There is no such device.")]),
+            page(
+                "/activation", "activationState", "What has become of a code.", query: [activation, ticket],
+                refusing: [strange]),
+            PublicOperation(
+                method: .get, path: "/activation/events", id: "activationEvents",
+                summary: "The same, as it changes.", query: [activation, ticket],
+                answers: [.init(status: 200, meaning: "Events of the type state.", type: "text/event-stream")],
+                refusing: [strange]),
+            page(
+                "/invitation", "showInvitation", "Where the link of an invitation leads.", query: [link],
+                refusing: [over]),
+            PublicOperation(
+                method: .post, path: "/invitation", id: "acceptInvitation",
+                summary: "An invitation is accepted, or a code for an app is made that accepts it.",
+                body: (.form, [link, .optional("confirmation", "What the page carried.")] + pins),
+                answers: [Self.page], refusals: .pages,
+                refusing: [over, Self.tooMany, nobody, (422, "The PIN is none.")]),
+        ]
+    }()
+
     /// What people do by mail, where mail is sent.
     static let mailedLinks: [PublicOperation] = {
         let link = DescribedField.required("link", "What the link carries.")

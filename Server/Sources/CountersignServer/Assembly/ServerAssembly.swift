@@ -175,6 +175,7 @@ public struct ServerAssembly: Sendable {
             channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions
+        engine.sendsMail = configuration.mail != nil
         engine.facetRefused = { Self.log(refusedFacet: $0, configuration.logger) }
         engine.inventedAccountsRefused = {
             configuration.logger.error(
@@ -203,7 +204,9 @@ public struct ServerAssembly: Sendable {
             signInService: SignInService(
                 provider, grants: grants, upstream: upstream, names: configuration.signInService), grants: grants,
             directory: directory,
-            identities: IdentityDirectory(store: store, time: time, random: random, limits: limits),
+            identities: IdentityDirectory(
+                store: store, sealing: sealing, sendsMail: configuration.mail != nil, time: time, random: random,
+                limits: limits),
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
@@ -346,7 +349,7 @@ public struct ServerAssembly: Sendable {
         ServiceOperations(identities: self.identities).operations
             + PersonalInformationOperations(identities: self.identities).operations
             + OrganisationOperations(identities: self.identities).operations
-            + InviteOperations(identities: self.identities).operations
+            + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
             + PersonalisationOperations(
                 identities: self.ceremonies.identities, directory: self.directory, issuer: self.configuration.issuer
             ).operations

@@ -169,6 +169,49 @@ extension PageAssets {
             });
           }
 
+          // The page of a code that personalises a device. It has the code because it was the answer to whoever asked for
+          // it, and gives it up as soon as something has become of it: no page that follows has it.
+          function activation(card) {
+            function address(path) {
+              return base + path + "?activation=" + encodeURIComponent(card.dataset.activation) + "&ticket=" +
+                encodeURIComponent(card.dataset.ticket);
+            }
+
+            var source = null, isLeaving = false;
+            var deadline = Date.now() + 1000 * Number(card.dataset.secondsLeft);
+
+            function leave() {
+              if (isLeaving) { return; }
+              isLeaving = true;
+              if (source) { source.close(); }
+              window.location.replace(address("/activation"));
+            }
+
+            function tick() {
+              var left = Math.max(0, Math.ceil((deadline - Date.now()) / 1000));
+              if (left === 0) { leave(); return; }
+              if (left >= 3600) { return; }
+              document.getElementById("expires").textContent =
+                "This code works for " + Math.floor(left / 60) + ":" + ("0" + left % 60).slice(-2) + ".";
+            }
+
+            function listen() {
+              if (source || isLeaving || !window.EventSource) { return; }
+              source = new EventSource(address("/activation/events"));
+              source.addEventListener("state", function (event) {
+                try { if (JSON.parse(event.data).state !== "waiting") { leave(); } } catch (error) { return; }
+              });
+              source.onerror = function () {
+                if (source && source.readyState === EventSource.CLOSED) { source = null; }
+              };
+            }
+
+            window.setInterval(tick, 1000);
+            window.setInterval(listen, 4000);
+            tick();
+            listen();
+          }
+
           function copyButtons() {
             Array.prototype.forEach.call(document.querySelectorAll("button[data-copy]"), function (button) {
               if (!navigator.clipboard) { return; }
@@ -190,6 +233,8 @@ extension PageAssets {
           if (page) { signIn(page); }
           page = document.getElementById("set-up");
           if (page) { setUp(page); }
+          page = document.getElementById("activation");
+          if (page) { activation(page); }
           copyButtons();
         }());
         """

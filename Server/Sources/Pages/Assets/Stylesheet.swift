@@ -166,6 +166,13 @@ extension PageAssets {
         .codes { list-style: none; margin: 1.25rem 0; padding: 0; display: grid; gap: .35rem; font-size: 1.1rem; }
         .codes code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 
+        .account { max-width: 44rem; }
+        .account h2 { margin-top: 2rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
+        .account .facts { margin-top: 1rem; }
+        .things { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 1.25rem; overflow-wrap: anywhere; }
+        .things .notice { margin: .5rem 0; }
+        .typed .long code { font-size: .8rem; font-weight: 400; letter-spacing: 0; overflow-wrap: anywhere; }
+
         .message { max-width: 38rem; text-align: center; }
         .message > .notice { margin-top: 1.5rem; }
         .message > .emblem, .message > .lead { margin-inline: auto; }

@@ -50,6 +50,7 @@ struct SealedColumn: Sendable {
         SealedColumn("activation", "encryption_key", .activationEncryptionKey, by: "device_id"),
         SealedColumn("pending_activation", "pin_key", .offeredPinKey),
         SealedColumn("pending_activation", "name", .offeredName),
+        SealedColumn("pending_activation", "letter", .offeredLetter),
         SealedColumn("identity_answer", "answer", .identityAnswer),
         SealedColumn("identity_root", "sealed", .identityRoot, .number),
         SealedColumn("identity_sealing_key", "sealed", .identitySealingKey),

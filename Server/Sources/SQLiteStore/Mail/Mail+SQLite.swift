@@ -40,6 +40,17 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Letters about invitations and activations. A code waits with its activation for the letter that carries it.
+    static let letters = Migration(name: "letters about identities") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE mail ADD COLUMN about TEXT;
+                ALTER TABLE pending_activation ADD COLUMN letter BLOB;
+                """)
+    }
+}
+
 extension SQLiteDatabase: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
         let code = self.sealing.usernameCode(username)
@@ -115,7 +126,7 @@ extension SQLiteDatabase: MailStore {
                     sql: """
                         UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
                             SELECT number FROM mail WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
-                        RETURNING number, account_id, subject, link_name, attempts, expires_at
+                        RETURNING number, account_id, subject, link_name, about, attempts, expires_at
                         """), arguments: [moment.milliseconds, lease.milliseconds, limit]
             ).map { row in
                 guard let subject = MailRecord.Subject(rawValue: try row.text("subject")) else {
@@ -123,8 +134,8 @@ extension SQLiteDatabase: MailStore {
                 }
                 return MailDelivery(
                     number: try row.integer("number"), accountID: try row.text("account_id"), subject: subject,
-                    linkName: try row.optionalText("link_name"), attempt: try row.integer("attempts"),
-                    expiresAt: try row.moment("expires_at"))
+                    linkName: try row.optionalText("link_name"), about: try row.optionalText("about"),
+                    attempt: try row.integer("attempts"), expiresAt: try row.moment("expires_at"))
             }.sorted { $0.number < $1.number }
         }
     }
@@ -137,8 +148,13 @@ extension SQLiteDatabase: MailStore {
             ).execute(arguments: [
                 delivery.number, delivery.accountID, delivery.linkName, delivery.expiresAt.milliseconds,
             ])
-            guard db.changesCount > 0, let audit else { return }
-            try db.appendAudit(audit, sealing)
+            guard db.changesCount > 0 else { return }
+            if let about = delivery.about {
+                try db.cachedStatement(
+                    sql: "UPDATE pending_activation SET letter = NULL WHERE id = ? AND account_id = ?"
+                ).execute(arguments: [about, delivery.accountID])
+            }
+            if let audit { try db.appendAudit(audit, sealing) }
         }
     }
 
@@ -220,13 +236,20 @@ extension Database {
         }
         try self.cachedStatement(
             sql: """
-                INSERT INTO mail (account_id, subject, link, link_name, created_at, expires_at, due_at, attempts)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, 0)
+                INSERT INTO mail (account_id, subject, link, link_name, about, created_at, expires_at, due_at, attempts)
+                VALUES (?1, ?2, ?3, ?4, ?7, ?5, ?6, ?5, 0)
                 """
         ).execute(arguments: [
             mail.accountID, mail.subject.rawValue, mail.link?.record.digest.blob, mail.link?.name,
-            mail.createdAt.milliseconds, mail.expiresAt.milliseconds,
+            mail.createdAt.milliseconds, mail.expiresAt.milliseconds, mail.about,
         ])
+    }
+
+    /// Leaves mail where fewer than `most` wait; says whether it did.
+    func leaveMail(_ mail: (MailRecord, most: Int)?) throws -> Bool {
+        guard let mail, try self.waitingMails() < mail.most else { return false }
+        try self.leaveMail(mail.0)
+        return true
     }
 
     /// How much mail waits.

@@ -40,6 +40,10 @@ public struct MailRecord: Sendable, Equatable {
         case passwordChanged = "password-changed"
         /// That what is asked for beside the password is another one.
         case secondFactorChanged = "second-factor-changed"
+        /// That the address is invited, by the invitation that it is about.
+        case invitation
+        /// The code of the activation that it is about, for another device of the person's.
+        case newActivation = "new-activation"
     }
 
     /// Who is told.
@@ -48,6 +52,8 @@ public struct MailRecord: Sendable, Equatable {
     public var subject: Subject
     /// The link that it carries, and the name of which its secret is made; `nil` for mail without one.
     public var link: (name: String, record: MailedLinkRecord)?
+    /// What it is about, by its identifier: an invitation, or the offer of an activation.
+    public var about: String?
     /// Since when it waits.
     public var createdAt: Timestamp
     /// From when on nobody needs it any more.
@@ -56,18 +62,20 @@ public struct MailRecord: Sendable, Equatable {
     /// Mail of these values.
     public init(
         accountID: String, subject: Subject, link: (name: String, record: MailedLinkRecord)? = nil,
-        createdAt: Timestamp, expiresAt: Timestamp
+        about: String? = nil, createdAt: Timestamp, expiresAt: Timestamp
     ) {
         self.accountID = accountID
         self.subject = subject
         self.link = link
+        self.about = about
         self.createdAt = createdAt
         self.expiresAt = expiresAt
     }
 
     public static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.accountID == rhs.accountID && lhs.subject == rhs.subject && lhs.link?.name == rhs.link?.name
-            && lhs.link?.record == rhs.link?.record && lhs.createdAt == rhs.createdAt && lhs.expiresAt == rhs.expiresAt
+            && lhs.link?.record == rhs.link?.record && lhs.about == rhs.about && lhs.createdAt == rhs.createdAt
+            && lhs.expiresAt == rhs.expiresAt
     }
 }
 
@@ -81,6 +89,8 @@ public struct MailDelivery: Sendable, Hashable {
     public let subject: MailRecord.Subject
     /// The name of which the secret of its link is made, where it has one.
     public let linkName: String?
+    /// What it is about, as in ``MailRecord``.
+    public let about: String?
     /// How often it was taken, this time too.
     public let attempt: Int
     /// From when on nobody needs it any more.
@@ -88,13 +98,14 @@ public struct MailDelivery: Sendable, Hashable {
 
     /// A delivery of these values.
     public init(
-        number: Int64, accountID: String, subject: MailRecord.Subject, linkName: String?, attempt: Int,
-        expiresAt: Timestamp
+        number: Int64, accountID: String, subject: MailRecord.Subject, linkName: String?, about: String? = nil,
+        attempt: Int, expiresAt: Timestamp
     ) {
         self.number = number
         self.accountID = accountID
         self.subject = subject
         self.linkName = linkName
+        self.about = about
         self.attempt = attempt
         self.expiresAt = expiresAt
     }
@@ -119,7 +130,7 @@ public struct ResetAsk: Sendable, Hashable {
 
 /// Keeps mail until it is sent, whatever becomes of this process, and the links in it until they are used.
 ///
-/// Mail is left by the steps that it tells of (``PasswordStore``). It goes with its account and with its link; a link goes
+/// Mail is left by the steps that it tells of (``PasswordStore``, ``InviteStore``, ``IdentityStore``). It goes with its account and with its link; a link goes
 /// with everything that the account has authenticated, with a new password, and with another address of the account.
 public protocol MailStore: Sendable {
     /// Keeps that a new password was asked for. `false`, and nothing is kept, where `most` wait already.
@@ -143,7 +154,8 @@ public protocol MailStore: Sendable {
     /// Must be atomic: of any number of callers one has a delivery.
     func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery]
 
-    /// Removes mail: it is sent, or has to be given up, with the audit event then.
+    /// Removes mail: it is sent, or has to be given up, with the audit event then. What the offer of an activation keeps for
+    /// its letter is erased with it.
     func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws
 
     /// Has mail wait until `moment`, where nobody else has taken it since.

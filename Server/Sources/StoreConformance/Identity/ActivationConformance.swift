@@ -210,6 +210,49 @@ public enum ActivationConformance {
     ]
 
     private static let activations: [ConformanceCheck<IdentityConformanceSubject>] = [
+        ConformanceCheck("an offer that nobody has used gives way to another of its name, where that is asked for") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            let first = sampleOffer("again")
+            try await store.offer(first, audit: sampleAudit())
+            var second = first
+            second.claimDigest = [UInt8](repeating: 9, count: 32)
+            second.letter = "the code"
+            let another = second
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.offer(another, audit: sampleAudit())
+            }
+            try await store.offer(another, replacing: true, audit: sampleAudit("replaced"))
+            try expect(try await store.offer(id: first.id) == another, "the second, letter and all")
+            _ = try await store.step(offer: first.id, request: nil) { offer in
+                offer.state = .enrolled
+                return (OfferChange(), ())
+            }
+            try expect(try await store.offer(id: first.id)?.letter == nil, "what was used is in no letter")
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.offer(another, replacing: true, audit: sampleAudit())
+            }
+        },
+        ConformanceCheck("an offer is taken back once, by its own account, while it can be used, and its key goes") {
+            store in
+            for name in ["alice", "bob"] {
+                try await store.createAccount(sampleAccount(name), audit: sampleAudit())
+            }
+            let offer = sampleOffer("open")
+            try await store.offer(offer, audit: sampleAudit())
+            let late = AuditEvent(AuditEvent.Kind(rawValue: "late"), at: offer.expiresAt)
+            for (account, audit, expected) in [
+                ("account-bob", sampleAudit("a"), false), ("account-alice", late, false),
+                ("account-alice", sampleAudit("b"), true), ("account-alice", sampleAudit("c"), false),
+            ] {
+                let isWithdrawn = try await store.withdrawOffer(id: offer.id, accountID: account, audit: audit)
+                try expect(isWithdrawn == expected, audit.kind.rawValue)
+            }
+            let left = try await store.offer(id: offer.id)
+            try expect(left?.state == .revoked && left?.pinKey == [], "no key of a PIN")
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            try expect(kinds.filter { ["a", "b", "c", "late"].contains($0) } == ["b"], "one event")
+        },
         ConformanceCheck("an account's activations are its devices that have an identity, the oldest first") { store in
             for name in ["second", "first"] { try await activate(store, name) }
             try await addDevice(store, sampleRegistration("plain"))
@@ -251,13 +294,22 @@ public enum ActivationConformance {
                 id: "n", accountID: "account-alice", kind: .authenticatorsRemoved, at: .start, subject: "Phone")
             for expected in [true, false] {
                 let isRevoked = try await store.revokeActivation(
-                    id: "device-phone", audit: sampleAudit("revoked"), notice: notice)
+                    id: "device-phone", audit: sampleAudit("revoked"), notice: notice
+                ) { ceremony in
+                    IdentityOutcomeChange(
+                        accountID: "account-alice", service: "portal", at: .start,
+                        history: IdentityHistoryRecord(
+                            purpose: ceremony.id, service: "portal", role: nil, outcome: .failed, at: .start),
+                        limits: Limits())
+                }
                 try expect(isRevoked == expected, "once")
             }
             try await Self.expectGone(store)
             let session = try await store.ceremony(.id("phone"))
             try expect(session?.phase == .ended && session?.outcome == .cancelled, "its session is over")
             try expect(try await store.ceremony(.id("other"))?.phase == .claimed, "the other one's is not")
+            let history = try await store.identityHistory(accountID: "account-alice", limit: 9)
+            try expect(history.map(\.purpose) == ["phone"], "the history has that session")
             let revoked = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter {
                 $0.kind.rawValue == "revoked"
             }
@@ -265,7 +317,7 @@ public enum ActivationConformance {
             try expect(try await store.notices(accountID: "account-alice", limit: 9) == [notice], "one notice")
             try await addDevice(store, sampleRegistration("plain"))
             try expect(
-                try await !store.revokeActivation(id: "device-plain", audit: sampleAudit(), notice: nil),
+                try await !store.revokeActivation(id: "device-plain", audit: sampleAudit(), notice: nil) { _ in nil },
                 "a device without an identity is none")
         },
         ConformanceCheck("a device takes its activation and its answers with it, by whichever way it goes") { store in

@@ -2,7 +2,8 @@ public import Store
 import _Primitives
 
 /// The parts of a store that sessions and activations of personalised identities take.
-public typealias IdentityConformanceSubject = any AccountStore & IdentityStore & AuditStore & NoticeStore
+public typealias IdentityConformanceSubject = any AccountStore & AuditStore & IdentityHistoryStore & IdentityStore
+    & NoticeStore
 
 /// An activation of which every value is different, and its keys: the silent one and the PIN's.
 func sampleActivation(

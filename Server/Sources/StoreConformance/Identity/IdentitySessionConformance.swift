@@ -371,8 +371,16 @@ public enum IdentitySessionConformance {
             _ = try await takeStep(store) { scene, change in
                 scene.activation.lockout.isPermanent = true
                 scene.ceremony.changedAt = .start + .seconds(6)
-                change.endsOtherSessions = true
+                change.endOfOtherSessions = { ceremony in
+                    IdentityOutcomeChange(
+                        accountID: "account-alice", service: nil, at: .start,
+                        history: IdentityHistoryRecord(
+                            purpose: ceremony.id, service: nil, role: nil, outcome: .failed, at: .start),
+                        limits: Limits())
+                }
             }
+            let history = try await store.identityHistory(accountID: "account-alice", limit: 9)
+            try expect(history.map(\.purpose) == ["open"] && history[0].service == nil, "the history has it")
             for (id, phase, outcome) in [
                 ("session", .claimed, nil), ("open", .ended, .failed), ("ended", .ended, .succeeded),
                 ("theirs", .claimed, nil), ("unclaimed", .created, nil),

@@ -26,8 +26,9 @@ public enum InviteConformance {
             OrganisationRecord(id: "club", name: "Club", createdAt: .start), limit: 9, audit: sampleAudit())
         try await addService(store, "portal", sampleProfile("user|admin"))
         guard withProvisional else { return }
-        try await store.addInvite(
-            Self.invite(for: "provisional"), provisional: Self.provisional, limit: 9, audit: event(.inviteAdded))
+        _ = try await store.addInvite(
+            Self.invite(for: "provisional"), provisional: Self.provisional, limit: 9, leaving: nil,
+            audit: event(.inviteAdded))
     }
 
     private static func accept(_ id: String, _ account: String, _ store: Subject, at now: Timestamp = .start)
@@ -92,8 +93,8 @@ public enum InviteConformance {
             store in
             try await Self.begin(store, withProvisional: false)
             for (id, email) in [("1", "a@x.example"), ("2", "b@x.example"), ("3", "A@x.example")] {
-                try await store.addInvite(
-                    Self.invite(id, email: email), provisional: nil, limit: 9, audit: sampleAudit())
+                _ = try await store.addInvite(
+                    Self.invite(id, email: email), provisional: nil, limit: 9, leaving: nil, audit: sampleAudit())
             }
             func listed(_ email: String? = nil, before: String? = nil, limit: Int = 9) async throws -> [String] {
                 try await store.invites(email: email, before: before, limit: limit).map(\.id)
@@ -113,18 +114,21 @@ public enum InviteConformance {
             service.place?.service = "none"
             for invite in [organisation, role, service] {
                 try await expectError(StoreError(.notFound, "")) {
-                    try await store.addInvite(invite, provisional: Self.provisional, limit: 9, audit: sampleAudit())
+                    _ = try await store.addInvite(
+                        invite, provisional: Self.provisional, limit: 9, leaving: nil, audit: sampleAudit())
                 }
             }
             try expect(try await store.account(id: "provisional") == nil, "nothing is left")
-            try await store.addInvite(Self.invite("1"), provisional: nil, limit: 1, audit: sampleAudit())
+            _ = try await store.addInvite(
+                Self.invite("1"), provisional: nil, limit: 1, leaving: nil, audit: sampleAudit())
             try await expectError(StoreError(.conflict, "")) {
-                try await store.addInvite(Self.invite("2"), provisional: nil, limit: 1, audit: sampleAudit())
+                _ = try await store.addInvite(
+                    Self.invite("2"), provisional: nil, limit: 1, leaving: nil, audit: sampleAudit())
             }
             var later = Self.invite("2")
             later.createdAt = Self.end
             later.expiresAt = Self.end + .seconds(9)
-            try await store.addInvite(later, provisional: nil, limit: 1, audit: sampleAudit())
+            _ = try await store.addInvite(later, provisional: nil, limit: 1, leaving: nil, audit: sampleAudit())
         },
     ]
 
@@ -132,7 +136,7 @@ public enum InviteConformance {
         ConformanceCheck("an account accepts what was sent to an address of its own that is verified") { store in
             try await Self.begin(store, withProvisional: false)
             let invite = Self.invite(email: "Alice@post.example")
-            try await store.addInvite(invite, provisional: nil, limit: 9, audit: sampleAudit())
+            _ = try await store.addInvite(invite, provisional: nil, limit: 9, leaving: nil, audit: sampleAudit())
             try expect(try await Self.accept("invite", "account-bob", store) == .refused(.notInvited), "not his")
             try await Self.expectPlace("account-bob", store, false)
             let outcome = Self.accepted(invite, by: "account-alice")
@@ -189,8 +193,9 @@ public enum InviteConformance {
         },
         ConformanceCheck("nothing is accepted once its time is over") { store in
             try await Self.begin(store)
-            try await store.addInvite(
-                Self.invite("second", email: "alice@post.example"), provisional: nil, limit: 9, audit: sampleAudit())
+            _ = try await store.addInvite(
+                Self.invite("second", email: "alice@post.example"), provisional: nil, limit: 9, leaving: nil,
+                audit: sampleAudit())
             try expect(
                 try await Self.accept("second", "account-alice", store, at: Self.end) == .refused(.expired), "own")
             try expect(

@@ -279,6 +279,8 @@ public enum PersonalInformationConformance {
                 "two of three")
             try expect(try await store.identityHistory(accountID: Self.alice, limit: 1) == [records[2]], "the newest")
             try expect(try await store.identityHistory(accountID: "account-bob", limit: 9).isEmpty, "nobody else's")
+            // A session that ends when its account is gone has nothing to leave, and ends all the same.
+            try await store.applyIdentityOutcome(Self.outcome(history: records[0], account: "nobody"))
         },
         ConformanceCheck("an account that is deleted takes all of it along") { store in
             try await Self.begin(store)

@@ -38,8 +38,9 @@ struct IdentityMergeTests {
             place: InviteRecord.Place(service: TestServer.service, role: "doctor"), email: "new@alice.example",
             provisionalAccountID: provisional.id, createdAt: server.clock.now,
             expiresAt: server.clock.now + .seconds(86_400))
-        try await server.database.addInvite(
-            invite, provisional: provisional, limit: 10, audit: AuditEvent(.inviteAdded, at: server.clock.now))
+        _ = try await server.database.addInvite(
+            invite, provisional: provisional, limit: 10, leaving: nil,
+            audit: AuditEvent(.inviteAdded, at: server.clock.now))
         let offer = try await server.offer(to: provisional, invite: invite.id)
         return Invited(server: server, account: account, phone: phone, provisional: provisional, offer: offer)
     }

@@ -136,6 +136,16 @@ struct TerminalPhoneFixture: Sendable {
         }
     }
 
+    /// Has the phone ask for another phone's code, whose PIN is 604817.
+    func newActivation(name: String?, isMailed: Bool) async throws -> String {
+        var code = ""
+        let outcome = try await self.phone(lines: ["258036", "604817"]) { phone, person async throws in
+            code = try await OwnIdentity(phone, answeredBy: person).newActivation(name: name, isMailed: isMailed)
+        }
+        #expect(outcome.refusal == nil, "\(outcome.lines)")
+        return code
+    }
+
     /// The text of the code that the sign-in page of the service shows, in a browser of its own.
     func code(in browser: TestBrowser? = nil) async throws -> String {
         let (_, page) = try await self.server.signInPage(browser ?? self.browser, self.party)

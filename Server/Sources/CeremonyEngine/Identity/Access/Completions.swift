@@ -75,7 +75,10 @@ public struct Completions: CeremonyPart {
             return registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
         case .newActivation(let activation):
             guard let point = activation.pinKey.compressedPoint,
-                (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes
+                (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes,
+                // A letter with another secret would carry a code that is none.
+                activation.secretForMail.map({ ProcessCode.digest(ofClaim: ProcessCode.claim(of: $0)) })
+                    ?? activation.claimDigest == activation.claimDigest
             else { throw IdentityProblem(.invalidRequest) }
             return .activation(activation, key: point)
         case .delete: return .delete
@@ -131,20 +134,28 @@ public struct Completions: CeremonyPart {
     ) throws -> CompleteResponse {
         let expiresAt = turn.now + self.limits.activationLifetime
         let name = wanted.name.map { DisplayText.line($0, maximumLength: self.limits.nameCharacters) }
-        turn.change.offer = PendingActivationRecord(
+        let signed = try self.envelope.keys.sign(
+            .activation, id: wanted.activation, claimDigest: wanted.claimDigest, expiresAt: expiresAt, at: turn.now)
+        var offer = PendingActivationRecord(
             id: wanted.activation, accountID: turn.activation.device.accountID, claimDigest: wanted.claimDigest,
             pinKey: key, pinParameters: String(decoding: JSON.object(wanted.pin.json).serialized, as: UTF8.self),
             name: name.flatMap { $0.isEmpty ? nil : $0 }, challenge: self.random.token(), createdAt: turn.now,
             expiresAt: expiresAt)
+        if let secret = wanted.secretForMail, self.configuration.sendsMail {
+            offer.letter = ProcessCode.text(signed: signed, secret: secret)
+            turn.change.mail = (
+                MailRecord(
+                    accountID: offer.accountID, subject: .newActivation, about: offer.id, createdAt: turn.now,
+                    expiresAt: expiresAt), self.limits.mail.waitingMails
+            )
+        }
+        turn.change.offer = offer
         self.note(&turn, detail: wanted.activation)
-        return CompleteResponse(
-            activation: turn.activation.receipt(types),
-            code: try self.envelope.keys.sign(
-                .activation, id: wanted.activation, claimDigest: wanted.claimDigest, expiresAt: expiresAt,
-                at: turn.now))
+        return CompleteResponse(activation: turn.activation.receipt(types), code: signed)
     }
 
     private func note(_ turn: inout IdentityTurn, detail: String) {
+        turn.change.ceremony.identityOutcome = turn.outcome(.finished)
         turn.change.ceremony.audit.append(
             AuditEvent(
                 .identityCompleted, at: turn.now, accountID: turn.activation.device.accountID,

@@ -11,6 +11,7 @@ public struct ActivationEnrolments: CeremonyPart {
     let store: any IdentityStore
     let envelope: IdentityEnvelope
     let openings: ActivationOpenings
+    let hub: CeremonyHub
 
     /// The first PIN of an activation; that of its code has the number 0.
     private static let firstPin: UInt32 = 1
@@ -29,8 +30,10 @@ public struct ActivationEnrolments: CeremonyPart {
             guard let signingKey = enrolment.signingKey.compressedPoint,
                 let encryptionKey = enrolment.encryptionKey.compressedPoint
             else { throw IdentityProblem(.invalidRequest) }
+            // What it is to be called was said where the code was asked for; else the device says it.
             let device = DeviceRecord(
-                id: id, accountID: offer.accountID, name: self.name(enrolment.name), isActive: true, createdAt: now)
+                id: id, accountID: offer.accountID, name: offer.name ?? self.name(enrolment.name), isActive: true,
+                createdAt: now)
             let activation = StoredActivation(
                 device: device, signingKey: signingKey, encryptionKey: encryptionKey, pinVersion: Self.firstPin)
             let proven = try self.envelope.proven(
@@ -134,6 +137,8 @@ public struct ActivationEnrolments: CeremonyPart {
             // The account is locked: the offer stays as it is, for the time that it is not any more.
             throw IdentityProblem(.activationDisabled)
         }
+        // The page that shows the code.
+        self.hub.wake(activation.device.id)
         return try step.answer(orMissing: .activationUnknown)
     }
 

@@ -22,6 +22,23 @@ public struct ActivationOffers: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore & InviteStore
     let keys: ManagerKeys
+    let budgets: Budgets
+
+    /// Offers an activation to somebody who asks for it on a page, with a PIN that they have chosen.
+    ///
+    /// Throws as ``offer(accountID:pin:name:invite:lifetime:isAnew:by:)``, and `tooManyRequests`: `source` has a budget of
+    /// codes, and an account has ``Limits/openOffersPerAccount`` at a time.
+    public func offerOnPage(
+        accountID: String, pin: String, name: String? = nil, isAnew: Bool = false, source: String
+    ) async throws -> ActivationOffer {
+        let now = self.time.now()
+        try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: now))
+        if !isAnew, try await self.store.offers(accountID: accountID, at: now).count >= self.limits.openOffersPerAccount
+        {
+            throw CeremonyError(.conflict)
+        }
+        return try await self.offer(accountID: accountID, pin: pin, name: name, isAnew: isAnew, by: nil)
+    }
 
     /// Offers an account an activation.
     ///
@@ -31,13 +48,14 @@ public struct ActivationOffers: CeremonyPart {
     ///   - invite: The invitation that it comes with: the activation has its identifier. By default the open one that the
     ///     account was made for, if it was made for one.
     ///   - lifetime: How long the code is good; by default as long as the invitation, or else as other enrolments.
-    ///   - operator: The name for the audit trail.
+    ///   - isAnew: Whether it takes the place of an offer that the invitation has already and that nobody has used.
+    ///   - operator: The name for the audit trail; `nil` where the person asks.
     ///
     /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` for the PIN; `conflict` where the
     /// invitation has an activation.
     public func offer(
         accountID: String, pin: String? = nil, name: String? = nil, invite: String? = nil,
-        lifetime: Duration? = nil, by operator: String
+        lifetime: Duration? = nil, isAnew: Bool = false, by operator: String?
     ) async throws -> ActivationOffer {
         guard let account = try await self.store.account(id: accountID) else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
@@ -62,7 +80,7 @@ public struct ActivationOffers: CeremonyPart {
                     id: id, accountID: accountID, claimDigest: digest, pinKey: key,
                     pinParameters: String(decoding: JSON.object(parameters.json).serialized, as: UTF8.self),
                     name: shown.flatMap { $0.isEmpty ? nil : $0 }, inviteID: invite, challenge: self.random.token(),
-                    createdAt: now, expiresAt: expiresAt),
+                    createdAt: now, expiresAt: expiresAt), replacing: isAnew,
                 audit: AuditEvent(.activationOffered, at: now, accountID: accountID, actor: `operator`, detail: id))
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.conflict)

@@ -9,6 +9,7 @@ public struct ActivationOpenings: CeremonyPart {
     let store: any IdentityStore
     let envelope: IdentityEnvelope
     let merges: AccountMerges
+    let hub: CeremonyHub
 
     // MARK: Open
 
@@ -119,6 +120,7 @@ public struct ActivationOpenings: CeremonyPart {
                 keptUntil: now + limits.confirmationLifetime)
             return (change, answer)
         }
+        if ifRefused.isPermanent, !isRight { self.hub.wake(before.id) }
         return try step.answer(orMissing: .activationUnknown)
     }
 

@@ -29,7 +29,8 @@ public struct OwnActivations: CeremonyPart {
                 audit: AuditEvent(.activationRevoked, at: proven.at, accountID: device.accountID, detail: device.id),
                 notice: NoticeRecord(
                     id: self.newIdentifier(), accountID: device.accountID, kind: .authenticatorsRemoved, at: proven.at,
-                    subject: device.name))
+                    subject: device.name),
+                ending: CeremonyRecord.ending(.failed, at: proven.at, limits: self.limits))
             guard isRemoved else { throw IdentityProblem(.activationUnknown) }
             return try self.envelope.keys.sign(
                 .message(NothingMore().json), to: proven.request, at: proven.at)

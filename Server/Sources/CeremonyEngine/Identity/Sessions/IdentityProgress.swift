@@ -67,6 +67,39 @@ extension CeremonyRecord {
                 hardEnd: hardEnd))
     }
 
+    /// What the account's history has of a session that has come to something; `nil` for one that nobody had claimed.
+    func outcome(
+        _ outcome: IdentityHistoryRecord.Outcome, _ progress: IdentityProgress, at now: Timestamp, limits: Limits
+    ) -> IdentityOutcomeChange? {
+        guard let account = self.accountID else { return nil }
+        return IdentityOutcomeChange(
+            accountID: account, service: self.detail.client, at: now,
+            history: IdentityHistoryRecord(
+                purpose: progress.session.purpose.rawValue, service: self.detail.client, role: progress.role?.id,
+                outcome: outcome, at: now), limits: limits)
+    }
+
+    /// The same of a session that something else ends: the clock, a browser, the end of its activation. `nil` also for one
+    /// that has come to what it was for, of which the history has that.
+    func outcomeOfEnd(_ outcome: IdentityHistoryRecord.Outcome, at now: Timestamp, limits: Limits)
+        -> IdentityOutcomeChange?
+    {
+        // A document that somebody has spoilt must not be what keeps the session from ending.
+        guard self.kind == .identity, self.phase != .ended, let bytes = self.progress,
+            let progress = try? IdentityProgress(stored: bytes)
+        else { return nil }
+        switch progress.session.state {
+        case .created, .codeIssued, .done, .aborted, .expired, .superseded, .failed: return nil
+        case .started, .correcting, .prepared, .lockedTemporarily, .authenticated, .granted:
+            return self.outcome(outcome, progress, at: now, limits: limits)
+        }
+    }
+
+    /// What the history has of sessions that end together.
+    static func ending(_ outcome: IdentityHistoryRecord.Outcome, at now: Timestamp, limits: Limits) -> SessionEnding {
+        { $0.outcomeOfEnd(outcome, at: now, limits: limits) }
+    }
+
     /// As what the person has come to which service; `nil` for what is no session of a service, and before that is fixed.
     ///
     /// Throws ``StoreError/Code/corrupt``.

@@ -92,15 +92,9 @@ struct IdentityTurn {
             nextRequestUntil: self.progress.session.deadline, lastRequestBefore: self.progress.session.hardEnd)
     }
 
-    /// What the account's history has of a session that has come to something; `nil` for one that nobody had claimed, and
-    /// for what the account has done with itself.
+    /// What the account's history has of a session that has come to something; `nil` for one that nobody had claimed.
     func outcome(_ outcome: IdentityHistoryRecord.Outcome) -> IdentityOutcomeChange? {
-        guard let account = self.ceremony.accountID, let service = self.ceremony.detail.client else { return nil }
-        return IdentityOutcomeChange(
-            accountID: account, service: service, at: self.now,
-            history: IdentityHistoryRecord(
-                purpose: self.progress.session.purpose.rawValue, service: service, role: self.progress.role?.id,
-                outcome: outcome, at: self.now), limits: self.limits)
+        self.ceremony.outcome(outcome, self.progress, at: self.now, limits: self.limits)
     }
 
     /// What an end leaves in the trail and with the account.
@@ -111,7 +105,7 @@ struct IdentityTurn {
                 .identityFailed, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,
                 detail: ended.problem.code.rawValue))
         guard ended.effects.contains(.disableActivation) else { return }
-        self.change.endsOtherSessions = true
+        self.change.endOfOtherSessions = CeremonyRecord.ending(.failed, at: self.now, limits: self.limits)
         // What is disabled for the PIN's sake signs nowhere else either.
         self.change.withdrawnCredentials = self.credentials.map(\.id)
         self.change.ceremony.audit.append(

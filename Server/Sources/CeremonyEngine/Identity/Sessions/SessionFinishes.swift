@@ -161,7 +161,10 @@ public struct SessionFinishes: CeremonyPart {
         }
         let merge = self.merges.merge(invitation, into: attempt.accountID, at: call.at)
         do {
-            return try await self.accept(session, call, attempt, verified, merge: merge)
+            let answer = try await self.accept(session, call, attempt, verified, merge: merge)
+            // The page that shows the invitation's code.
+            self.steps.hub.wake(invitation)
+            return answer
         } catch is InviteRefusal {
             // Nothing of that step is left: the factors were right, and there is nothing to merge any more.
             return try await self.accept(session, call, attempt, verified, merge: nil)
@@ -210,7 +213,8 @@ public struct SessionFinishes: CeremonyPart {
             }.map { (id: $0.id, counter: factor.signature.newSignCounter) }
         }
         turn.change.ceremony.advances = signed.map { CounterAdvance(credentialID: $0.id, counter: $0.counter) }
-        if var outcome = turn.outcome(.finished) {
+        // What is granted has come to something when it is done.
+        if !turn.progress.session.purpose.isGranted, var outcome = turn.outcome(.finished) {
             var selection: [PersonalAttribute: String] = [:]
             for attribute in PersonalAttribute.allCases {
                 switch turn.progress.confirmed[attribute] {
@@ -225,7 +229,7 @@ public struct SessionFinishes: CeremonyPart {
                 case nil: break
                 }
             }
-            outcome.selection = selection
+            if outcome.service != nil { outcome.selection = selection }
             turn.change.ceremony.identityOutcome = outcome
         }
         // What was agreed to, and which keys have signed it; nothing of the factors themselves.

@@ -6,6 +6,7 @@ import _Primitives
 /// Invitations to organisations and services.
 struct InviteOperations: Sendable {
     let identities: IdentityDirectory
+    let issuer: String
 
     private static let path = "/invites"
     private static let notFound = [(status: 404, meaning: "There is no such invitation.")]
@@ -37,7 +38,14 @@ struct InviteOperations: Sendable {
                 body: [
                     .required("email", "Who is invited."),
                     .optional("lifetimeSeconds", .integer, "How long it can be accepted. Default: the server's own."),
-                ] + Self.target, answer: Self.invite, status: .created,
+                    .optional(
+                        "mail", .boolean,
+                        "Whether the address is sent the link. Default: wherever the server sends mail."),
+                ] + Self.target,
+                answer: Self.invite + [
+                    .required("link", "A secret: whoever has it can accept in the person's place."),
+                    .required("mailed", .boolean, "Whether a letter with the link is on its way."),
+                ], status: .created,
                 refusals: [
                     (404, "There is no such organisation, service or role."),
                     (409, "As many invitations are open as can be."),
@@ -83,8 +91,13 @@ struct InviteOperations: Sendable {
         let invitation = IdentityDirectory.Invitation(
             email: try call.body.requiredString("email"), organisation: try call.body.string("organisation"),
             service: try call.body.string("service"), role: try call.body.string("role"),
-            lifetime: try call.body.integer("lifetimeSeconds", as: Int32.self).map { .seconds(Int64($0)) })
-        return self.json(try await self.identities.invite(invitation, by: call.actor))
+            lifetime: try call.body.integer("lifetimeSeconds", as: Int32.self).map { .seconds(Int64($0)) },
+            isMailed: try call.body.bool("mail"))
+        let made = try await self.identities.invite(invitation, by: call.actor)
+        var object = self.json(made.record)
+        object["link"] = .string("\(self.issuer)\(MailedLinkPaths.invitation)?link=\(made.link)")
+        object["mailed"] = .bool(made.isMailed)
+        return object
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {

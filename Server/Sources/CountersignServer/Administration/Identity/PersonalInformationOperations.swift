@@ -30,7 +30,8 @@ struct PersonalInformationOperations: Sendable {
         ]
 
     private static let session: [AdminOperation.Field] = [
-        .required("purpose", "What it was for."), .required("service", "The client that it was at."),
+        .required("purpose", "What it was for."),
+        .optional("service", "The client that it was at; missing for what the account has done with itself."),
         .optional("role", "The role in which the person came."),
         .required(
             "outcome", .choice(IdentityHistoryRecord.Outcome.allCases.map(\.rawValue)), "What it came to."),
@@ -131,9 +132,10 @@ struct PersonalInformationOperations: Sendable {
     @Sendable private func history(_ call: AdminOperation.Call) async throws -> JSONObject {
         let sessions = try await self.identities.history(call.account).map { session -> JSON in
             var object: JSONObject = [
-                "purpose": .string(session.purpose), "service": .string(session.service),
-                "outcome": .string(session.outcome.rawValue), "at": .string(session.at.description),
+                "purpose": .string(session.purpose), "outcome": .string(session.outcome.rawValue),
+                "at": .string(session.at.description),
             ]
+            object["service"] = session.service.map(JSON.string)
             object["role"] = session.role.map(JSON.string)
             return .object(object)
         }

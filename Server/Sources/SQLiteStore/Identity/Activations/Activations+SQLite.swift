@@ -11,10 +11,27 @@ extension SQLiteDatabase {
         try await self.read { [sealing] db in try db.activations(accountID: accountID, sealing) }
     }
 
-    public func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws {
+    public func offer(_ activation: PendingActivationRecord, replacing: Bool, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            try db.insert(activation, sealing)
+            try db.insert(activation, replacing: replacing, sealing)
             try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE pending_activation SET state = ?, pin_key = NULL, letter = NULL, token_digest = NULL,
+                    token_until = NULL WHERE id = ? AND account_id = ? AND state = ? AND expires_at > ?
+                    """
+            ).execute(arguments: [
+                PendingActivationRecord.State.revoked.rawValue, id, accountID,
+                PendingActivationRecord.State.offered.rawValue, audit.at.milliseconds,
+            ])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
         }
     }
 
@@ -55,9 +72,12 @@ extension SQLiteDatabase {
         }
     }
 
-    public func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool {
+    public func revokeActivation(
+        id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding
+    ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let account = try db.accountOfActivation(id: id) else { return false }
+            try db.noteEnds(of: id, accountID: account, sealing, ending)
             try db.revokeDevice(id: id, accountID: account, at: audit.at)
             var audit = audit
             audit.accountID = account

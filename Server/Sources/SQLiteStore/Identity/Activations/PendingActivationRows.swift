@@ -10,7 +10,7 @@ enum PendingActivationColumn: Int, LockoutColumn {
     static let insertion = Self.inserted()
 
     case id, accountID, state, claimDigest, pinKey, pinParameters, name, inviteID, challenge, tokenDigest, tokenUntil,
-        failuresInRow, failures, lockedUntil, isPermanent, reservedRequest, reservedAt, createdAt, expiresAt
+        failuresInRow, failures, lockedUntil, isPermanent, reservedRequest, reservedAt, createdAt, expiresAt, letter
 
     fileprivate static let change = """
         UPDATE pending_activation SET \(Self.allCases.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?
@@ -34,6 +34,9 @@ extension PendingActivationRecord {
             inviteID: try part.optionalText(.inviteID), challenge: try part.text(.challenge),
             createdAt: try part.moment(.createdAt), expiresAt: try part.moment(.expiresAt))
         self.state = state
+        self.letter = try part.optionalBytes(.letter).map {
+            try sealing.openText($0, purpose: .offeredLetter, row: id)
+        }
         self.tokenDigest = try part.optionalBytes(.tokenDigest)
         self.tokenUntil = try part.optionalMoment(.tokenUntil)
         self.lockout = try LockoutRecord(part)
@@ -52,6 +55,10 @@ extension PendingActivationRecord {
         values[.pinKey] = isKeyKept ? try sealing.seal(self.pinKey, purpose: .offeredPinKey, row: self.id).blob : nil
         values[.pinParameters] = self.pinParameters
         values[.name] = try self.name.map { try sealing.seal($0, purpose: .offeredName, row: self.id).blob }
+        // A code that cannot be used is in no letter.
+        values[.letter] = try (self.state == .offered ? self.letter : nil).map {
+            try sealing.seal($0, purpose: .offeredLetter, row: self.id).blob
+        }
         values[.inviteID] = self.inviteID
         values[.challenge] = self.challenge
         values[.tokenDigest] = self.tokenDigest?.blob
@@ -64,10 +71,20 @@ extension PendingActivationRecord {
 
 extension Database {
     /// Adds an offer. Throws `conflict` where there is one of that identifier, or a device, which it would become.
-    func insert(_ offer: PendingActivationRecord, _ sealing: Sealing) throws {
+    func insert(_ offer: PendingActivationRecord, replacing: Bool = false, _ sealing: Sealing) throws {
         let isTaken = try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ?)"), arguments: [offer.id])
         guard isTaken != true else { throw StoreError(.conflict, "there is a device of that identifier") }
+        if replacing {
+            // What was used stands in the way, as without this.
+            try self.cachedStatement(
+                sql: "DELETE FROM pending_activation WHERE id = ? AND account_id = ? AND state IN (?, ?)"
+            ).execute(arguments: [
+                offer.id, offer.accountID, PendingActivationRecord.State.offered.rawValue,
+                PendingActivationRecord.State.revoked.rawValue,
+            ])
+            try self.deleteAnswers(of: GivenAnswer.offerPrefix + offer.id)
+        }
         try self.insert(try offer.values(sealing), by: PendingActivationColumn.insertion)
     }
 

@@ -4,8 +4,9 @@ public import _Primitives
 
 extension SQLiteDatabase: InviteStore {
     public func addInvite(
-        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, audit: AuditEvent
-    ) async throws {
+        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, leaving mail: (MailRecord, most: Int)?,
+        audit: AuditEvent
+    ) async throws -> Bool {
         try await self.step { [sealing] db in
             if let organisation = invite.organisation, try !db.exists("organisation", id: organisation) {
                 throw StoreError(.notFound, "the organisation of an invitation")
@@ -21,6 +22,7 @@ extension SQLiteDatabase: InviteStore {
             if let provisional { try db.insert(provisional, sealing) }
             try db.insert(invite, sealing)
             try db.appendAudit(audit, sealing)
+            return try db.leaveMail(mail)
         }
     }
 

@@ -21,7 +21,8 @@ extension SQLiteDatabase: IdentityHistoryStore {
                     throw StoreError(.corrupt, "what a session came to")
                 }
                 return IdentityHistoryRecord(
-                    purpose: try row.text("purpose"), service: try row.text("service"),
+                    purpose: try row.text("purpose"),
+                    service: try row.text("service").isEmpty ? nil : try row.text("service"),
                     role: try row.optionalText("role"), outcome: outcome, at: try row.moment("at"))
             }
         }
@@ -32,6 +33,8 @@ extension Database {
     /// Writes what an identity session has come to, within the present step.
     func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
         guard try self.exists("account", id: change.accountID) else {
+            // The history has gone with it, and what ends its last sessions has nothing to write.
+            if change.supplied.isEmpty, change.selection == nil { return }
             throw StoreError(.notFound, "the account of a session")
         }
         for value in change.supplied {
@@ -46,11 +49,11 @@ extension Database {
     }
 
     private func select(_ selection: [PersonalAttribute: String], _ change: IdentityOutcomeChange) throws {
-        guard try self.exists("service", id: change.service) else {
+        guard let service = change.service, try self.exists("service", id: service) else {
             throw StoreError(.notFound, "the service of a session")
         }
         try self.cachedStatement(sql: "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?")
-            .execute(arguments: [change.accountID, change.service])
+            .execute(arguments: [change.accountID, service])
         for (attribute, id) in selection {
             try self.cachedStatement(
                 sql: """
@@ -58,7 +61,7 @@ extension Database {
                     SELECT account_id, ?, attribute, id FROM personal_value
                     WHERE id = ? AND account_id = ? AND attribute = ?
                     """
-            ).execute(arguments: [change.service, id, change.accountID, attribute.rawValue])
+            ).execute(arguments: [service, id, change.accountID, attribute.rawValue])
         }
     }
 
@@ -69,7 +72,7 @@ extension Database {
                 VALUES (?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            change.accountID, history.purpose, history.service, history.role, history.outcome.rawValue,
+            change.accountID, history.purpose, history.service ?? "", history.role, history.outcome.rawValue,
             history.at.milliseconds,
         ])
         try self.cachedStatement(

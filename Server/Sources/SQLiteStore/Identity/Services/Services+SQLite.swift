@@ -89,6 +89,17 @@ extension SQLiteDatabase: ServiceStore {
         }
     }
 
+    public func services(ofAccount id: String) async throws -> [String] {
+        try await self.read { db in
+            try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT service FROM service_roles WHERE account_id = ?1
+                        UNION SELECT service FROM attribute_selection WHERE account_id = ?1 ORDER BY service
+                        """), arguments: [id])
+        }
+    }
+
     public func roleEntries(service: String, after: String?, limit: Int) async throws -> [RoleEntry] {
         try await self.read { db in
             try Row.fetchAll(

@@ -45,6 +45,7 @@ extension SealingPurpose {
     static let activationEncryptionKey = SealingPurpose("activation encryption key")
     static let offeredPinKey = SealingPurpose("offered activation pin key")
     static let offeredName = SealingPurpose("offered activation name")
+    static let offeredLetter = SealingPurpose("offered activation letter")
     static let identityAnswer = SealingPurpose("identity answer")
     static let identityRoot = SealingPurpose("identity root")
     static let identitySealingKey = SealingPurpose("identity sealing key")

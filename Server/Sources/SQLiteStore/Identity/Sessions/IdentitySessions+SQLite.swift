@@ -94,12 +94,17 @@ extension Database {
                 .execute(arguments: [id, activation])
         }
         try self.apply(change.ceremony, to: ceremony, at: now, sealing)
-        if let offer = change.offer { try self.insert(offer, sealing) }
+        if var offer = change.offer {
+            if offer.letter != nil, try !self.leaveMail(change.mail) { offer.letter = nil }
+            try self.insert(offer, sealing)
+        }
         if let merge = change.merge {
             try self.merge(merge, into: before.activation.device.accountID, sealing)
         }
-        if change.endsOtherSessions {
-            try self.failSessions(of: before.activation.device, but: ceremony.id, at: now)
+        if let ending = change.endOfOtherSessions {
+            let device = before.activation.device
+            try self.noteEnds(of: device.id, accountID: device.accountID, but: ceremony.id, sealing, ending)
+            try self.failSessions(of: device, but: ceremony.id, at: now)
         }
         if ceremony.phase == .ended, before.ceremony.phase != .ended {
             // Whatever of it comes again is refused by its end.
@@ -108,6 +113,21 @@ extension Database {
         if change.deletesAccount { _ = try self.deleteAccount(before.activation.device.accountID, at: now) }
         // The last answer is the one that may have been lost.
         if let answer = change.answer { try self.insert(answer, session: ceremony.id, sealing) }
+    }
+
+    /// Puts the open sessions of a device into the history of its account, before they are ended together.
+    func noteEnds(
+        of device: String, accountID: String, but session: String = "", _ sealing: Sealing, _ ending: SessionEnding
+    ) throws {
+        let rows = try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND device_id = ? AND id <> ?
+                    AND kind = ? AND \(CeremonyRecord.isOpen)
+                    """), arguments: [accountID, device, session, CeremonyRecord.Kind.identity.rawValue])
+        for row in rows {
+            if let outcome = try ending(try CeremonyRecord(row, sealing)) { try self.apply(outcome, sealing) }
+        }
     }
 
     /// Ends what else a device is asked for, as failed.

@@ -102,6 +102,8 @@ public struct PendingActivationRecord: Sendable, Equatable {
     public var name: String?
     /// The invitation that it came with.
     public var inviteID: String?
+    /// The code, for as long as a letter that carries it waits to be sent. Sealed at rest.
+    public var letter: String?
     /// What the next proof of the PIN has to be made over.
     public var challenge: String
     /// SHA-256 of the token that a proof has earned.

@@ -90,11 +90,15 @@ public enum InviteOutcome: Sendable, Equatable {
 /// There are three ways to accept: the account that has the invited address says so; the provisional account gets its first
 /// activation; or the provisional account goes into one that its person has already.
 public protocol InviteStore: Sendable {
-    /// Adds an invitation and, where it has one, its provisional account.
+    /// Adds an invitation and, where it has one, its provisional account, and leaves its letter. Says whether the letter was
+    /// left: it is not where `most` wait already.
     ///
     /// Throws ``StoreError/Code/notFound`` where the organisation, the service or the role is not there, and
     /// ``StoreError/Code/conflict`` where there are `limit` open ones.
-    func addInvite(_ invite: InviteRecord, provisional: AccountRecord?, limit: Int, audit: AuditEvent) async throws
+    func addInvite(
+        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, leaving mail: (MailRecord, most: Int)?,
+        audit: AuditEvent
+    ) async throws -> Bool
 
     /// The invitation of that identifier, whatever became of it.
     func invite(_ id: String) async throws -> InviteRecord?

@@ -38,7 +38,7 @@ public protocol PersonalInformationStore: Sendable {
     /// Makes durable what a session has come to where no other step does it.
     ///
     /// Throws ``StoreError/Code/notFound`` where the account or the service is gone, ``StoreError/Code/conflict`` where an
-    /// attribute has as many values as it can have.
+    /// attribute has as many values as it can have. A change of the history alone is nothing where the account is gone.
     func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws
 }
 
@@ -46,8 +46,8 @@ public protocol PersonalInformationStore: Sendable {
 public struct IdentityOutcomeChange: Sendable, Equatable {
     /// Whose session it was.
     public var accountID: String
-    /// Where to.
-    public var service: String
+    /// Where to; `nil` for what the account has done with itself, which no choice is remembered of.
+    public var service: String?
     /// When.
     public var at: Timestamp
     /// What the person typed on the way, and the account has from now on. The first value of an attribute is its primary
@@ -65,7 +65,7 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
 
     /// A change of nothing but what is named.
     public init(
-        accountID: String, service: String, at: Timestamp, supplied: [PersonalValueRecord] = [],
+        accountID: String, service: String?, at: Timestamp, supplied: [PersonalValueRecord] = [],
         selection: [PersonalAttribute: String]? = nil, history: IdentityHistoryRecord? = nil, limits: Limits
     ) {
         self.accountID = accountID
@@ -93,8 +93,8 @@ public struct IdentityHistoryRecord: Sendable, Equatable {
 
     /// What it was for, in the words of `SessionDocument.Purpose`.
     public var purpose: String
-    /// Which service it was at, by its client's identifier.
-    public var service: String
+    /// Which service it was at, by its client's identifier; `nil` for what the account has done with itself.
+    public var service: String?
     /// In which role, by its identifier; `nil` where none was chosen.
     public var role: String?
     /// What it came to.
@@ -103,7 +103,7 @@ public struct IdentityHistoryRecord: Sendable, Equatable {
     public var at: Timestamp
 
     /// Describes a session.
-    public init(purpose: String, service: String, role: String?, outcome: Outcome, at: Timestamp) {
+    public init(purpose: String, service: String?, role: String?, outcome: Outcome, at: Timestamp) {
         self.purpose = purpose
         self.service = service
         self.role = role

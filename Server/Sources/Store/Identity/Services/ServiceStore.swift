@@ -86,6 +86,9 @@ public protocol ServiceStore: Sendable {
     /// Forgets what is said of an account at a service: from now on it has the default roles. `false` where nothing was.
     func resetRoles(accountID: String, service: String, audit: AuditEvent) async throws -> Bool
 
+    /// The services at which something is said of an account: which roles it has, or which values they get.
+    func services(ofAccount id: String) async throws -> [String]
+
     /// Of whom it is said which roles they have at a service, in the order of their identifiers, after the account `after`
     /// (from the start where `nil`), at most `limit`.
     func roleEntries(service: String, after: String?, limit: Int) async throws -> [RoleEntry]

@@ -52,6 +52,10 @@ public struct IdentityScene: Sendable {
     }
 }
 
+/// What the history of an account has of a session, as it is before something else ends it; `nil` for one that leaves
+/// nothing there.
+public typealias SessionEnding = @Sendable (CeremonyRecord) throws -> IdentityOutcomeChange?
+
 /// What becomes durable with a step of a session, beside the session's own row and the activation's.
 public struct IdentityChange: Sendable {
     /// What any ceremony can change: counters, keys, trail, notices.
@@ -62,12 +66,14 @@ public struct IdentityChange: Sendable {
     public var answer: GivenAnswer?
     /// The activation that another device is offered.
     public var offer: PendingActivationRecord?
+    /// The letter that the offer's code goes in, unless so many letters wait already.
+    public var mail: (MailRecord, most: Int)?
     /// An invitation's account that goes into the activation's. Where it cannot, the step throws ``InviteRefusal``.
     public var merge: InviteMerge?
     /// The activation's account is deleted, with everything of it, after all else. The answer is kept all the same.
     public var deletesAccount = false
-    /// The other open sessions of the activation end as failed: it was disabled.
-    public var endsOtherSessions = false
+    /// The other open sessions of the activation end as failed: it was disabled. Says what the history has of each.
+    public var endOfOtherSessions: SessionEnding?
 
     /// A change of nothing but the rows.
     public init() {}
@@ -99,6 +105,13 @@ public struct RequestName: Sendable, Equatable {
         self.caller = caller
         self.request = request
         self.hash = hash
+    }
+}
+
+extension IdentityStore {
+    /// Adds an offer of an activation. Throws `conflict` where there is one of that identifier, or a device.
+    public func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws {
+        try await self.offer(activation, replacing: false, audit: audit)
     }
 }
 
@@ -139,8 +152,12 @@ public protocol IdentityStore: CeremonyStore {
         audit: AuditEvent?
     ) async throws -> IdentityStep<Void>
 
-    /// Adds an offer of an activation. Throws `conflict` where there is one of that identifier, or a device.
-    func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws
+    /// Adds an offer of an activation. Throws `conflict` where there is a device of that identifier, or an offer: with
+    /// `replacing` only where that was used, and else in its place.
+    func offer(_ activation: PendingActivationRecord, replacing: Bool, audit: AuditEvent) async throws
+
+    /// Takes an offer back that can still be used; `false` where the account has no such one.
+    func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
     /// An offer as it is; `nil` where there is none.
     func offer(id: String) async throws -> PendingActivationRecord?
@@ -159,8 +176,10 @@ public protocol IdentityStore: CeremonyStore {
     ) async throws -> IdentityStep<Result>
 
     /// Takes an activation back, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:)`` does; `false`
-    /// where there is none. The store adds the account to the event.
-    func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?) async throws -> Bool
+    /// where there is none. Its open sessions end with it, of which `ending` says what the history has. The store adds the
+    /// account to the event.
+    func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding)
+        async throws -> Bool
 
     /// Calls an activation by another name; `false` where there is none. The store adds the account to the event.
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool

@@ -1,0 +1,184 @@
+import Accounts
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// Where the link of an invitation leads: whoever has no identity here gets a code for an app and accepts with it, or brings
+/// the invitation into an identity that they have with another address; whoever has one with this address signs in and says
+/// yes.
+///
+/// Opening the link changes nothing, since programs that look after mailboxes open links too.
+struct InvitationRoutes: Sendable {
+    let identities: Identities
+    let directory: IdentityDirectory
+    let provider: OpenIDProvider
+    let activations: ActivationRoutes
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let digits: ClosedRange<Int>
+
+    func mount(on router: ServerRouter) {
+        router.endpoint(
+            RouterPath(ActivationRequestPage.invitationPath),
+            [.get: self.answers.page(self.show), .post: self.answers.page(self.accept)])
+    }
+
+    // MARK: What has become of it
+
+    /// Why an invitation cannot be accepted; `nil` where it can.
+    private enum Obstacle {
+        /// No link of this server's, or of an invitation that is forgotten.
+        case unknown
+        case accepted
+        case revoked
+        case expired
+    }
+
+    private func opened(_ link: String) async throws -> (invite: InviteRecord?, obstacle: Obstacle?) {
+        guard let invite = try await self.directory.invite(link: link) else { return (nil, .unknown) }
+        switch invite.state {
+        case .accepted: return (invite, .accepted)
+        case .revoked: return (invite, .revoked)
+        case .open: return (invite, self.directory.isOpen(invite) ? nil : .expired)
+        }
+    }
+
+    private func page(_ obstacle: Obstacle, _ context: ServerContext) -> Response {
+        let service = self.answers.pages.serviceName
+        let (outcome, headline, explanation): (ResultPage.Outcome, String, String) =
+            switch obstacle {
+            case .unknown:
+                (
+                    .refused, "This link opens no invitation",
+                    "It is not whole, or its invitation is long over. Follow the whole link, or ask the people who run "
+                        + "\(service) for another."
+                )
+            case .accepted:
+                (
+                    .done, "This invitation is accepted",
+                    "There is nothing more to do here: sign in with your app. If it was not you who accepted, tell the "
+                        + "people who run \(service) at once."
+                )
+            case .revoked:
+                (
+                    .refused, "This invitation was taken back",
+                    "Ask the people who run \(service) if you did not expect that."
+                )
+            case .expired:
+                (
+                    .tooLate, "This invitation is over",
+                    "Nobody has accepted it in time. Ask the people who run \(service) for another."
+                )
+            }
+        context.notes.note(
+            RequestRefusal(code: "invitation-over", reason: "The invitation is accepted, taken back, over, or none."))
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: outcome, headline: headline, explanation: explanation,
+                    link: ("See your identity", IdentityPage.path))), status: .notFound)
+    }
+
+    // MARK: Showing it
+
+    @Sendable private func show(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let link = try SignInAddress.parameter("link", of: request.uri.query ?? "")
+        let (invite, obstacle) = try await self.opened(link)
+        guard let invite, obstacle == nil else { return self.page(obstacle ?? .unknown, context) }
+        return try await self.page(about: invite, link, request)
+    }
+
+    private func page(
+        about invite: InviteRecord, _ link: String, _ request: Request, problem: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) async throws -> Response {
+        let matter = try await self.matter(of: invite)
+        guard invite.provisionalAccountID == nil else {
+            let page = ActivationRequestPage(
+                proof: .invitation(link: link, to: matter), digits: self.digits, problem: problem)
+            return .page(self.answers.pages.html(page), status: status)
+        }
+        var other: String?
+        if let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
+            let name = try await self.directory.name(accountID: active.account)
+        {
+            if try await self.directory.isAddressed(invite, accountID: active.account) {
+                let page = AcceptInvitationPage(
+                    link: link, matter: matter, username: name, confirmation: self.cookies.formToken(session))
+                return .page(self.answers.pages.html(page))
+            }
+            other = name
+        }
+        let service: KnownService? =
+            if let place = invite.place { try await self.provider.service(place.service) } else { nil }
+        let home = service.flatMap { service in service.home.map { (name: service.name, address: $0) } }
+        return .page(self.answers.pages.html(matter, signedInAs: other, home: home))
+    }
+
+    private func matter(of invite: InviteRecord) async throws -> InvitationMatter {
+        let names = try await self.directory.names(of: invite)
+        return InvitationMatter(
+            organisation: names.organisation, place: names.place, until: invite.expiresAt.shownMinute)
+    }
+
+    // MARK: Accepting it
+
+    @Sendable private func accept(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let link = form["link"] else { throw Problem(.badRequest, "invalid-request", "The form lacks link.") }
+        let (invite, obstacle) = try await self.opened(link)
+        guard let invite, obstacle == nil else { return self.page(obstacle ?? .unknown, context) }
+        guard let provisional = invite.provisionalAccountID else {
+            return try await self.acceptSignedIn(invite, link, form, request, context)
+        }
+        guard let pin = form["pin"], pin.hasSameBytes(as: form["pin-again"] ?? "") else {
+            return try await self.page(
+                about: invite, link, request, problem: "These are not the same PIN.", status: .unprocessableContent)
+        }
+        do {
+            // Whoever has lost the code makes another one, by which that one is none any more.
+            let offer = try await self.identities.offers.offerOnPage(
+                accountID: provisional, pin: pin, isAnew: true, source: context.source)
+            let parameters: OAuth.Parameters = ["link": link]
+            return try self.activations.response(
+                showing: offer, to: request,
+                renewal: "\(ActivationRequestPage.invitationPath)?\(parameters.encoded)", merges: true)
+        } catch let error as CeremonyError where error.code == .invalidRequest {
+            return try await self.page(
+                about: invite, link, request,
+                problem: "A PIN has \(self.digits.lowerBound) to \(self.digits.upperBound) digits, and nothing else.",
+                status: .unprocessableContent)
+        } catch let error as CeremonyError where [.conflict, .notFound, .locked].contains(error.code) {
+            // Somebody was quicker, or it has ended since.
+            return self.page(try await self.opened(link).obstacle ?? .accepted, context)
+        }
+    }
+
+    private func acceptSignedIn(
+        _ invite: InviteRecord, _ link: String, _ form: OAuth.Parameters, _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        else { return try await self.page(about: invite, link, request, status: .forbidden) }
+        try self.cookies.requireToken(of: form, session)
+        switch try await self.directory.accept(invite, accountID: active.account) {
+        case .accepted:
+            return .page(
+                self.answers.pages.html(
+                    ResultPage(
+                        outcome: .done, headline: "You have accepted",
+                        explanation: "What you were invited to is yours from now on.",
+                        link: ("See your identity", IdentityPage.path))))
+        case .refused(.notInvited), .refused(.notMergeable):
+            return try await self.page(about: invite, link, request, status: .forbidden)
+        case .refused(.unknown): return self.page(.unknown, context)
+        case .refused(.consumed): return self.page(.accepted, context)
+        case .refused(.expired): return self.page(.expired, context)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import PersonalInformation
+import Store
+import UAFRelyingParty
+import _Primitives
+
+/// The pages on which a person who is signed in sees what the server has of their identity, ends a device of theirs, and has
+/// a code made for another one.
+///
+/// A session alone is enough to see, and to end: who has lost a phone has nothing else. It is not enough for another way to
+/// be the person: that takes a sign-in of a few minutes ago, by two factors.
+struct OwnIdentityRoutes: Sendable {
+    let identities: Identities
+    let directory: IdentityDirectory
+    let provider: OpenIDProvider
+    let activations: ActivationRoutes
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let digits: ClosedRange<Int>
+    let time: TimeSource
+
+    func mount(on router: ServerRouter) {
+        router.endpoint(RouterPath(IdentityPage.path), [.get: self.answers.page(self.overview)])
+        router.endpoint(RouterPath(IdentityHistoryPage.path), [.get: self.answers.page(self.history)])
+        router.endpoint(
+            RouterPath(ActivationRequestPage.path),
+            [.get: self.answers.page(self.askForCode), .post: self.answers.page(self.makeCode)])
+        router.endpoint(
+            RouterPath(IdentityPage.endPath),
+            [.get: self.answers.page(self.askForEnd), .post: self.answers.page(self.end)])
+    }
+
+    /// A person who is signed in here.
+    private struct Visitor {
+        let accountID: String
+        let session: SessionSecret
+        let active: ActiveSession
+    }
+
+    private func visitor(_ request: Request) async throws -> Visitor? {
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        else { return nil }
+        return Visitor(accountID: active.account, session: session, active: active)
+    }
+
+    /// Said to whoever is not signed in.
+    private var nobody: Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .refused, headline: "Nobody is signed in here",
+                    explanation:
+                        "Sign in to a service first, and come back in the same browser. If you came by an invitation, open its link again."
+                )), status: .forbidden)
+    }
+
+    // MARK: Seeing
+
+    @Sendable private func overview(_ request: Request, _ context: ServerContext) async throws -> Response {
+        guard let visitor = try await self.visitor(request),
+            let overview = try await self.directory.overview(accountID: visitor.accountID)
+        else { return self.nobody }
+        let listings = self.identities.listings
+        var page = IdentityPage(name: overview.name)
+        page.devices = try await listings.activations(accountID: visitor.accountID).map { activation in
+            let used = activation.lastUsedAt.map { "used \($0.shownMinute)" } ?? "not used yet"
+            return IdentityPage.Device(
+                id: activation.id, name: activation.name,
+                factors: activation.factors.map(Self.factor).joined(separator: ", "),
+                times: "Since \(activation.createdAt.shownMinute), \(used)",
+                lockedUntil: activation.lockedUntil?.shownMinute, isDisabled: activation.isDisabled)
+        }
+        page.offers = try await listings.offers(accountID: visitor.accountID).map {
+            IdentityPage.Offer(id: $0.id, name: $0.name, until: $0.expiresAt.shownMinute)
+        }
+        page.values = overview.values.map { value in
+            IdentityPage.Value(
+                attribute: Self.words(value.attribute.rawValue), alias: value.alias, value: value.value,
+                isPrimary: value.isPrimary, isVerified: value.isVerified)
+        }
+        page.services = overview.services.map { service in
+            IdentityPage.Service(
+                name: service.name, roles: service.roles,
+                choices: service.choices.map { "\(Self.words($0.attribute)): \($0.alias)" })
+        }
+        page.organisations = overview.organisations
+        return .page(self.answers.pages.html(page))
+    }
+
+    @Sendable private func history(_ request: Request, _ context: ServerContext) async throws -> Response {
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        let entries = try await self.directory.namedHistory(accountID: visitor.accountID).map { session in
+            let outcome: IdentityHistoryPage.Entry.Outcome =
+                switch session.record.outcome {
+                case .finished: .finished
+                case .failed: .failed
+                case .aborted: .aborted
+                }
+            return IdentityHistoryPage.Entry(
+                what: Self.purpose(session.record.purpose), service: session.service, role: session.role,
+                outcome: outcome, moment: session.record.at.description, shownMoment: session.record.at.shownMinute)
+        }
+        return .page(self.answers.pages.html(IdentityHistoryPage(entries: entries)))
+    }
+
+    private static func factor(_ type: String) -> String {
+        switch type {
+        case "device": "the device itself"
+        case "pin": "PIN"
+        case "biometric": "fingerprint or face"
+        default: type
+        }
+    }
+
+    /// What a session was for, in words.
+    private static func purpose(_ text: String) -> String {
+        switch SessionDocument.Purpose.allCases.first(where: { $0.rawValue.hasSameBytes(as: text) }) {
+        case .userLogin: "Sign-in"
+        case .serviceLogin: "Sign-in of an app"
+        case .addFactor: "A further factor"
+        case .changePin: "Another PIN"
+        case .newActivation: "A code for another device"
+        case .delete: "The end of the identity"
+        case .merge: "An invitation into this identity"
+        case nil: text
+        }
+    }
+
+    /// The name of an attribute in words: `givenName` is "Given name".
+    private static func words(_ attribute: String) -> String {
+        let words = attribute.unicodeScalars.reduce(into: "") { words, letter in
+            words += letter.properties.isUppercase ? " \(letter.properties.lowercaseMapping)" : String(letter)
+        }
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+
+    // MARK: A code for another device
+
+    /// Whether a session says enough of who is there for another way to be that person.
+    private func isFresh(_ session: ActiveSession) -> Bool {
+        self.time.now() < session.authenticatedAt + self.limits.freshSignIn
+            && AssuranceLevel.twoFactor.met.contains { $0.rawValue.hasSameBytes(as: session.acr) }
+    }
+
+    private var stale: Response {
+        let minutes = self.limits.freshSignIn.components.seconds / 60
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .refused, headline: "Sign in once more",
+                    explanation:
+                        "A code for another device is made within \(minutes) minutes of a sign-in by two factors, as with your app. Sign out here, sign in again, and come back.",
+                    link: ("Sign out", "/oauth2/logout"))), status: .forbidden)
+    }
+
+    private func form(_ visitor: Visitor, problem: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
+        let page = ActivationRequestPage(
+            proof: .confirmation(self.cookies.formToken(visitor.session)), digits: self.digits, problem: problem)
+        return .page(self.answers.pages.html(page), status: status)
+    }
+
+    @Sendable private func askForCode(_ request: Request, _ context: ServerContext) async throws -> Response {
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        guard self.isFresh(visitor.active) else { return self.stale }
+        return self.form(visitor)
+    }
+
+    @Sendable private func makeCode(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        try self.cookies.requireToken(of: form, visitor.session)
+        guard self.isFresh(visitor.active) else {
+            context.notes.note(
+                RequestRefusal(
+                    code: "stale-sign-in", reason: "A code was asked for long after the sign-in, or by one factor."))
+            return self.stale
+        }
+        guard let pin = form["pin"], pin.hasSameBytes(as: form["pin-again"] ?? "") else {
+            return self.form(visitor, problem: "These are not the same PIN.", status: .unprocessableContent)
+        }
+        do {
+            let offer = try await self.identities.offers.offerOnPage(
+                accountID: visitor.accountID, pin: pin, name: form["name"], source: context.source)
+            return try self.activations.response(
+                showing: offer, to: request, renewal: ActivationRequestPage.path, merges: false)
+        } catch let error as CeremonyError where error.code == .invalidRequest {
+            return self.form(
+                visitor,
+                problem: "A PIN has \(self.digits.lowerBound) to \(self.digits.upperBound) digits, and nothing else.",
+                status: .unprocessableContent)
+        } catch let error as CeremonyError where error.code == .conflict {
+            return self.form(
+                visitor, problem: "As many codes wait for a device as can be. Take one of them back first.",
+                status: .conflict)
+        }
+    }
+
+    // MARK: The end of a device
+
+    /// What a person has of that identifier.
+    private func held(_ id: String, by visitor: Visitor) async throws -> (name: String, isOffer: Bool, isLast: Bool)? {
+        let listings = self.identities.listings
+        let devices = try await listings.activations(accountID: visitor.accountID)
+        if let device = devices.first(where: { $0.id.hasSameBytes(as: id) }) {
+            let others = devices.filter { !$0.isDisabled && !$0.id.hasSameBytes(as: id) }
+            return (device.name, false, others.isEmpty)
+        }
+        return try await listings.offers(accountID: visitor.accountID)
+            .first { $0.id.hasSameBytes(as: id) }.map { ($0.name ?? "a device", true, false) }
+    }
+
+    private var gone: Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "There is no such device",
+                    explanation: "It has ended already, or the code was used or is over.",
+                    link: ("Back to your identity", IdentityPage.path))), status: .notFound)
+    }
+
+    @Sendable private func askForEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try SignInAddress.parameter("activation", of: request.uri.query ?? "")
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        guard let held = try await self.held(id, by: visitor) else { return self.gone }
+        return .page(
+            self.answers.pages.html(
+                EndActivationPage(
+                    id: id, name: held.name, isOffer: held.isOffer, isLast: held.isLast,
+                    confirmation: self.cookies.formToken(visitor.session))))
+    }
+
+    @Sendable private func end(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        try self.cookies.requireToken(of: form, visitor.session)
+        guard let id = form["activation"],
+            try await self.identities.listings.end(id, accountID: visitor.accountID)
+        else { return self.gone }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "It has ended",
+                    explanation:
+                        "It signs you in nowhere any more. If you were signed in here by it, that has ended, too.",
+                    link: ("Back to your identity", IdentityPage.path))))
+    }
+}

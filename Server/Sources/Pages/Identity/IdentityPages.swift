@@ -1,0 +1,362 @@
+/// What a person has of personalised identities, shown to that person alone.
+public struct IdentityPage: Sendable {
+    /// Where the page is.
+    public static let path = "/account"
+    /// Where it is asked whether a device or a code is to end, and where that form goes.
+    public static let endPath = "/account/activation/end"
+
+    /// A device that is the person's.
+    public struct Device: Sendable {
+        /// What it is told by.
+        public var id: String
+        /// What the person calls it.
+        public var name: String
+        /// What it can sign with, in words.
+        public var factors: String
+        /// Since when it is there, and when it was used, in words.
+        public var times: String
+        /// Until when it rests, as people read it.
+        public var lockedUntil: String?
+        /// Whether it can sign nobody in any more.
+        public var isDisabled: Bool
+
+        /// Describes a device.
+        public init(
+            id: String, name: String, factors: String, times: String, lockedUntil: String?, isDisabled: Bool
+        ) {
+            self.id = id
+            self.name = name
+            self.factors = factors
+            self.times = times
+            self.lockedUntil = lockedUntil
+            self.isDisabled = isDisabled
+        }
+    }
+
+    /// A code that waits for a device.
+    public struct Offer: Sendable {
+        /// What it is told by.
+        public var id: String
+        /// What the device is to be called.
+        public var name: String?
+        /// Until when it can be used, as people read it.
+        public var until: String
+
+        /// Describes a code.
+        public init(id: String, name: String?, until: String) {
+            self.id = id
+            self.name = name
+            self.until = until
+        }
+    }
+
+    /// A value of an attribute.
+    public struct Value: Sendable {
+        /// The attribute, in words.
+        public var attribute: String
+        /// What the person calls the value.
+        public var alias: String
+        /// The value.
+        public var value: String
+        /// Whether it is offered first.
+        public var isPrimary: Bool
+        /// Whether somebody has seen to it that it is true.
+        public var isVerified: Bool
+
+        /// Describes a value.
+        public init(attribute: String, alias: String, value: String, isPrimary: Bool, isVerified: Bool) {
+            self.attribute = attribute
+            self.alias = alias
+            self.value = value
+            self.isPrimary = isPrimary
+            self.isVerified = isVerified
+        }
+    }
+
+    /// A service that the person has to do with.
+    public struct Service: Sendable {
+        /// What it is called.
+        public var name: String
+        /// As what the person can come.
+        public var roles: [String]
+        /// What it gets, by attribute and alias.
+        public var choices: [String]
+
+        /// Describes a service.
+        public init(name: String, roles: [String], choices: [String]) {
+            self.name = name
+            self.roles = roles
+            self.choices = choices
+        }
+    }
+
+    /// What the person is called.
+    public var name: String
+    /// The devices, the oldest first.
+    public var devices: [Device] = []
+    /// Codes that wait.
+    public var offers: [Offer] = []
+    /// What services can ask for.
+    public var values: [Value] = []
+    /// The services.
+    public var services: [Service] = []
+    /// What the person is a member of.
+    public var organisations: [String] = []
+
+    /// A page of somebody who has nothing yet.
+    public init(name: String) { self.name = name }
+}
+
+/// What an identity was used for.
+public struct IdentityHistoryPage: Sendable {
+    /// Where the page is.
+    public static let path = "/account/history"
+
+    /// A session that has come to something. Nothing is said of factors.
+    public struct Entry: Sendable {
+        /// What it came to.
+        public enum Outcome: String, Sendable { case finished, failed, aborted }
+
+        /// What it was for, in words.
+        public var what: String
+        /// The service.
+        public var service: String?
+        /// The role there.
+        public var role: String?
+        /// What it came to.
+        public var outcome: Outcome
+        /// When, as RFC 3339.
+        public var moment: String
+        /// When, as people read it.
+        public var shownMoment: String
+
+        /// Describes a session.
+        public init(
+            what: String, service: String?, role: String?, outcome: Outcome, moment: String, shownMoment: String
+        ) {
+            self.what = what
+            self.service = service
+            self.role = role
+            self.outcome = outcome
+            self.moment = moment
+            self.shownMoment = shownMoment
+        }
+    }
+
+    /// The sessions, the newest first.
+    public var entries: [Entry]
+
+    /// A history.
+    public init(entries: [Entry]) { self.entries = entries }
+}
+
+/// The question whether a device, or a code for one, is to end.
+public struct EndActivationPage: Sendable {
+    /// What it is told by.
+    public var id: String
+    /// What the device is called, or is to be.
+    public var name: String
+    /// Whether it is a code that nobody has used.
+    public var isOffer: Bool
+    /// Whether it is the only device that can sign the person in.
+    public var isLast: Bool
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+
+    /// A question.
+    public init(id: String, name: String, isOffer: Bool, isLast: Bool, confirmation: String) {
+        self.id = id
+        self.name = name
+        self.isOffer = isOffer
+        self.isLast = isLast
+        self.confirmation = confirmation
+    }
+}
+
+/// The question whether somebody who is signed in accepts an invitation.
+public struct AcceptInvitationPage: Sendable {
+    /// What the link carries.
+    public var link: String
+    /// To what.
+    public var matter: InvitationMatter
+    /// Who is signed in.
+    public var username: String
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+
+    /// A question.
+    public init(link: String, matter: InvitationMatter, username: String, confirmation: String) {
+        self.link = link
+        self.matter = matter
+        self.username = username
+        self.confirmation = confirmation
+    }
+}
+
+extension PageRenderer {
+    // The names of inner values are none of the outer ones: a template looks for what is missing further out.
+    private struct IdentityView {
+        struct Device {
+            let deviceName: String
+            let factors: String
+            let times: String
+            let trouble: String?
+            let end: String
+            let endWords: String
+        }
+
+        struct Offer {
+            let offerName: String
+            let until: String
+            let withdraw: String
+        }
+
+        struct Value {
+            let attribute: String
+            let alias: String
+            let value: String
+            let remark: String?
+        }
+
+        struct Service {
+            let serviceName: String
+            let roles: String
+            let choices: String?
+        }
+
+        let name: String
+        let hasDevices: Bool
+        let devices: [Device]
+        let hasOffers: Bool
+        let offers: [Offer]
+        let hasValues: Bool
+        let values: [Value]
+        let hasServices: Bool
+        let services: [Service]
+        let organisations: String?
+        let add = ActivationRequestPage.path
+        let history = IdentityHistoryPage.path
+    }
+
+    private struct HistoryView {
+        struct Entry {
+            let what: String
+            let service: String?
+            let role: String?
+            let outcome: String
+            let came: String
+            let moment: String
+            let shownMoment: String
+        }
+
+        let hasEntries: Bool
+        let entries: [Entry]
+        let back = IdentityPage.path
+    }
+
+    private static func end(_ id: String) -> String { "\(IdentityPage.endPath)?activation=\(percentEncoded(id))" }
+
+    /// Renders what a person has.
+    public func html(_ page: IdentityPage) -> RenderedPage {
+        let view = IdentityView(
+            name: page.name, hasDevices: !page.devices.isEmpty,
+            devices: page.devices.map { device in
+                let rest = device.lockedUntil.map { "Rests until \($0), after wrong attempts." }
+                return IdentityView.Device(
+                    deviceName: device.name, factors: device.factors, times: device.times,
+                    trouble: device.isDisabled
+                        ? "Disabled: it signs nobody in any more. Personalise the app anew, with a new code." : rest,
+                    end: Self.end(device.id), endWords: "End this device")
+            }, hasOffers: !page.offers.isEmpty,
+            offers: page.offers.map {
+                IdentityView.Offer(
+                    offerName: $0.name ?? "A device", until: "until \($0.until)", withdraw: Self.end($0.id))
+            }, hasValues: !page.values.isEmpty,
+            values: page.values.map { value in
+                let remarks = [value.isPrimary ? "offered first" : nil, value.isVerified ? "known to be true" : nil]
+                    .compactMap(\.self)
+                return IdentityView.Value(
+                    attribute: value.attribute, alias: value.alias, value: value.value,
+                    remark: remarks.isEmpty ? nil : remarks.joined(separator: ", "))
+            }, hasServices: !page.services.isEmpty,
+            services: page.services.map { service in
+                IdentityView.Service(
+                    serviceName: service.name,
+                    roles: service.roles.isEmpty ? "no role" : service.roles.joined(separator: ", "),
+                    choices: service.choices.isEmpty ? nil : "Gets \(service.choices.joined(separator: ", "))")
+            }, organisations: page.organisations.isEmpty ? nil : page.organisations.joined(separator: ", "))
+        return self.render(view, template: "identity", title: "Your identity")
+    }
+
+    /// Renders a history.
+    public func html(_ page: IdentityHistoryPage) -> RenderedPage {
+        let view = HistoryView(
+            hasEntries: !page.entries.isEmpty,
+            entries: page.entries.map { entry in
+                let came =
+                    switch entry.outcome {
+                    case .finished: "Done"
+                    case .failed: "Failed, or its time was over"
+                    case .aborted: "Given up"
+                    }
+                return HistoryView.Entry(
+                    what: entry.what, service: entry.service, role: entry.role, outcome: entry.outcome.rawValue,
+                    came: came, moment: entry.moment, shownMoment: entry.shownMoment)
+            })
+        return self.render(view, template: "history", title: "What your identity was used for")
+    }
+
+    /// Renders the question whether a device ends.
+    public func html(_ page: EndActivationPage) -> RenderedPage {
+        let explanation =
+            page.isOffer
+            ? "The code for \(page.name) works no more then."
+            : "\(page.name) signs you in nowhere any more then, and what it has signed in to ends."
+                + (page.isLast ? " It is the last device that you have: only an operator can give you another." : "")
+        let view = MessageView(
+            emblem: PageAssets.keyEmblem, headline: page.isOffer ? "Take this code back?" : "End this device?",
+            explanation: explanation, link: MessageView.Link(label: "No", target: IdentityPage.path),
+            form: MessageView.Form(
+                action: IdentityPage.endPath, label: page.isOffer ? "Take it back" : "End it",
+                fields: [
+                    .init(name: "activation", value: page.id),
+                    .init(name: "confirmation", value: page.confirmation),
+                ]), testID: "end-activation")
+        return self.render(view, template: "message", title: view.headline)
+    }
+
+    /// Renders the question whether an invitation is accepted.
+    public func html(_ page: AcceptInvitationPage) -> RenderedPage {
+        let view = MessageView(
+            emblem: PageAssets.keyEmblem, headline: self.headline(of: page.matter),
+            explanation: "\(self.sentence(of: page.matter)) You are signed in as \(page.username).",
+            link: MessageView.Link(label: "Somebody else", target: "/oauth2/logout"),
+            form: MessageView.Form(
+                action: ActivationRequestPage.invitationPath, label: "Accept",
+                fields: [
+                    .init(name: "link", value: page.link), .init(name: "confirmation", value: page.confirmation),
+                ]), testID: "invitation")
+        return self.render(view, template: "message", title: view.headline)
+    }
+
+    /// Renders what somebody is told of an invitation that is for an account that is there, and who is not signed in to it.
+    /// `home` is a service where they can sign in, if one is known.
+    public func html(_ matter: InvitationMatter, signedInAs other: String?, home: (name: String, address: String)?)
+        -> RenderedPage
+    {
+        let way = home.map { "Sign in at \($0.name) with your app" } ?? "Sign in to a service with your app"
+        let explanation =
+            "\(self.sentence(of: matter)) You have an identity here already. "
+            + (other.map { "In this browser \($0) is signed in, who has not this address: sign out first. " } ?? "")
+            + "\(way), in this browser, and open this link again to accept. If you have no app any more, ask the people "
+            + "who run \(self.serviceName) for a code."
+        let link: MessageView.Link? =
+            other != nil
+            ? MessageView.Link(label: "Sign out", target: "/oauth2/logout")
+            : home.map { MessageView.Link(label: "Go to \($0.name)", target: $0.address) }
+        let view = MessageView(
+            emblem: PageAssets.phoneEmblem, headline: self.headline(of: matter), explanation: explanation, link: link,
+            testID: "invitation")
+        return self.render(view, template: "message", title: view.headline)
+    }
+}

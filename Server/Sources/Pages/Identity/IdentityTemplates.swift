@@ -1,0 +1,114 @@
+/// The templates of the pages of personalised identities.
+extension PageTemplates {
+    static let identity = """
+        {{<frame}}{{$main}}
+        <section class="card account" aria-labelledby="title" data-testid="identity">
+        <h1 id="title">Your identity</h1>
+        <p class="lead">You are signed in as <bdi data-testid="name">{{name}}</bdi>. Nobody but you sees this page.</p>
+        <h2>Your devices</h2>
+        {{#hasDevices}}<ul class="things">
+        {{#devices}}
+        <li data-testid="activation">
+        <p><strong><bdi>{{deviceName}}</bdi></strong> <span class="small">{{factors}}</span></p>
+        <p class="small">{{times}}</p>
+        {{#trouble}}<p class="notice bad" data-testid="trouble">{{.}}</p>{{/trouble}}
+        <p><a href="{{end}}" data-testid="end">{{endWords}}</a></p>
+        </li>
+        {{/devices}}
+        </ul>{{/hasDevices}}
+        {{^hasDevices}}<p class="small" data-testid="no-activations">No device is personalised for you.</p>{{/hasDevices}}
+        {{#hasOffers}}<h2>Codes that wait for a device</h2>
+        <ul class="things">
+        {{#offers}}
+        <li data-testid="offer"><p><bdi>{{offerName}}</bdi> <span class="small">{{until}}</span></p>
+        <p><a href="{{withdraw}}" data-testid="withdraw">Take it back</a></p></li>
+        {{/offers}}
+        </ul>{{/hasOffers}}
+        <p class="actions"><a class="button" href="{{add}}" data-testid="add">Personalise another device</a></p>
+        <h2>What services can ask for</h2>
+        {{#hasValues}}<dl class="facts">
+        {{#values}}
+        <div data-testid="value"><dt>{{attribute}}: <bdi>{{alias}}</bdi></dt><dd><bdi>{{value}}</bdi></dd>\
+        {{#remark}}<dd class="small">{{.}}</dd>{{/remark}}</div>
+        {{/values}}
+        </dl>{{/hasValues}}
+        {{^hasValues}}<p class="small">Nothing. A service that needs something asks you for it in the app.</p>{{/hasValues}}
+        <h2>Your services</h2>
+        {{#hasServices}}<dl class="facts">
+        {{#services}}
+        <div data-testid="service"><dt><bdi>{{serviceName}}</bdi></dt><dd data-testid="roles"><bdi>{{roles}}</bdi></dd>\
+        {{#choices}}<dd class="small" data-testid="choices"><bdi>{{.}}</bdi></dd>{{/choices}}</div>
+        {{/services}}
+        </dl>{{/hasServices}}
+        {{^hasServices}}<p class="small">You have not been to any.</p>{{/hasServices}}
+        {{#organisations}}<h2>Your organisations</h2>
+        <p data-testid="organisations"><bdi>{{.}}</bdi></p>{{/organisations}}
+        <p class="other"><a href="{{history}}" data-testid="history">What your identity was used for</a></p>
+        <p class="other"><a href="/oauth2/logout" data-testid="sign-out">Sign out</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    static let history = """
+        {{<frame}}{{$main}}
+        <section class="card account" aria-labelledby="title" data-testid="history">
+        <h1 id="title">What your identity was used for</h1>
+        <p class="lead">The newest is at the top. What you do not know was somebody else: end the devices that are not yours.</p>
+        {{#hasEntries}}<ul class="things">
+        {{#entries}}
+        <li data-testid="entry" data-outcome="{{outcome}}">
+        <p><strong>{{what}}</strong>{{#service}}: <bdi>{{.}}</bdi>{{/service}}\
+        {{#role}} <span class="small">as <bdi>{{.}}</bdi></span>{{/role}}</p>
+        <p class="small">{{came}} · <time datetime="{{moment}}">{{shownMoment}}</time></p>
+        </li>
+        {{/entries}}
+        </ul>{{/hasEntries}}
+        {{^hasEntries}}<p class="small" data-testid="no-entries">Nothing yet.</p>{{/hasEntries}}
+        <p class="other"><a href="{{back}}" data-testid="back">Back to your identity</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    /// Laid out as the page of a sign-in is, whose styles it has.
+    static let activation = """
+        {{<frame}}{{$main}}
+        <section class="card sign-in" id="activation" aria-labelledby="title" data-activation="{{activation}}" \
+        data-ticket="{{ticket}}" data-seconds-left="{{secondsLeft}}" data-testid="activation">
+        <div class="intro">
+        <h1 id="title">Personalise your device</h1>
+        <p class="state" id="state" role="status" data-testid="state" data-state="waiting">Waiting for your device</p>
+        </div>
+        <div class="stage waiting" id="stage">
+        <p class="same-device"><span class="small">Is this the device?</span> <a class="button" href="{{link}}" \
+        data-testid="same-device-link" rel="noreferrer">Open the app on this device</a></p>
+        <div class="code">
+        <div class="qr" data-testid="qr-code">{{{qr}}}</div>
+        <p class="expires" id="expires" role="timer" data-testid="expires">{{until}}</p>
+        <p class="renew"><a href="{{renew}}" data-testid="new-code">Make another code</a></p>
+        </div>
+        <ol class="steps">
+        <li><span>Open the app on the device that is to be yours.</span></li>
+        <li class="scan"><span>Scan the code in the app, and show it to nobody: it is made once, and not shown again.</span></li>
+        <li><span>Type the PIN that you have just chosen. Then the app asks for the one that it is to have.</span></li>
+        {{#merges}}<li><span>Do you have an app here already? Scan the code with that one: your identity gets what you are \
+        invited to, and no second one is made.</span></li>{{/merges}}
+        </ol>
+        <div class="typed">
+        <h2>No camera?</h2>
+        <p class="small">Take this text to the app instead:</p>
+        <p class="long"><code id="code" data-testid="typed-code">{{code}}</code></p>
+        <p><button type="button" class="quiet" data-copy="code" hidden>Copy</button> <span id="copied" role="status"></span></p>
+        </div>
+        <div class="confirmed" id="confirmed">
+        <p class="small">Has the app said that the device is yours? Then go on here.</p>
+        <form method="get" action="/activation">
+        <input type="hidden" name="activation" value="{{activation}}">
+        <input type="hidden" name="ticket" value="{{ticket}}">
+        <button type="submit" class="quiet" data-testid="confirmed">The device is personalised</button>
+        </form>
+        </div>
+        </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+}

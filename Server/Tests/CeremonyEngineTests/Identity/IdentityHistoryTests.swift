@@ -1,0 +1,142 @@
+import Ceremony
+import CeremonyEngine
+import JOSE
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("What an account's history has of its sessions (identity parity, row 109)")
+struct IdentityHistoryTests {
+    private static let service = TestServer.service
+
+    private func entry(
+        _ outcome: IdentityHistoryRecord.Outcome, at moment: Timestamp, role: String? = nil,
+        purpose: SessionDocument.Purpose = .userLogin, service: String? = Self.service
+    ) -> IdentityHistoryRecord {
+        IdentityHistoryRecord(
+            purpose: purpose.rawValue, service: service, role: role, outcome: outcome, at: moment)
+    }
+
+    private func history(_ server: TestServer, _ account: AccountRecord) async throws -> [IdentityHistoryRecord] {
+        try await server.database.identityHistory(accountID: account.id, limit: 99)
+    }
+
+    private func abort(_ phone: IdentityPhone, _ session: String) async throws {
+        let call = try phone.call("/identity/sessions/\(session)/abort", EmptyBody())
+        _ = try await phone.read(
+            try await phone.server.engine.identities.ends.abort(session, call), to: call, as: NothingMore.self)
+    }
+
+    @Test("A session that came to what it was for, and one that was given up, stand there with service, role and time")
+    func finishedAndAborted() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        _ = try await phone.login(try await server.showCode("first"))
+        let first = server.clock.now
+        server.clock.advance(.seconds(10))
+        let second = try await server.showCode("second")
+        _ = try await phone.start(second)
+        try await self.abort(phone, second.id)
+        server.clock.advance(.seconds(10))
+        // The person says no on the page, after the role was fixed.
+        let third = try await server.showCode("third")
+        _ = try await phone.start(third)
+        _ = try await phone.prepared(third.id)
+        try await server.engine.signIns.cancel(reference: "third", browser: server.browser)
+        #expect(
+            try await self.history(server, account) == [
+                self.entry(.aborted, at: server.clock.now, role: "patient"),
+                self.entry(.aborted, at: first + .seconds(10)),
+                self.entry(.finished, at: first, role: "patient"),
+            ])
+        // What nobody has claimed is nobody's.
+        _ = try await server.showCode("fourth")
+        try await server.engine.signIns.cancel(reference: "fourth", browser: server.browser)
+        #expect(try await self.history(server, account).count == 3)
+    }
+
+    @Test("A session whose time was over stands there as failed, once, whoever finds that out")
+    func expired() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        _ = try await server.showCode("unclaimed")
+        let swept = try await server.showCode("swept")
+        _ = try await phone.start(swept)
+        _ = try await phone.prepared(swept.id)
+        server.clock.advance(.seconds(181))
+        try await server.engine.sweep.run()
+        try await server.engine.sweep.run()
+        let first = self.entry(.failed, at: server.clock.now, role: "patient")
+        #expect(try await self.history(server, account) == [first])
+
+        // The page shows another code before the sweep comes.
+        let left = try await server.showCode("left")
+        _ = try await phone.start(left)
+        server.clock.advance(.seconds(181))
+        _ = try await server.showCode("left")
+        let second = self.entry(.failed, at: server.clock.now)
+        #expect(try await self.history(server, account) == [second, first])
+        try await server.engine.sweep.run()
+        #expect(try await self.history(server, account) == [second, first])
+    }
+
+    @Test("A login that was accepted, and that its browser did not fetch, is no second entry")
+    func finishedOnce() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        _ = try await phone.login(try await server.showCode("link", byLink: true))
+        let entry = self.entry(.finished, at: server.clock.now, role: "patient")
+        server.clock.advance(.seconds(61))
+        try await server.engine.sweep.run()
+        #expect(try await self.history(server, account) == [entry])
+    }
+
+    @Test("Sessions that end with their activation stand there: it was disabled, or taken back")
+    func endedWithTheActivation() async throws {
+        let server = try TestServer { $0.limits.lockoutFailuresInARow = 1 }
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let (one, other) = (try await server.showCode("one"), try await server.showCode("other"))
+        _ = try await phone.start(other)
+        _ = try await phone.start(one)
+        _ = try await phone.miss(one.id, try await phone.prepared(one.id))
+        let now = server.clock.now
+        #expect(
+            Set(try await self.history(server, account).map { "\($0.outcome) \($0.role ?? "-")" })
+                == ["failed patient", "failed -"])
+        #expect(try await self.history(server, account).allSatisfy { $0.at == now && $0.service == Self.service })
+
+        let second = try await server.addIdentity(to: account)
+        let open = try await server.showCode("open")
+        _ = try await second.start(open)
+        server.clock.advance(.seconds(5))
+        #expect(try await server.engine.identities.listings.end(second.id, accountID: account.id))
+        #expect(
+            try await self.history(server, account).first == self.entry(.failed, at: server.clock.now), "taken back")
+        #expect(try await self.history(server, account).count == 3)
+    }
+
+    @Test("What an account does with itself stands there when it is done, or failed, without a service")
+    func ownAccount() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let (session, prepared) = try await phone.granted(.addFactor)
+        #expect(try await self.history(server, account).isEmpty, "nothing is done yet")
+        let response = try phone.registration(
+            [TestFactor(.biometric)], SessionDocument.challenge(of: prepared.document))
+        _ = try await phone.complete(session, .addFactor(response: response))
+        let role = try #require(try await self.history(server, account).first?.role)
+        let done = self.entry(.finished, at: server.clock.now, role: role, purpose: .addFactor, service: nil)
+        #expect(try await self.history(server, account) == [done])
+        _ = try await phone.granted(.delete)
+        server.clock.advance(.seconds(301))
+        try await server.engine.sweep.run()
+        let failed = self.entry(.failed, at: server.clock.now, role: role, purpose: .delete, service: nil)
+        #expect(try await self.history(server, account) == [failed, done])
+    }
+}

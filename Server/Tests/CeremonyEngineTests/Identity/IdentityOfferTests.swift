@@ -1,0 +1,161 @@
+import Ceremony
+import CeremonyEngine
+import Crypto
+import JOSE
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("Codes for another device: how long they are there, what they are called, and who takes them back")
+struct IdentityOfferTests {
+    /// Has a phone ask for another device's activation, and gives its code.
+    private func requested(
+        _ phone: IdentityPhone, name: String? = "Tablet", mailed: Bool = false, secret: SecretBytes? = nil
+    ) async throws -> TestOffer {
+        let (session, _) = try await phone.granted(.newActivation)
+        let offer = TestOffer(id: RandomSource.system.identifier())
+        let point = Array(offer.pin.publicKey.rawRepresentation)
+        _ = try await phone.complete(
+            session,
+            .newActivation(
+                Completion.NewActivation(
+                    claimDigest: ProcessCode.digest(ofClaim: offer.claim),
+                    pinKey: try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil)),
+                    pin: try PinParameters(), activation: offer.id, name: name,
+                    secretForMail: mailed ? secret ?? offer.secret : nil)))
+        return offer
+    }
+
+    @Test("row 74: a code that nobody has used is gone when its time is over, and nobody is personalised by it")
+    func temporary() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let offer = try await self.requested(phone)
+        let proven = try await server.prove(offer)
+        server.clock.advance(.seconds(15 * 60 - 1))
+        #expect(try await server.engine.identities.listings.offers(accountID: account.id).map(\.id) == [offer.id])
+        _ = try await server.open(offer)
+        server.clock.advance(.seconds(2))
+        await #expect(throws: IdentityProblem(.activationDataExpired)) { () async throws in
+            _ = try await server.open(offer)
+        }
+        let late = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(late, proven)
+        #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == "activationDataExpired")
+        #expect(try await server.engine.identities.listings.offers(accountID: account.id).isEmpty)
+        try await server.engine.sweep.run()
+        #expect(try await server.database.offer(id: offer.id) == nil)
+        await #expect(throws: IdentityProblem(.activationUnknown)) { () async throws in
+            _ = try await server.open(offer)
+        }
+        #expect(try await server.database.activations(accountID: account.id).map(\.device.id) == [phone.id])
+    }
+
+    @Test("row 76: what a person calls the other device is what their list calls it; without a name the device has one")
+    func alias() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        for name in ["Tablet", nil] {
+            let offer = try await self.requested(phone, name: name)
+            let second = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+            let call = try await server.enrolCall(second, try await server.prove(offer), name: "What the device says")
+            let receipt = try await second.read(
+                try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
+                as: Ceremony.ActivationRecord.self)
+            #expect(receipt.name == name ?? "What the device says")
+        }
+        let listed = try await server.engine.identities.listings.activations(accountID: account.id)
+        #expect(listed.map(\.name) == ["Alice's phone", "Tablet", "What the device says"])
+        #expect(listed.map(\.factors) == [["device", "pin"], ["device", "pin"], ["device", "pin"]])
+    }
+
+    @Test("What is wrong with an activation is on the list: it rests, or is disabled")
+    func lockouts() async throws {
+        let server = try TestServer { $0.limits.lockoutFailuresInARow = 2 }
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let next = try #require(try await phone.miss(code.id, try await phone.prepared(code.id)).next)
+        let listings = server.engine.identities.listings
+        #expect(
+            try await listings.activations(accountID: account.id).map(\.lockedUntil) == [server.clock.now + .seconds(5)]
+        )
+        server.clock.advance(.seconds(5))
+        let rested = try #require(try await listings.activations(accountID: account.id).first)
+        #expect(rested.lockedUntil == nil && !rested.isDisabled)
+        _ = try await phone.miss(code.id, next)
+        let disabled = try #require(try await listings.activations(accountID: account.id).first)
+        #expect(disabled.isDisabled && disabled.lockedUntil == nil)
+    }
+
+    @Test("A code is taken back by its own account alone, and works no more; a code that was used is not taken back so")
+    func withdrawn() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let (stranger, _) = try await server.personalise("bob")
+        let offer = try await self.requested(phone)
+        let listings = server.engine.identities.listings
+        #expect(try await !listings.end(offer.id, accountID: stranger.id))
+        #expect(try await !listings.end(phone.id, accountID: stranger.id))
+        #expect(try await listings.state(ofOffer: offer.id) == .waiting)
+        #expect(try await listings.end(offer.id, accountID: account.id))
+        #expect(try await !listings.end(offer.id, accountID: account.id))
+        #expect(try await listings.state(ofOffer: offer.id) == .over)
+        await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
+            _ = try await server.open(offer)
+        }
+        #expect(try await server.database.offer(id: offer.id)?.pinKey == [])
+        #expect(try await listings.activations(accountID: account.id).map(\.id) == [phone.id])
+    }
+
+    @Test("Those who watch a code are told when a device is personalised by it, and when its time is over")
+    func watched() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let listings = server.engine.identities.listings
+        let (used, left) = (try await server.offer(to: account), try await server.offer(to: account))
+        var states = listings.events(ofOffer: used.id).makeAsyncIterator()
+        #expect(try await states.next() == .waiting)
+        let phone = IdentityPhone(server, id: used.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(phone, try await server.prove(used))
+        _ = try await server.engine.identities.enrolments.enroll(used.id, call)
+        #expect(try await states.next() == .done)
+        #expect(try await states.next() == nil)
+        server.clock.advance(.seconds(901))
+        var late = listings.events(ofOffer: left.id).makeAsyncIterator()
+        #expect(try await late.next() == .over)
+        #expect(try await late.next() == nil)
+        // The row of a code goes with its time, and what it became is told all the same.
+        try await server.engine.sweep.run()
+        #expect(try await listings.state(ofOffer: used.id) == .done)
+        #expect(try await listings.state(ofOffer: left.id) == .over)
+    }
+
+    @Test("A secret that is not the code's own, or a server without mail, makes no letter")
+    func letters() async throws {
+        let silent = try TestServer()
+        let (_, quiet) = try await silent.personalise()
+        let offer = try await self.requested(quiet, mailed: true)
+        #expect(try await silent.database.offer(id: offer.id)?.letter == nil)
+
+        let server = try TestServer { $0.sendsMail = true }
+        let (_, phone) = try await server.personalise()
+        await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
+            _ = try await self.requested(
+                phone, mailed: true, secret: SecretBytes([UInt8](repeating: 1, count: ProcessCode.secretBytes)))
+        }
+        let lettered = try await self.requested(phone, mailed: true)
+        #expect(try await server.database.offer(id: lettered.id)?.letter?.isEmpty == false)
+        let unlettered = try await self.requested(phone)
+        #expect(try await server.database.offer(id: unlettered.id)?.letter == nil)
+        let now = server.clock.now
+        let mails = try await server.database.takeMails(at: now, lease: now + .seconds(60), limit: 9)
+        #expect(mails.map(\.about) == [lettered.id] && mails.map(\.subject) == [.newActivation])
+        // What is kept of the code goes with its letter.
+        try await server.database.removeMail(mails[0], audit: nil)
+        #expect(try await server.database.offer(id: lettered.id)?.letter == nil)
+    }
+}

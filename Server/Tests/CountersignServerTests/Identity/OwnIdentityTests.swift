@@ -1,0 +1,328 @@
+import Accounts
+import CeremonyEngine
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("A person's own pages: what the server has of their identity, its history, and codes for other devices")
+struct OwnIdentityTests {
+    // MARK: Seeing
+
+    @Test("A person sees devices, values, roles, choices and organisations; whoever is not signed in sees nothing")
+    func overview() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let identities = fixture.server.assembly.identities
+            let club = try await identities.addOrganisation("Rowing <Club>", by: "test")
+            try await identities.addMember("alice", to: club.id, by: "test")
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let page = try await browser.get("/account")
+            #expect(page.status == .ok && page.headers[.cacheControl] == "no-store")
+            for text in [
+                "Terminal", "the device itself, PIN", "alice@office.example", "alice@home.example", "Alice",
+                "Rowing &lt;Club&gt;", "Demo Bank", "Resident", "Gets Given name: givenName, Email: Office",
+            ] { #expect(page.text.contains(text), "\(text)") }
+            #expect(!page.text.contains("<Club>"))
+            for path in ["/account", "/account/history", "/account/activation", "/account/activation/end?activation=a"]
+            {
+                let other = try await TestBrowser(fixture.client).get(path)
+                #expect(other.status == .forbidden && !other.text.contains("alice"), "\(path)")
+                #expect(other.text.contains("Nobody is signed in here"))
+            }
+        }
+    }
+
+    @Test("row 109: the person, and an operator, see each session with service, role and time, and nothing of factors")
+    func history() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let first = fixture.server.clock.now()
+            // One is given up on the page, and one is left.
+            fixture.server.clock.advance(by: .seconds(60))
+            let denied = try await fixture.scan(
+                try await fixture.code(in: TestBrowser(fixture.client)), answers: ["--deny"], lines: [])
+            #expect(denied.refusal != nil)
+            fixture.server.clock.advance(by: .seconds(60))
+            let store = fixture.server.database
+            let account = try #require(try await store.account(username: "alice"))
+            let page = try await browser.get("/account/history")
+            let outcomes = page.text.matches(of: /data-outcome="([a-z]*)"/).map { String($0.1) }
+            #expect(outcomes == ["aborted", "finished"])
+            #expect(page.text.contains("<strong>Sign-in</strong>: <bdi>Demo Bank</bdi>"))
+            #expect(page.text.contains("as <bdi>Resident</bdi>"))
+            #expect(page.text.contains("datetime=\"\(first.description)\""))
+            let list = try #require(page.text.firstMatch(of: /<ul[\s\S]*<\/ul>/)).output
+            for word in ["PIN", "pin", "finger", "factor", "device", "Terminal"] {
+                #expect(!list.contains(word), "\(word)")
+            }
+            try await fixture.server.withSocketClient { client in
+                let listed = try await client.send(.get, "/admin/v1/accounts/alice/identity-sessions").object
+                let sessions = try listed.objects("sessions")
+                #expect(try sessions.map { try $0.requiredString("outcome") } == ["aborted", "finished"])
+                #expect(try sessions[1].requiredString("role") == "resident")
+                #expect(try sessions[1].requiredString("service") == fixture.party.id)
+                #expect(try sessions[1].requiredString("at") == first.description)
+                #expect(Set(sessions[1].members.map(\.name)) == ["purpose", "service", "role", "outcome", "at"])
+            }
+            #expect(try await store.identityHistory(accountID: account.id, limit: 9).count == 2)
+        }
+    }
+
+    private static func listed(_ client: any TestClientProtocol) async throws -> JSONObject {
+        try await client.send(.get, "/admin/v1/accounts/alice/activations").object
+    }
+
+    @Test("An operator lists a person's apps and codes, and ends them; nobody else's")
+    func administration() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let offer = try await fixture.offer()
+            _ = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+            try await fixture.server.withSocketClient { client in
+                let listed = try await Self.listed(client)
+                let activation = try #require(try listed.objects("activations").first)
+                #expect(try activation.requiredString("name") == "Terminal")
+                #expect(try activation.strings("factors") == ["device", "pin"])
+                #expect(try activation.bool("disabled") == false)
+                #expect(try listed.objects("offers").map { try $0.requiredString("id") } == [offer.id])
+                for id in [offer.id, try activation.requiredString("id")] {
+                    let path = "/accounts/NAME/activations/\(id)"
+                    for (name, status) in [
+                        ("bob", HTTPResponse.Status.notFound), ("alice", .noContent), ("alice", .notFound),
+                    ] {
+                        let answer = try await client.send(
+                            .delete, "/admin/v1" + path.replacing("NAME", with: name)
+                        ).response
+                        #expect(answer.status == status, "\(name)")
+                    }
+                }
+                let left = try await Self.listed(client)
+                #expect(try left.objects("activations").isEmpty)
+                #expect(try left.objects("offers").isEmpty)
+            }
+        }
+    }
+
+    // MARK: Another device
+
+    @Test(
+        "rows 73, 76: a page makes a code that personalises another device, which is listed by the name it was given"
+    )
+    func anotherDevice() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let page = try await fixture.makeCode(browser)
+            #expect(page.status == .ok)
+            let code = try page.words(of: "typed-code")
+            #expect(try TerminalPhoneFixture.code(on: page) == code)
+            #expect(try page.attribute("href", of: "same-device-link") == "http://localhost:8080/open#\(code)")
+            let state = try TerminalPhoneFixture.address(page)
+            let waiting = try await browser.get(state)
+            #expect(waiting.status == .ok && waiting.text.contains("This code still waits for a device"))
+
+            // Nobody else learns anything, with all that an address can have.
+            for stranger in [TestBrowser(fixture.client), try await fixture.signedIn(isFirst: false)] {
+                for address in [state, try TerminalPhoneFixture.address(page, "/activation/events")] {
+                    #expect(try await stranger.get(address).status == .notFound)
+                }
+            }
+            let enrolled = try await fixture.enroll(code, pins: ["604817"], named: "-second")
+            #expect(enrolled.refusal == nil, "\(enrolled.lines)")
+            let done = try await browser.get(state)
+            #expect(done.status == .ok && done.text.contains("This device is personalised"))
+            let overview = try await browser.get("/account")
+            #expect(overview.text.contains("<bdi>Tablet</bdi>") && overview.text.contains("<bdi>Terminal</bdi>"))
+        }
+    }
+
+    @Test("The code is in the answer that made it and nowhere else: no header, no address, no log, no cache")
+    func secrecy() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let page = try await fixture.makeCode(browser)
+            let code = try page.words(of: "typed-code")
+            let secret = try #require(code.split(separator: "~").last)
+            #expect(secret.utf8.count >= 40)
+            #expect(page.headers[.cacheControl] == "no-store")
+            #expect(page.headers.contains { $0.name.rawName == "Referrer-Policy" && $0.value == "no-referrer" })
+            #expect(!page.headers.contains { $0.value.contains(secret) })
+            let pages = [
+                try await browser.get(TerminalPhoneFixture.address(page)), try await browser.get("/account"),
+                try await browser.get("/account/activation"), try await browser.get("/account/history"),
+            ]
+            for other in pages { #expect(!other.text.contains(secret)) }
+            let lines = try await fixture.server.requestLines { client in
+                _ = try await TestBrowser(client).get(TerminalPhoneFixture.address(page))
+            }
+            #expect(!lines.isEmpty)
+            let ticket = try page.attribute("data-ticket", of: "activation")
+            for line in lines { #expect(!"\(line)".contains(ticket)) }
+        }
+    }
+
+    @Test("A code is made for whoever signed in just now, on our page, with a PIN; every refusal says what to do")
+    func refusals() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let different = try await fixture.makeCode(browser, again: "604818")
+            #expect(different.status == .unprocessableContent)
+            #expect(try different.words(of: "problem") == "These are not the same PIN.")
+            for pin in ["1234", "letters", String(repeating: "7", count: 33)] {
+                let refused = try await fixture.makeCode(browser, pin: pin)
+                #expect(refused.status == .unprocessableContent)
+                #expect(try refused.words(of: "problem") == "A PIN has 5 to 32 digits, and nothing else.")
+            }
+            let forged = try await fixture.post(
+                "/account/activation", ["confirmation": "forged", "pin": "604817", "pin-again": "604817"], browser)
+            #expect(forged.status == .badRequest)
+            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let listings = fixture.server.assembly.ceremonies.identities.listings
+            #expect(try await listings.offers(accountID: account).isEmpty)
+
+            for _ in 0..<4 { #expect(try await fixture.makeCode(browser).status == .ok) }
+            let fifth = try await fixture.makeCode(browser)
+            #expect(fifth.status == .conflict)
+            #expect(try fifth.words(of: "problem").contains("Take one of them back first"))
+
+            fixture.server.clock.advance(by: .seconds(601))
+            let stale = try await browser.get("/account/activation")
+            #expect(stale.status == .forbidden && stale.text.contains("Sign in once more"))
+            #expect(try stale.attribute("href", of: "link") == "/oauth2/logout")
+            let confirmation = try TerminalPhoneFixture.confirmation(of: different)
+            let late = try await fixture.post(
+                "/account/activation", ["confirmation": confirmation, "pin": "604817", "pin-again": "604817"], browser)
+            #expect(late.status == .forbidden && late.text.contains("Sign in once more"))
+            #expect(try await listings.offers(accountID: account).count == 4)
+        }
+        // A password alone is one factor, however fresh.
+        try await PasswordPlace.run { place in
+            let answer = try await place.show(PasswordPlace.password, try await place.begin())
+            _ = try await place.claims(after: answer)
+            let page = try await place.browser.get("/account/activation")
+            #expect(page.status == .forbidden && page.text.contains("Sign in once more"))
+            #expect(try await place.browser.get("/account").status == .ok)
+        }
+    }
+
+    @Test("row 74: a code that nobody used in time is over, and leads to another; one that was taken back is, too")
+    func overCodes() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let (left, taken) = (
+                try await fixture.makeCode(browser), try await fixture.makeCode(browser, name: "Other")
+            )
+            let id = try taken.attribute("data-activation", of: "activation")
+            let question = try await browser.get("/account/activation/end?activation=\(id)")
+            #expect(question.text.contains("Take this code back?"))
+            let ended = try await fixture.post(
+                "/account/activation/end",
+                ["activation": id, "confirmation": try TerminalPhoneFixture.confirmation(of: question)], browser)
+            #expect(ended.status == .ok)
+            let over = try await browser.get(TerminalPhoneFixture.address(taken))
+            #expect(over.text.contains("This code does not work any more"))
+            let refused = try await fixture.enroll(
+                try taken.words(of: "typed-code"), pins: ["604817"], named: "-second")
+            #expect(refused.refusal != nil)
+
+            #expect(try await browser.get("/account").text.contains("Tablet"))
+            fixture.server.clock.advance(by: .seconds(15 * 60 + 1))
+            let late = try await browser.get(TerminalPhoneFixture.address(left))
+            #expect(late.text.contains("This code does not work any more"))
+            #expect(try late.attribute("href", of: "link") == "/account/activation")
+            let tooLate = try await fixture.enroll(try left.words(of: "typed-code"), pins: ["604817"], named: "-third")
+            #expect(tooLate.refusal != nil)
+            #expect(try await !browser.get("/account").text.contains("Tablet"), "it is gone from the list")
+        }
+    }
+
+    @Test("A device is ended after a question, by its own person; what it has signed in to ends with it")
+    func end() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let listings = fixture.server.assembly.ceremonies.identities.listings
+            let id = try #require(try await listings.activations(accountID: account).first?.id)
+            let bob = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+            let theirs = try await fixture.server.assembly.ceremonies.identities.offers.offer(
+                accountID: bob.id, pin: "258036", by: "test")
+
+            let question = try await browser.get("/account/activation/end?activation=\(id)")
+            #expect(question.text.contains("It is the last device that you have"))
+            let confirmation = try TerminalPhoneFixture.confirmation(of: question)
+            #expect(try await browser.get("/account/activation/end?activation=\(theirs.id)").status == .notFound)
+            let stolen = try await fixture.post(
+                "/account/activation/end", ["activation": theirs.id, "confirmation": confirmation], browser)
+            #expect(stolen.status == .notFound)
+            #expect(try await listings.offers(accountID: bob.id).count == 1)
+            let forged = try await fixture.post("/account/activation/end", ["activation": id], browser)
+            #expect(forged.status == .badRequest)
+            #expect(try await listings.activations(accountID: account).count == 1)
+
+            let ended = try await fixture.post(
+                "/account/activation/end", ["activation": id, "confirmation": confirmation], browser)
+            #expect(ended.status == .ok && ended.text.contains("It has ended"))
+            #expect(try await listings.activations(accountID: account).isEmpty)
+            #expect(try await browser.get("/account").status == .forbidden, "the device's sessions have ended")
+            let refused = try await fixture.scan(try await fixture.code(), lines: ["258036"])
+            #expect(refused.refusal != nil)
+        }
+    }
+
+    // MARK: The letter
+
+    @Test(
+        "row 75: exactly one letter is sent where the person wants one, and none otherwise; it has the code, and no PIN",
+        arguments: [true, false])
+    func letter(isMailed: Bool) async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            try await fixture.enterAddress()
+            #expect(try await fixture.enroll().refusal == nil)
+            let code = try await fixture.newActivation(name: "Tablet", isMailed: isMailed)
+            #expect(try await fixture.sendMail() == (isMailed ? [.sent] : []))
+            #expect(try await fixture.sendMail().isEmpty)
+            let mail = fixture.server.mail
+            #expect(mail.messages.count == (isMailed ? 1 : 0))
+            guard isMailed else { return }
+            #expect(mail.messages[0].contains("To: <alice@post.example>"))
+            let link = try mail.link()
+            #expect(link.hasPrefix("/open#") && !mail.text.contains("604817") && !mail.text.contains("258036"))
+            let mailed = String(link.dropFirst("/open#".count))
+            #expect(mailed.hasSameBytes(as: code))
+            let enrolled = try await fixture.enroll(mailed, pins: ["604817"], named: "-second")
+            #expect(enrolled.refusal == nil, "\(enrolled.lines)")
+        }
+    }
+
+    @Test("A letter is not sent where its code was used or taken back before, or the address is nobody's")
+    func unsentLetters() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let listings = fixture.server.assembly.ceremonies.identities.listings
+            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            for isVerified in [false, true] {
+                try await fixture.enterAddress(isVerified: isVerified)
+                _ = try await fixture.newActivation(name: nil, isMailed: true)
+                if isVerified {
+                    for offer in try await listings.offers(accountID: account) {
+                        #expect(try await listings.end(offer.id, accountID: account))
+                    }
+                }
+                #expect(try await fixture.sendMail() == [.givenUp])
+                #expect(fixture.server.mail.messages.isEmpty)
+            }
+        }
+    }
+}

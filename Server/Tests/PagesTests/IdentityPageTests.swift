@@ -1,0 +1,109 @@
+import Pages
+import Testing
+
+@Suite("Pages of personalised identities")
+struct IdentityPageTests {
+    private let renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com")
+    private static let hostile = "<b>\"x\u{301}\" {{name}}"
+    private static let escaped = "&lt;b&gt;&quot;x\u{301}&quot; {{name}}"
+
+    private static func matter(_ name: String = "Club") -> InvitationMatter {
+        InvitationMatter(organisation: name, place: (service: name, role: name), until: "2026-01-31 12:34 UTC")
+    }
+
+    private static func code(_ text: String = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln~c2VjcmV0") -> ActivationCodePage {
+        ActivationCodePage(
+            activation: "act/1", ticket: "ticket", code: text, link: "https://id.example.com/open#\(text)",
+            secondsLeft: 900, until: "2026-01-31 12:34 UTC", renewal: "/account/activation", merges: true)
+    }
+
+    private static func identity(_ name: String = "alice") -> IdentityPage {
+        var page = IdentityPage(name: name)
+        page.devices = [
+            .init(id: "a/1", name: name, factors: "PIN", times: "Since", lockedUntil: "noon", isDisabled: false),
+            .init(id: "a/2", name: name, factors: "PIN", times: "Since", lockedUntil: nil, isDisabled: true),
+        ]
+        page.offers = [.init(id: "o/1", name: nil, until: "noon"), .init(id: "o/2", name: name, until: "noon")]
+        page.values = [.init(attribute: "Email", alias: name, value: name, isPrimary: true, isVerified: false)]
+        page.services = [
+            .init(name: name, roles: [name], choices: ["Email: \(name)"]), .init(name: name, roles: [], choices: []),
+        ]
+        page.organisations = [name]
+        return page
+    }
+
+    private static func history(_ name: String = "Bank") -> IdentityHistoryPage {
+        IdentityHistoryPage(entries: [
+            .init(
+                what: "Sign-in", service: name, role: name, outcome: .finished, moment: "2026-01-31T12:34:00.000Z",
+                shownMoment: "2026-01-31 12:34 UTC"),
+            .init(
+                what: "Another PIN", service: nil, role: nil, outcome: .failed, moment: "2026-01-31T12:34:00.000Z",
+                shownMoment: "2026-01-31 12:34 UTC"),
+        ])
+    }
+
+    /// Each of them, with a name that somebody has chosen.
+    static func every(_ renderer: PageRenderer, named name: String = "Club") throws -> [RenderedPage] {
+        let end = EndActivationPage(id: "a/1", name: name, isOffer: false, isLast: true, confirmation: "token")
+        return [
+            try renderer.html(Self.code()), renderer.html(Self.identity(name)),
+            renderer.html(IdentityPage(name: name)), renderer.html(Self.history(name)),
+            renderer.html(IdentityHistoryPage(entries: [])), renderer.html(end),
+            renderer.html(
+                ActivationRequestPage(proof: .confirmation("token"), digits: 5...32, problem: "Not so.")),
+            renderer.html(
+                ActivationRequestPage(proof: .invitation(link: "a.b", to: Self.matter(name)), digits: 5...32)),
+            renderer.html(
+                AcceptInvitationPage(link: "a.b", matter: Self.matter(name), username: name, confirmation: "token")),
+            renderer.html(Self.matter(name), signedInAs: name, home: nil),
+        ] + ActivationStatePage.allCases.map { renderer.html($0, again: "/account/activation") }
+    }
+
+    @Test("What people, operators and services are called is escaped on every page, and no tag of theirs is one")
+    func escaping() throws {
+        for page in try Self.every(self.renderer, named: Self.hostile) {
+            #expect(!page.html.contains("<b>") && !page.html.contains("{{name}} {{"))
+        }
+        for page in [self.renderer.html(Self.identity(Self.hostile)), self.renderer.html(Self.history(Self.hostile))] {
+            #expect(page.html.contains(Self.escaped))
+        }
+    }
+
+    @Test("A value that is missing is not one from further out: each part shows what is its own")
+    func innerValues() {
+        let page = self.renderer.html(Self.identity("zoe")).html
+        #expect(page.matches(of: /data-testid="trouble"/).count == 2)
+        #expect(page.contains("Rests until noon") && page.contains("Disabled: it signs nobody in any more"))
+        #expect(page.matches(of: /data-testid="choices"/).count == 1)
+        #expect(page.contains("<bdi>A device</bdi>") && page.contains("no role"))
+        #expect(page.contains("href=\"/account/activation/end?activation=a%2F1\""))
+        let history = self.renderer.html(Self.history("zoe")).html
+        #expect(history.matches(of: /as <bdi>/).count == 1 && history.matches(of: /: <bdi>/).count == 1)
+        let empty = self.renderer.html(IdentityPage(name: "zoe")).html
+        #expect(empty.contains("No device is personalised for you.") && !empty.contains("Codes that wait"))
+    }
+
+    @Test(
+        "The page of a code has it as a picture, as a link and as text, works without script, and says how it goes on")
+    func code() throws {
+        let page = try self.renderer.html(Self.code()).html
+        let text = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln~c2VjcmV0"
+        #expect(page.contains("href=\"https://id.example.com/open#\(text)\"") && page.contains("rel=\"noreferrer\""))
+        #expect(page.contains("data-testid=\"typed-code\">\(text)</code>"))
+        #expect(page.contains("<form method=\"get\" action=\"/activation\">"))
+        #expect(page.contains("<input type=\"hidden\" name=\"ticket\" value=\"ticket\">"))
+        #expect(page.contains("This code works until 2026-01-31 12:34 UTC."))
+        #expect(page.contains("href=\"/account/activation\" data-testid=\"new-code\""))
+        let start = try #require(page.firstRange(of: "data-testid=\"qr-code\">")).upperBound
+        let drawn = try pixels(ofSVG: String(page[start...]), scale: 4)
+        #expect(decodedQRCodes(grey: drawn.pixels, width: drawn.side, height: drawn.side) == [text])
+    }
+
+    @Test("No page of an identity is a dead end")
+    func wayOn() throws {
+        for page in try Self.every(self.renderer) {
+            #expect(page.html.contains(/<main[\s\S]*(<a [^>]*href="[^"#]|<button)[\s\S]*<\/main>/))
+        }
+    }
+}

@@ -1,0 +1,265 @@
+"""The pages of personalised identities: a person's own, the code for another device, and where an invitation leads."""
+
+import pytest
+
+from browser import EXPIRY_SECONDS
+from conftest import Deployment
+from programs import Phone, TownHall
+from qr_code import text_of_svg
+from test_accessibility import examine_page
+
+WAY_PIN = "604817"
+
+
+class People(Deployment):
+    """A deployment with a town hall, where people sign in with personalised identities, and with mail."""
+
+    def __init__(self, folder, **options):
+        super().__init__(folder, mail=True, **options)
+        self.town_hall = TownHall(self.folder, self.server).start()
+        club = self.server.admin("organisation", "add", "Rowing Club")
+        self.club = club["id"]
+
+    def stop(self):
+        self.town_hall.stop()
+        super().stop()
+
+    def resident(self):
+        """A person with a personalised phone, of whom the town hall knows what it asks for."""
+        name = f"resident{next(self.numbers)}"
+        self.server.admin("account", "add", name, "--display-name", name.capitalize())
+        for attribute, value in (("givenName", "Robin"), ("birthdate", "1990-01-31"), ("email", f"{name}@post.example")):
+            self.server.add_attribute(name, attribute, value, f"My {attribute}")
+        phone = Phone(self.folder / f"phone-{name}")
+        _, phone.pin = self.server.personalize(name, phone)
+        phone.username = name
+        return phone
+
+    def invite(self, email, *options):
+        return self.server.admin(
+            *("invite", "create", email, "--organisation", self.club, "--service", self.town_hall.client_id),
+            *("--role", "official", *options))
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    running = People(tmp_path_factory.mktemp("people"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def resident(people):
+    return people.resident()
+
+
+def sign_in(browser, people, phone, *options):
+    browser.get(people.town_hall.origin + "/")
+    browser.press(browser.one("sign-in"))
+    browser.wait_for("qr-code")
+    run = phone("scan", browser.picture(), "--approve", "--pin-stdin", *options, stdin=phone.pin + "\n")
+    run.expect(0)
+    if browser.scripts:
+        browser.wait(lambda: browser.address.startswith(people.town_hall.origin), message="nobody is signed in")
+    else:
+        browser.press(browser.one("confirmed"))
+
+
+def make_code(browser, people, name="Tablet"):
+    """Has the page make a code, with a PIN of the person's."""
+    browser.get(people.server.issuer + "/account/activation")
+    browser.one("name").send_keys(name)
+    browser.one("pin").send_keys(WAY_PIN)
+    browser.one("pin-again").send_keys(WAY_PIN)
+    browser.press(browser.one("submit"))
+    browser.wait_for("qr-code")
+
+
+def code_on(browser):
+    return text_of_svg(browser.one("qr-code").get_attribute("innerHTML"))
+
+
+def personalise(people, name, code):
+    """Another phone, personalised by a code with the PIN for the way, and that PIN for its own."""
+    phone = Phone(people.folder / name)
+    phone.pin = WAY_PIN
+    return phone, phone("enroll", code, "--pin-stdin", stdin=WAY_PIN + "\n")
+
+
+def test_another_device(people, resident, any_browser):
+    browser = any_browser
+    sign_in(browser, people, resident)
+    make_code(browser, people)
+    shown = browser.address
+    code = code_on(browser)
+    assert browser.one("typed-code").text == code
+    assert browser.one("same-device-link").get_attribute("href").endswith("/open#" + code)
+    phone, run = personalise(people, f"phone-{resident.username}-second", browser.picture())
+    run.expect(0)
+    if browser.scripts:
+        # By itself, within a second or so.
+        browser.wait_for("result")
+    else:
+        browser.press(browser.one("confirmed"))
+    assert "This device is personalised" in browser.one("result").text
+    assert code.split("~")[1] not in browser.address and browser.address != shown
+
+    browser.get(people.server.issuer + "/account")
+    devices = [device.text for device in browser.all("activation")]
+    assert len(devices) == 2 and "Tablet" in devices[1]
+    # The second device is the person's, everywhere.
+    browser.driver.delete_all_cookies()
+    sign_in(browser, people, phone)
+    browser.get(people.server.issuer + "/account")
+    assert resident.username.capitalize() in browser.one("name").text
+
+
+def test_a_code_is_of_no_use_to_others(people, resident, new_browser):
+    """Somebody has the page's address, looks at the page again, and tries the address of a session of their own."""
+    browser = new_browser()
+    sign_in(browser, people, resident)
+    make_code(browser, people)
+    code = code_on(browser)
+    secret = code.split("~")[1]
+    activation = browser.one("activation")
+    state = "{}/activation?activation={}&ticket={}".format(
+        people.server.issuer, activation.get_attribute("data-activation"), activation.get_attribute("data-ticket"))
+    assert secret not in browser.address and secret not in state
+
+    thief = new_browser()
+    thief.get(state)
+    assert "This browser has not asked for this code" in thief.one("result").text
+    thief.get(people.server.issuer + "/account")
+    assert "Nobody is signed in here" in thief.one("result").text
+    sign_in(thief, people, people.resident())
+    thief.get(state)
+    assert "This browser has not asked for this code" in thief.one("result").text
+    thief.get(people.server.issuer + "/account/activation/end?activation=" + activation.get_attribute("data-activation"))
+    assert "There is no such device" in thief.one("result").text
+
+    # Without the PIN the code personalises nobody, and it is in nothing that the server has said.
+    stolen = Phone(people.folder / f"stolen-{resident.username}")
+    assert stolen("enroll", code, "--pin-stdin", stdin="111222\n").code != 0
+    assert secret not in people.server.log()
+    # Looked at again, the page has no code any more.
+    browser.get(state)
+    assert "This code still waits for a device" in browser.one("result").text
+    assert secret not in browser.driver.page_source
+
+
+def test_a_device_is_ended(people, resident, any_browser):
+    browser = any_browser
+    sign_in(browser, people, resident)
+    browser.get(people.server.issuer + "/account")
+    browser.press(browser.one("end"))
+    assert "It is the last device that you have" in browser.one("end-activation").text
+    browser.press(browser.one("confirm"))
+    assert "It has ended" in browser.one("result").text
+    browser.get(people.server.issuer + "/account")
+    assert "Nobody is signed in here" in browser.one("result").text
+
+
+def test_history(people, resident, any_browser):
+    browser = any_browser
+    sign_in(browser, people, resident)
+    other = people.town_hall.origin
+    browser.get(other + "/")
+    browser.get(people.server.issuer + "/account")
+    assert "Town Hall" in browser.one("service").text and "Resident" in browser.one("roles").text
+    assert "Email: My email" in browser.one("choices").text
+    values = " ".join(value.text for value in browser.all("value"))
+    assert "Robin" in values and f"{resident.username}@post.example" in values
+    browser.press(browser.one("history"))
+    entry = browser.one("entry")
+    assert entry.get_attribute("data-outcome") == "finished"
+    assert "Sign-in: Lantern Street Town Hall" in entry.text and "as Resident" in entry.text
+    browser.press(browser.one("back"))
+    browser.wait_for("identity")
+
+
+def test_an_invitation_makes_an_account(people, any_browser):
+    browser = any_browser
+    email = f"new{next(people.numbers)}@post.example"
+    invite = people.invite(email)
+    message = people.server.mail_to(email)
+    assert invite["link"] in message["text"].splitlines() and "PIN" not in message["text"]
+    browser.get(invite["link"])
+    assert "You are invited to Rowing Club" in browser.one("invitation").text
+    browser.one("pin").send_keys(WAY_PIN)
+    browser.one("pin-again").send_keys(WAY_PIN)
+    browser.press(browser.one("submit"))
+    phone, run = personalise(people, f"phone-{email}", browser.picture())
+    run.expect(0)
+    if browser.scripts:
+        browser.wait_for("result")
+    else:
+        browser.press(browser.one("confirmed"))
+    assert "This device is personalised" in browser.one("result").text
+    accepted = people.server.admin("invite", "show", "--", invite["id"])
+    assert accepted["state"] == "accepted"
+    browser.get(invite["link"])
+    assert "This invitation is accepted" in browser.one("result").text
+
+
+def test_the_letter_of_a_new_activation(people, resident):
+    """By the operator's own mail command: one letter where the person has asked for it, with the code and no PIN."""
+    email = f"{resident.username}@post.example"
+    people.server.admin("account", "change", resident.username, "--email", email, "--email-verified")
+    codes = []
+    for options in ((), ("--mail",)):
+        run = resident(
+            *("activation", "new", "--name", "Tablet", "--approve", "--pin-stdin", *options),
+            stdin=f"{resident.pin}\n{WAY_PIN}\n").expect(0)
+        codes.append(run["finished"]["code"])
+    message = people.server.mail_to(email)
+    assert f"{people.server.issuer}/open#{codes[1]}" in message["text"].splitlines()
+    assert WAY_PIN not in message["text"] and codes[0] not in message["text"]
+    personalise(people, f"mailed-{resident.username}", codes[1])[1].expect(0)
+    assert list(people.server.mailbox.glob("*.json")) == []
+    listed = people.server.admin("identity", "activations", resident.username)
+    assert [activation["name"] for activation in listed["activations"]][1:] == ["Tablet"]
+
+
+def test_an_invitation_that_is_taken_back(people, any_browser):
+    email = f"gone{next(people.numbers)}@post.example"
+    invite = people.invite(email, "--no-mail")
+    people.server.admin("invite", "revoke", "--", invite["id"])
+    any_browser.get(invite["link"])
+    assert "This invitation was taken back" in any_browser.one("result").text
+    any_browser.get(invite["link"][:-3] + "AAA")
+    assert "This link opens no invitation" in any_browser.one("result").text
+
+
+def test_pages_are_accessible(people, resident, new_browser):
+    for scripts in (True, False):
+        browser = new_browser(scripts=scripts)
+        email = f"seen{next(people.numbers)}@post.example"
+        browser.get(people.invite(email, "--no-mail")["link"])
+        examine_page(browser, "the invitation")
+        sign_in(browser, people, resident)
+        for path in ("/account", "/account/history", "/account/activation"):
+            browser.get(people.server.issuer + path)
+            examine_page(browser, path)
+        make_code(browser, people)
+        examine_page(browser, "the code")
+        browser.get(people.server.issuer + "/account")
+        browser.press(browser.one("end"))
+        examine_page(browser, "the end of a device")
+
+
+def test_a_code_is_over(tmp_path_factory, new_browser):
+    """The page says by itself that the time of its code is over, and leads to another one."""
+    running = People(tmp_path_factory.mktemp("hasty-people"), limits={"activationLifetime": 30})
+    try:
+        browser = new_browser()
+        resident = running.resident()
+        sign_in(browser, running, resident)
+        make_code(browser, running)
+        code = browser.picture()
+        browser.wait_for("result", EXPIRY_SECONDS)
+        assert "This code does not work any more" in browser.one("result").text
+        assert personalise(running, "late", code)[1].code != 0
+        browser.press(browser.one("link"))
+        browser.wait_for("activation-request")
+    finally:
+        running.stop()
