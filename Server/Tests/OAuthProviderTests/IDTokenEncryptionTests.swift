@@ -97,7 +97,7 @@ struct IDTokenEncryptionTests {
             #expect(claims.audience == [shop.client.id])
             // It was encrypted for the client: who it is about, nobody else reads in a hint.
             let hint = try await f.provider.authorize(
-                f.query(client: shop, ["id_token_hint": body.requiredString("id_token")]), browser: f.browser,
+                f.query(["id_token_hint": body.requiredString("id_token")], client: shop), browser: f.browser,
                 session: nil, source: "a", address: nil)
             guard case .redirect(let address) = hint else {
                 Issue.record("\(hint)")
@@ -160,12 +160,11 @@ struct IDTokenEncryptionTests {
     @Test("the metadata tell what there is")
     func metadata() async throws {
         try await ProviderFixture.run { f in
-            #expect(
-                try f.provider.discovery.strings("id_token_encryption_alg_values_supported")
-                    == ["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"])
-            #expect(
-                try f.provider.discovery.strings("id_token_encryption_enc_values_supported")
-                    == ["A256GCM", "A128GCM", "A256CBC-HS512", "A128CBC-HS256"])
+            let discovery = f.provider.discovery
+            let algorithms = try discovery.strings("id_token_encryption_alg_values_supported")
+            let contents = try discovery.strings("id_token_encryption_enc_values_supported")
+            #expect(algorithms == ["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"])
+            #expect(contents == ["A256GCM", "A128GCM", "A256CBC-HS512", "A128CBC-HS256"])
         }
     }
 }
