@@ -137,6 +137,27 @@ import UAFClient
             await phone.server.accepted == [[.givenName: .value("Ada"), .familyName: .value("Lovelace")]])
     }
 
+    @Test("an input that is not valid clears the one before, and the server misses it") func clearedInput()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }
+        let request = try await phone.start()
+        #expect(request.info.givenName?.setValue(value: "Ada") == .valid)
+        #expect(request.info.givenName?.setValue(value: String(repeating: "x", count: 129)) == .tooLong)
+        let authenticator = phone.sdk.authenticator
+        guard case .failure = try await authenticator.prepareAuthenticationUserInformation(request: request) else {
+            Issue.record("prepared with a name that was cleared")
+            return
+        }
+        #expect(request.info.givenName?.error == .dataMissing)
+        #expect(request.info.givenName?.setValue(value: "Ada") == .valid)
+        guard case .success = try await authenticator.prepareAuthenticationUserInformation(request: request) else {
+            Issue.record("not prepared")
+            return
+        }
+    }
+
     @Test("corrections have a limit, past which the process is over") func correctionLimit() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }
