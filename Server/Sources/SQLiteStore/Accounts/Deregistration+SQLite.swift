@@ -150,7 +150,8 @@ extension Database {
         try self.deleteAuthentications(of: .device(id), at: now)
         try self.cachedStatement(
             sql: """
-                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ? WHERE account_id = ? AND device_id = ?
+                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
+                WHERE account_id = ? AND device_id = ?
                 AND (\(CeremonyRecord.isOpen) OR (outcome = ? AND reference IS NOT NULL AND is_consumed = 0))
                 """
         ).execute(arguments: [

@@ -170,6 +170,8 @@ extension Database {
                 ended.phase = .ended
                 ended.outcome = .cancelled
                 ended.changedAt = ceremony.createdAt
+                // What was typed there and is no account's yet is forgotten, as with every end.
+                ended.progress = nil
             }
             try self.update(ended, from: earlier, sealing)
             try self.expireTokens(ceremonyID: earlier.id, at: ceremony.createdAt)

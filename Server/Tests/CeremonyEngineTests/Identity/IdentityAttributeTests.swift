@@ -59,12 +59,15 @@ struct IdentityAttributeTests {
         let selection = try await server.database.attributeSelection(
             accountID: account.id, service: TestServer.service)
         let stored = try await server.database.personalValues(accountID: account.id)
-        #expect(selection == [.givenName: stored[0].id])
+        #expect(selection == [.givenName: try #require(stored.first).id])
     }
 
     @Test(
         "What was typed is forgotten with a session that comes to nothing",
-        arguments: ["abort", "expiry", "lockout for good", "lockout of another session"])
+        arguments: [
+            "abort", "expiry", "lockout for good", "lockout of another session", "another session of the page",
+            "removal of the device",
+        ])
     func whatIsTypedIsForgottenWithASessionThatEnds(ending: String) async throws {
         let server = try TestServer { $0.limits.lockoutFailuresInARow = 1 }
         try await server.addService(attributes: [.givenName: .required])
@@ -87,6 +90,16 @@ struct IdentityAttributeTests {
             _ = try await server.engine.sweep.run()
         case "lockout for good":
             #expect(try await phone.miss(code.id, prepared).lockout.isPermanent)
+        case "another session of the page":
+            // Its time is over, and nothing has been swept yet.
+            server.clock.advance(.seconds(181))
+            #expect(try await server.showCode().id != code.id)
+            await #expect(throws: IdentityProblem(.sessionSuperseded)) { () async throws in
+                _ = try await phone.finish(code.id, prepared)
+            }
+        case "removal of the device":
+            let remove = try phone.call("/identity/activation", method: "DELETE")
+            #expect(try await server.engine.identities.activations.remove(remove).refusal == nil)
         default:
             let other = try await server.showCode("other")
             _ = try await phone.start(other)

@@ -55,6 +55,8 @@ extension CeremonyRecord {
         let state: IdentityState =
             switch (self.phase, self.outcome) {
             case (.ended, .expired?): .expired
+            // Its page has another one.
+            case (.ended, .cancelled?) where self.reference == nil: .superseded
             case (.ended, .cancelled?), (.ended, .denied?): .aborted
             case (.ended, .succeeded?): .done
             // A bound session that failed without a word did so because its activation was disabled.
