@@ -92,14 +92,8 @@ actor ScriptedScreens: IdentityScreens {
         // The listing has the device's own clock.
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let server = try VirtualIdentityServer(clock: FakeClock(wall: now))
-        let screens = ScriptedScreens(clock: nil)
-        let first = CountersignSDK()
         let sensor = ScriptedSensor()
-        try await openIdentities(of: first, by: server.trusted, folder: folder, sensor: sensor, over: server)
-        await screens.type(pins: "824193")
-        sensor.feel(.match)
-        try await handle(try await server.activationCode(pin: "824193"), with: first, on: screens)
-        #expect(await screens.shown == ["This phone is yours now."])
+        try await self.firstRun(of: server, folder: folder, sensor: sensor)
         let next = CountersignSDK()
         try await openIdentities(of: next, by: server.trusted, folder: folder, sensor: sensor, over: server)
         let identity = try #require(try next.personalizer.personalizedIdentities.first)
@@ -112,6 +106,17 @@ actor ScriptedScreens: IdentityScreens {
             of: guide, by: identityServer, folder: folder + "-guide", sensor: sensor, over: NobodyAnswers())
         defer { try? FileManager.default.removeItem(atPath: folder + "-guide") }
         #expect(try guide.personalizer.personalizedIdentities.isEmpty)
+    }
+
+    /// The app until it is quit: its SDK is gone then, and lets go of the folder.
+    private func firstRun(of server: VirtualIdentityServer, folder: String, sensor: ScriptedSensor) async throws {
+        let sdk = CountersignSDK()
+        let screens = ScriptedScreens(clock: nil)
+        try await openIdentities(of: sdk, by: server.trusted, folder: folder, sensor: sensor, over: server)
+        await screens.type(pins: "824193")
+        sensor.feel(.match)
+        try await handle(try await server.activationCode(pin: "824193"), with: sdk, on: screens)
+        #expect(await screens.shown == ["This phone is yours now."])
     }
 
     @Test("Personalise an app: a wrong PIN rests, and a second time the app is personalised already")
