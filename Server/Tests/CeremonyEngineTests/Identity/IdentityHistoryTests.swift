@@ -25,8 +25,7 @@ struct IdentityHistoryTests {
 
     private func abort(_ phone: IdentityPhone, _ session: String) async throws {
         let call = try phone.call("/identity/sessions/\(session)/abort", EmptyBody())
-        _ = try await phone.read(
-            try await phone.server.engine.identities.ends.abort(session, call), to: call, as: NothingMore.self)
+        #expect(try await phone.server.engine.identities.ends.abort(session, call).refusal == nil)
     }
 
     @Test("A session that came to what it was for, and one that was given up, stand there with service, role and time")
