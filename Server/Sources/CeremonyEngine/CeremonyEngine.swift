@@ -5,7 +5,7 @@ public import _Primitives
 
 /// Everything that the engine keeps its state in.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
-    & IdentityStores
+    & IdentityStores & DeviceIdentityStore & ReplayStore
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. It is its parts,
 /// one for each use case, and what they go by.
@@ -31,6 +31,8 @@ public struct CeremonyEngine: Sendable {
     public let enrolments: Enrolments
     /// Deregistrations that are asked for directly.
     public let deregistrations: Deregistrations
+    /// What devices say for themselves.
+    public let deviceProofs: DeviceProofs
     /// What back ends see of what they dispatched.
     public let sessions: DispatchedSessions
     /// What accounts look like that nobody has.
@@ -84,6 +86,7 @@ public struct CeremonyEngine: Sendable {
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(
             environment: environment, store: store, subjects: subjects, steps: deregistration)
+        self.deviceProofs = DeviceProofs(environment: environment, store: store, budgets: budgets)
         self.sessions = DispatchedSessions(environment: environment, store: store, hub: hub, subjects: subjects)
         self.inventedAccounts = invented
         self.sweep = Sweep(environment: environment, store: store, endings: endings)

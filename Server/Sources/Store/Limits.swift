@@ -120,7 +120,8 @@ public struct Limits: Sendable, Equatable {
     /// Bytes that the names of keys may take in the message that has a phone delete them: several hundred names, and
     /// what a phone reads.
     public var deregistrationBytes = 48 * 1024
-    /// How long a phone that lost the answer to a dispatched deregistration can ask for it again.
+    /// How long a phone that lost the answer to a deregistration can ask for it again: to a dispatched one, or as the
+    /// device itself.
     public var deregistrationRetention: Duration = .seconds(30 * 24 * 60 * 60)
 
     // MARK: Tokens and sessions

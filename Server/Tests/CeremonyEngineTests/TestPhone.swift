@@ -105,9 +105,10 @@ final class TestPhone: Sendable {
         fault == .otherHash ? [UInt8](repeating: 0, count: 32) : FinalChallengeParams.hash(ofEncoded: params)
     }
 
-    /// The answer to a registration request.
+    /// The answer to a registration request. `telling` makes extensions that are signed with it, of the final challenge.
     func register(
-        _ request: ReturnUAFRequest, name: String = "Alice's phone", fault: Fault? = nil, counter: UInt32 = 1
+        _ request: ReturnUAFRequest, name: String = "Alice's phone", fault: Fault? = nil, counter: UInt32 = 1,
+        telling: (_ finalChallenge: String) throws -> [AssertionExtension] = { _ in [] }
     ) throws -> SendUAFResponse {
         let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
         let params = try self.params(message.header, message.challenge, fault)
@@ -115,7 +116,8 @@ final class TestPhone: Sendable {
             aaid: fault == .unknownModel ? try AAID("ABCD#0001") : self.aaid, authenticatorVersion: 1,
             signatureAlgorithm: self.algorithm, publicKeyFormat: .eccX962Raw,
             finalChallengeHash: self.hash(params, fault),
-            keyID: self.keyID, signCounter: counter, registrationCounter: 1, publicKey: self.publicKey)
+            keyID: self.keyID, signCounter: counter, registrationCounter: 1, publicKey: self.publicKey,
+            extensions: try telling(params))
         let attestation =
             if let certificates {
                 Attestation(
@@ -132,10 +134,12 @@ final class TestPhone: Sendable {
             uafResponse: String(decoding: response.serialized, as: UTF8.self), context: ["deviceName": .string(name)])
     }
 
-    /// The answer to an authentication request. `content` is what the phone showed, where there is a transaction.
-    func authenticate(_ request: ReturnUAFRequest, counter: UInt32, content: [UInt8]? = nil, fault: Fault? = nil)
-        throws -> SendUAFResponse
-    {
+    /// The answer to an authentication request. `content` is what the phone showed, where there is a transaction; `telling`
+    /// makes extensions that are signed with it, of the final challenge.
+    func authenticate(
+        _ request: ReturnUAFRequest, counter: UInt32, content: [UInt8]? = nil, fault: Fault? = nil,
+        telling: (_ finalChallenge: String) throws -> [AssertionExtension] = { _ in [] }
+    ) throws -> SendUAFResponse {
         let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
         let params = try self.params(message.header, message.challenge, fault)
         let shown = content ?? message.transaction.first?.content
@@ -144,7 +148,8 @@ final class TestPhone: Sendable {
             mode: shown == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: self.algorithm,
             nonce: RandomSource.system.bytes(16), finalChallengeHash: self.hash(params, fault),
             transactionContentHash: shown.map { Array(SHA256.hash(data: $0)) } ?? [],
-            keyID: fault == .unknownKey ? try KeyID(RandomSource.system.bytes(32)) : self.keyID, signCounter: counter)
+            keyID: fault == .unknownKey ? try KeyID(RandomSource.system.bytes(32)) : self.keyID, signCounter: counter,
+            extensions: try telling(params))
         let assertion = AuthenticationAssertion(
             signedData: data, signature: try self.signature(data.signedBytes, fault))
         let response = AuthenticationResponse(

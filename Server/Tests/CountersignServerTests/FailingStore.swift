@@ -43,6 +43,8 @@ final class FailingStore: ServerAssembly.ServerStore {
         return try await self.store.account(username: username)
     }
 
+    func device(ofKey name: String) async throws -> ProvingDevice? { try await self.store.device(ofKey: name) }
+
     func setAccountNames(
         id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
     ) async throws -> Bool {
@@ -102,11 +104,11 @@ final class FailingStore: ServerAssembly.ServerStore {
     func keyStatistics(limit: Int) async throws -> KeyStatistics { try await self.store.keyStatistics(limit: limit) }
 
     func deregister(
-        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
         notice: NoticeRecord?
     ) async throws -> DeregistrationOutcome {
         try await self.store.deregister(
-            selection, accountID: accountID, askedBy: device, audit: audit, notice: notice)
+            selection, accountID: accountID, asker: asker, audit: audit, notice: notice)
     }
 
     func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {

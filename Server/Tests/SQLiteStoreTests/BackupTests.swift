@@ -268,6 +268,8 @@ struct BackupTests {
         #expect(try await restored.grant("grant-1", token: nil, at: BackupPlace.now)?.authentication.account == nil)
         #expect(try await restored.administrator(tokenDigest: BackupPlace.digest(5), at: BackupPlace.now) == nil)
         #expect(try await restored.devices(accountID: "pending").isEmpty)
+        #expect(try await restored.device(ofKey: "signing-pending") == nil)
+        #expect(try await restored.device(ofKey: "signing-alice")?.isGone == false)
         #expect(try await restored.devices(accountID: "alice").count == 1)
         // What others carry in sealed form was sealed in another epoch.
         #expect(place.epoch == "" && !restored.sealing.epoch.isEmpty)
@@ -425,7 +427,7 @@ struct BackupTests {
         ]
         let kept = [
             "account", "account_email", "activation", "agreement", "attribute_selection", "audit", "credential",
-            "device",
+            "device", "device_identity",
             "identity_history", "identity_root", "invented_accounts", "mail", "notice",
             "oauth_client", "oauth_delivery",
             "oauth_key",
@@ -456,6 +458,7 @@ struct BackupTests {
         #expect(try await restored.account(username: "unlocked")?.isLocked == true)
         #expect(try await restored.account(username: "added") == nil)
         #expect(try await restored.devices(accountID: "revoked").isEmpty)
+        #expect(try await restored.device(ofKey: "signing-revoked") == nil)
         #expect(try await restored.credentials(accountID: "deregistered").isEmpty)
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77])
         #expect(try await restored.upstreamProviders().map(\.title) == ["Other"])
@@ -933,8 +936,16 @@ final class BackupPlace: Sendable {
             device: DeviceRecord(
                 id: "device-\(name)", accountID: account, name: "Phone \(name)", isActive: isActive,
                 createdAt: Self.now),
-            credentials: [Self.key(name, device: "device-\(name)", account: account, isActive: isActive)])
+            credentials: [Self.key(name, device: "device-\(name)", account: account, isActive: isActive)],
+            identity: Self.identity(name))
         try await self.answer(change)
+    }
+
+    /// The keys by which the device of that name speaks for itself.
+    static func identity(_ name: String) -> DeviceIdentity {
+        DeviceIdentity(
+            signing: .init(name: "signing-\(name)", point: [UInt8](repeating: 4, count: 65)),
+            encryption: .init(name: "encryption-\(name)", point: [UInt8](repeating: 5, count: 65)))
     }
 
     func answer(_ change: CeremonyChange) async throws {

@@ -39,6 +39,8 @@ struct StoredAccount: Equatable {
     var enrolments: [Enrolment] = []
     /// The keys by which this device speaks for itself to the account's server; `nil` until they are made.
     var identity: IdentityKeys?
+    /// Whether the server has said that it knows these.
+    var isIdentityKnown = false
 }
 
 /// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
@@ -216,6 +218,14 @@ actor AccountRegister: CustomReflectable {
         return identity
     }
 
+    /// Notes whether the server knows the keys by which the device speaks for itself, as long as they are these.
+    func note(isKnown: Bool, _ identity: IdentityKeys, of key: AccountKey) throws {
+        var content = self.content
+        guard let index = Self.index(of: key, in: content), content.accounts[index].identity == identity else { return }
+        content.accounts[index].isIdentityKnown = isKnown
+        try self.write(content)
+    }
+
     func isApproved(browser: String, by key: AccountKey) -> Bool {
         self.record(of: key)?.browsers.containsBytes(of: browser) ?? false
     }
@@ -245,6 +255,7 @@ actor AccountRegister: CustomReflectable {
                     "keys": .array(account.keys.map { .object($0.json) }),
                 ]
                 object["identity"] = account.identity.map { .object($0.json) }
+                if account.isIdentityKnown { object["identityKnown"] = .bool(true) }
                 return .object(object)
             })
         if !content.deregistrations.isEmpty {
@@ -286,7 +297,8 @@ actor AccountRegister: CustomReflectable {
                         key: key, username: username, keys: keys, appID: try account.requiredString("appID"),
                         browsers: try account.strings("browsers") ?? [],
                         enrolments: try StoredAccount.Enrolment.read(from: account, keys),
-                        identity: try account.object("identity").map { try IdentityKeys(json: $0) }))
+                        identity: try account.object("identity").map { try IdentityKeys(json: $0) },
+                        isIdentityKnown: try account.bool("identityKnown") ?? false))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
                 guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),

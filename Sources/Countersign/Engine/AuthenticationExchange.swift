@@ -70,17 +70,19 @@ struct AuthenticationExchange: Sendable {
         }
     }
 
-    /// Verifies the person, signs with the keys and sends the answer, once everything was shown.
+    /// Verifies the person, signs with the keys and sends the answer, once everything was shown. Where the server does not
+    /// know the keys by which this device speaks for itself, it is told.
     ///
     /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError``, and the answer has
     /// not left; ``Unanswered`` once it has.
     func sign(
-        _ prepared: PreparedAuthentication, _ keys: [KeyName], _ verification: any UserInteraction,
-        _: Disclosure.Complete
+        _ prepared: PreparedAuthentication, _ keys: [KeyName], of record: StoredAccount,
+        _ verification: any UserInteraction, _: Disclosure.Complete
     ) async throws -> ServerResponse {
         // Until the server has judged: a later signature of the same key must not overtake this one.
         try await self.core.module.withExclusiveUse(of: keys) {
-            let answer = try await prepared.authenticate(keys, verification: verification)
+            let answer = try await prepared.authenticate(
+                keys, announcing: await self.core.untoldIdentity(of: record.key), verification: verification)
             self.recording.note(.personVerified)
             // The last moment to give up: nothing has left yet.
             try Task.checkCancellation()
@@ -102,6 +104,8 @@ struct AuthenticationExchange: Sendable {
             // down here is written down after the next answer of these keys, and a browser is asked about once more.
             for key in keys { try? await self.core.module.notify(key, .ok) }
             try? await self.core.settle(keys, of: record.key, record.appID)
+            await self.core.note(
+                response, tellingOf: await self.core.register.record(of: record.key)?.identity, of: record.key)
             if let browser = self.request.message.requester?.browserID {
                 try? await self.core.register.approve(browser: browser, by: record.key)
             }

@@ -1,5 +1,6 @@
 import Ceremony
 package import JOSE
+import UAF
 import UAFClient
 import _Primitives
 
@@ -24,7 +25,12 @@ package struct DeviceIdentity: Sendable {
     package let encryptionKey: JWK
 
     init(_ keys: IdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
-        try self.init(keys, server: account.server.absoluteString, core.module, core.platform)
+        // A server's own name has no slash at its end.
+        let address = account.server.absoluteString
+        try self.init(
+            keys,
+            server: address.hasBytes(atEnd: "/") ? String(decoding: address.utf8.dropLast(), as: UTF8.self) : address,
+            core.module, core.platform)
     }
 
     /// The device towards a server of that name.
@@ -88,5 +94,29 @@ extension ClientCore {
         if kept != made { try self.module.deleteIdentity(made) }
         guard let kept else { return nil }
         return try DeviceIdentity(kept, of: account, self)
+    }
+
+    /// Takes note of the server's answer to a message that told of a device: from now on the device speaks for itself there,
+    /// where the server has its keys.
+    func note(_ response: ServerResponse, tellingOf device: IdentityKeys?, of account: AccountKey) async {
+        guard let device, let identity = try? DeviceIdentity(device, of: account, self),
+            let name = identity.signingKey.keyID, response.deviceKey?.hasSameBytes(as: name) ?? false
+        else { return }
+        // What is not written down is told once more with the next answer.
+        try? await self.register.note(isKnown: true, device, of: account)
+    }
+
+    /// The keys by which this device speaks for itself, where the account's server does not know them; those of an account
+    /// of before are made now. `nil` where there is nothing to tell, or no room for them.
+    func untoldIdentity(of account: AccountKey) async -> IdentityKeys? {
+        guard let record = await self.register.record(of: account), !record.isIdentityKnown else { return nil }
+        _ = try? await self.identity(of: account)
+        return await self.register.record(of: account)?.identity
+    }
+
+    /// Deletes the keys of a device that were made for a registration, unless the account has them.
+    func forgetUnlessKept(_ device: IdentityKeys, of account: AccountKey) async {
+        guard await self.register.record(of: account)?.identity != device else { return }
+        try? self.module.deleteIdentity(device)
     }
 }

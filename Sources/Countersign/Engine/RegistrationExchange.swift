@@ -54,11 +54,20 @@ struct RegistrationExchange: Sendable {
         _ prepared: PreparedRegistration, _ selection: [AuthenticatorModel], for owner: Owner,
         options: BiometricOptions, verification: any UserInteraction
     ) async throws -> ServerResponse {
-        try await self.core.makeRoom(
-            for: selection.count, of: await self.core.register.record(of: owner.account))
-        let answer = try await prepared.register(selection, options: options, verification: verification)
+        let record = await self.core.register.record(of: owner.account)
+        try await self.core.makeRoom(for: selection.count, of: record)
+        // A key that joins a device tells nothing of it: what that has to say of itself, its registered keys have signed.
+        let device: AnnouncedDevice =
+            owner.joinsDevice ? .nobody : record?.identity.map { AnnouncedDevice.kept($0) } ?? .new
+        let answer = try await prepared.register(
+            selection, announcing: device, options: options, verification: verification)
         if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
-        return try await self.send(answer, for: owner, prepared.appID)
+        do {
+            return try await self.send(answer, for: owner, prepared.appID)
+        } catch {
+            if let device = answer.device { await self.core.forgetUnlessKept(device, of: owner.account) }
+            throw error
+        }
     }
 
     private func send(_ answer: PreparedAnswer, for owner: Owner, _ appID: String) async throws -> ServerResponse {
@@ -87,20 +96,13 @@ struct RegistrationExchange: Sendable {
             }
             let confirmed = await self.core.confirmedKeys(
                 of: await self.core.register.record(of: owner.account))
-            // A device that has no room for them speaks for itself later, or not: it has its key all the same.
-            let identity =
-                await self.core.register.record(of: owner.account)?.identity == nil
-                ? try? self.core.module.makeIdentity() : nil
-            let gone: [KeyName]
-            do {
-                gone = try await self.core.register.add(
-                    answer.keys, to: owner.account, named: owner.username, appID: appID,
-                    deviceName: owner.deviceName, confirmed: confirmed,
-                    enrolment: proof?.enrolment(of: answer.keys), identity: identity)
-            } catch {
-                if let identity { try? self.core.module.deleteIdentity(identity) }
-                throw error
-            }
+            // A device that has no room for keys of its own speaks for itself later, or not: it has its key all the same.
+            let gone = try await self.core.register.add(
+                answer.keys, to: owner.account, named: owner.username, appID: appID,
+                deviceName: owner.deviceName, confirmed: confirmed,
+                enrolment: proof?.enrolment(of: answer.keys), identity: answer.device)
+            if let device = answer.device { await self.core.forgetUnlessKept(device, of: owner.account) }
+            await self.core.note(response, tellingOf: answer.device, of: owner.account)
             // The account is there: what the storage fails at now is done at the next start, or by the first answer.
             for key in gone {
                 try? await self.core.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)

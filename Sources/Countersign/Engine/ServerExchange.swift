@@ -42,10 +42,10 @@ struct ServerExchange: Sendable {
     let recording: Recording
 
     /// Asks for a UAF request (GetUAFRequest).
-    func request(_ body: GetUAFRequest, path: String, authorization: (any AuthorizationProvider)? = nil) async throws
+    func request(_ body: GetUAFRequest, path: String, by caller: RequestCaller = .anybody) async throws
         -> ReceivedRequest
     {
-        let response = try await self.post(path, body.serialized, authorization: authorization)
+        let response = try await self.post(path, body.serialized, by: caller)
         let request = try ReturnUAFRequest(parsing: response.body)
         guard request.statusCode == .ok, request.uafRequest != nil else {
             throw EngineError(refusedWith: request.statusCode)
@@ -156,17 +156,17 @@ struct ServerExchange: Sendable {
     private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
 
     private func post(
-        _ path: String, _ body: [UInt8], authorization: (any AuthorizationProvider)? = nil,
+        _ path: String, _ body: [UInt8], by caller: RequestCaller = .anybody,
         timeout: Duration? = nil, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
             throw EngineError(.misconfigured, "the configured path is not one")
         }
         let headers = [("Content-Type", Self.messageType + ";charset=UTF-8"), ("Accept", Self.messageType)]
-        let response = try await self.core.channel.send(
+        let response = try await self.core.send(
             TransportRequest(
-                method: "POST", url: url, headers: headers + (authorization?.headers ?? []), body: body,
-                timeout: timeout ?? self.timeout), self.recording, noting: event)
+                method: "POST", url: url, headers: headers, body: body, timeout: timeout ?? self.timeout), by: caller,
+            self.recording, noting: event)
         switch response.status {
         case 200: break
         case 403 where Self.isLock(response): throw EngineError(.accountLocked, httpStatus: 403, "status 403")
@@ -186,9 +186,6 @@ struct ServerExchange: Sendable {
 
     /// Whether a problem document (RFC 9457) says that the account is locked: to authenticate anew would not help.
     private static func isLock(_ response: TransportResponse) -> Bool {
-        guard response.header("Content-Type")?.mediaType.hasSameBytes(as: "application/problem+json") ?? false,
-            case .object(let problem)? = try? JSON(parsing: response.body), let type = try? problem.string("type")
-        else { return false }
-        return type.hasSameBytes(as: "urn:countersign:error:locked")
+        (try? response.problem?.string("type"))?.hasSameBytes(as: "urn:countersign:error:locked") ?? false
     }
 }

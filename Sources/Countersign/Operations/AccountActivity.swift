@@ -31,7 +31,7 @@ public struct AccountActivity: SingleOperation {
         }
         do {
             let exchange = AccountExchange(
-                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider)
+                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
             return AccountActivityResult(
                 notices: try await exchange.notices(of: username), sessions: try await exchange.sessions(of: username),
                 grants: try await exchange.grants(of: username))
@@ -69,7 +69,7 @@ public struct SessionRevocation: SingleOperation {
         }
         do {
             try await AccountExchange(
-                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider
+                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)
             ).endSession(sessionId)
         } catch {
             throw OperationError(translating: error)
@@ -104,7 +104,7 @@ public struct GrantRevocation: SingleOperation {
         }
         do {
             try await AccountExchange(
-                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider
+                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)
             ).endGrant(grantId)
         } catch {
             throw OperationError(translating: error)

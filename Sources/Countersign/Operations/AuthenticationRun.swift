@@ -90,7 +90,7 @@ struct AuthenticationRun: Sendable {
             let keys = try await self.selectKeys(selector, ways, candidate, &presentation)
             do {
                 let response = try await self.exchange.sign(
-                    prepared, keys, interaction, try presentation.disclosure.complete())
+                    prepared, keys, of: candidate.record, interaction, try presentation.disclosure.complete())
                 let accepted = try await self.exchange.conclude(response, keys, candidate.record)
                 return AuthenticationSuccess(
                     account: candidate.record.account,

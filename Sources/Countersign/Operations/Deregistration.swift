@@ -7,6 +7,9 @@ import _Primitives
 ///
 /// The account goes with its last key that a person answers with, and the device's name with the last account. A person
 /// who is not enrolled here is deregistered already: that is a success, and nothing is sent.
+///
+/// The device asks for itself where the server knows its own keys. Where it does not, the server refuses
+/// (``OperationError/Code-swift.struct/notAuthorized``): authenticate, and hand the provider in.
 public struct Deregistration: SingleOperation {
     private let core: ClientCore
     fileprivate var username: Username?
@@ -29,8 +32,9 @@ public struct Deregistration: SingleOperation {
         }
         let keys = self.keys(of: record)
         guard !keys.isEmpty else { return }
+        let caller = self.core.caller(self.authorizationProvider, for: record) ?? .anybody
         do {
-            try await self.deregisterAtServer(keys, username)
+            try await self.deregisterAtServer(keys, username, caller)
             try await self.core.forget(keys, of: record)
         } catch {
             throw OperationError(translating: error)
@@ -46,7 +50,7 @@ public struct Deregistration: SingleOperation {
         return chosen.isEmpty || hasOther ? chosen : record.keys
     }
 
-    private func deregisterAtServer(_ keys: [KeyName], _ username: Username) async throws {
+    private func deregisterAtServer(_ keys: [KeyName], _ username: Username, _ caller: RequestCaller) async throws {
         let context: JSONObject = [
             "username": .string(username), "mode": .string("key"),
             "keys": .array(
@@ -54,7 +58,7 @@ public struct Deregistration: SingleOperation {
         ]
         let answer = try await ServerExchange(core: self.core, recording: self.core.newRecording()).request(
             GetUAFRequest(operation: .deregistration, context: context),
-            path: self.core.configuration.deregistrationRequestPath, authorization: self.authorizationProvider)
+            path: self.core.configuration.deregistrationRequestPath, by: caller)
         // The message can only name what was asked for: it confirms, and gives no orders of its own.
         let message = try DeregistrationRequest(parsing: (answer.message.uafRequest ?? "").utf8)
         let isConfirmed = keys.allSatisfy { key in
@@ -71,7 +75,8 @@ extension OperationBuilder where Operation == Deregistration {
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
     /// The keys of that authenticator alone; without it, or with `nil`, all of the person's keys on this device.
     public func aaid(_ aaid: Aaid?) -> Self { self.changing { $0.aaid = aaid } }
-    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``.
+    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``. In
+    /// the place of the device's own proof; needed where the server does not know the device's keys.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

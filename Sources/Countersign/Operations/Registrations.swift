@@ -79,7 +79,8 @@ public struct Registration: RegistrationOperation {
         do {
             request = try await ServerExchange(core: self.core, recording: recording).request(
                 GetUAFRequest(operation: .registration, context: ["username": .string(username)]),
-                path: self.core.configuration.registrationRequestPath, authorization: self.authorizationProvider)
+                path: self.core.configuration.registrationRequestPath,
+                by: self.authorizationProvider.map { .provider($0) } ?? .anybody)
         } catch {
             throw OperationError(translating: error)
         }

@@ -2,12 +2,15 @@
 ///
 /// ```swift
 /// let questions = try await client.operations.waitingQuestions
-///     .username("alice").authorizationProvider(provider).execute()
+///     .username("alice").execute()
 /// if let question = questions.first {
 ///     let operation = try await client.operations.outOfBandOperation.payload(question.payload).execute()
 ///     // … as with a scanned code.
 /// }
 /// ```
+///
+/// The device asks for itself, and the person is asked nothing. A server that does not know the device's own keys, which it
+/// learns at the enrolment or with an authentication, has to be shown an authorization provider.
 public struct WaitingQuestions: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
@@ -19,13 +22,16 @@ public struct WaitingQuestions: SingleOperation {
     /// Asks. The newest come first; of a server that has no such list: none.
     public func perform() async throws(OperationError) -> [ServiceQuestion] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let username = self.username?.normalizedUsername, let authorizationProvider else {
-            throw OperationError(.missingInteraction, "a username and an authorization provider are needed")
+        guard let username = self.username?.normalizedUsername,
+            let caller = self.core.caller(self.authorizationProvider, for: await self.core.record(named: username))
+        else {
+            throw OperationError(
+                .missingInteraction, "a username is needed, and an authorization provider or keys that the server knows"
+            )
         }
         do {
-            return try await AccountExchange(
-                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider
-            ).questions(for: username)
+            return try await AccountExchange(core: self.core, recording: self.core.newRecording(), caller: caller)
+                .questions(for: username)
         } catch {
             throw OperationError(translating: error)
         }
@@ -35,8 +41,8 @@ public struct WaitingQuestions: SingleOperation {
 extension OperationBuilder where Operation == WaitingQuestions {
     /// Whose phone this is. Needed; an answer of the server about somebody else is refused.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``.
-    /// Needed.
+    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``. In
+    /// the place of the device's own proof; needed where the server does not know the device's keys.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

@@ -185,12 +185,17 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
     public var newUAFRequest: String?
     /// `confirmation`: the number that the person reads out or types where the registration was asked for.
     public var confirmation: Confirmation?
+    /// `deviceKey`: by what the server knows the key that the device has told it to sign with from now on
+    /// (``DeviceKeyAnnouncement``), 1 to 128 characters. Without it the server has no such key.
+    public var deviceKey: String?
 
     /// Makes a body.
     public init(
         statusCode: UAFStatusCode, description: String? = nil, additionalTokens: [Token] = [],
-        location: String? = nil, newUAFRequest: String? = nil, confirmation: Confirmation? = nil
+        location: String? = nil, newUAFRequest: String? = nil, confirmation: Confirmation? = nil,
+        deviceKey: String? = nil
     ) {
+        self.deviceKey = deviceKey
         self.statusCode = statusCode
         self.description = description
         self.additionalTokens = additionalTokens
@@ -211,6 +216,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
         if let confirmation = try members.members("confirmation") {
             self.confirmation = try Confirmation(confirmation)
         }
+        self.deviceKey = try members.string("deviceKey", 1...128)
     }
 
     /// The body, UTF-8.
@@ -221,6 +227,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
         object["location"] = self.location.map { .string($0) }
         object["newUAFRequest"] = self.newUAFRequest.map { .string($0) }
         object["confirmation"] = self.confirmation.map { .object($0.json) }
+        object["deviceKey"] = self.deviceKey.map { .string($0) }
         return JSON.object(object).serialized
     }
 

@@ -14,17 +14,19 @@ public struct RegisteredKey: Hashable, Sendable {
     public let name: KeyName
     /// The attestation for the server.
     public let assertion: EncodedAssertion
+    /// The device that the attestation tells of, where it does.
+    public let device: IdentityKeys?
 }
 
 extension AuthenticatorModule {
     /// Makes a key (Register): verifies or enrols the person, then attests the new key by itself.
     ///
-    /// The key is pending until ``notify(_:_:)`` hears of the server's answer. Throws ``OperationFailure``,
-    /// `CancellationError` and ``StorageError``.
+    /// The key is pending until ``notify(_:_:)`` hears of the server's answer. The attestation tells of the `device` where
+    /// that can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
     public func register(
         _ model: AuthenticatorModel, appID: String, username: String, finalChallenge: String,
-        attestationType: AttestationType, options: BiometricOptions = BiometricOptions(),
-        verification: any UserInteraction
+        attestationType: AttestationType, announcing device: AnnouncedDevice = .nobody,
+        options: BiometricOptions = BiometricOptions(), verification: any UserInteraction
     ) async throws -> RegisteredKey {
         guard model.keyStore == self.keyStore, (1...512).contains(appID.unicodeScalars.count),
             (1...128).contains(username.unicodeScalars.count), !finalChallenge.isEmpty
@@ -34,7 +36,7 @@ extension AuthenticatorModule {
         }
         let proof = try await self.verifyForRegistration(model, options, verification)
         try Task.checkCancellation()
-        // From here to the attestation nothing waits: the module's state is the same throughout.
+        // From here until the key is written down nothing waits: the module's state is the same throughout.
         guard self.database.keys.count < self.configuration.maximumKeys,
             self.database.registrationCounter < UInt32.max
         else {
@@ -64,23 +66,30 @@ extension AuthenticatorModule {
             try? self.keys.delete(key.handle, of: deviceName)
             throw error
         }
-        let data = try KeyRegistrationData(
-            aaid: model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
-            signatureAlgorithm: model.info.authenticationAlgorithm, publicKeyFormat: AuthenticatorModel.publicKeyFormat,
-            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge), keyID: name.keyID, signCounter: 0,
-            registrationCounter: self.database.registrationCounter,
-            publicKey: P256Encoding.bytes(
-                of: P256Encoding.publicKey(key.publicKey, format: .eccX962Raw),
-                format: AuthenticatorModel.publicKeyFormat))
+        let registrationCounter = self.database.registrationCounter
+        // After the key: where there is not room for both, the person is enrolled all the same.
+        let announcement = await self.announcement(of: device, answering: finalChallenge)
         do {
+            let data = try KeyRegistrationData(
+                aaid: model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
+                signatureAlgorithm: model.info.authenticationAlgorithm,
+                publicKeyFormat: AuthenticatorModel.publicKeyFormat,
+                finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge), keyID: name.keyID,
+                signCounter: 0, registrationCounter: registrationCounter,
+                publicKey: P256Encoding.bytes(
+                    of: P256Encoding.publicKey(key.publicKey, format: .eccX962Raw),
+                    format: AuthenticatorModel.publicKeyFormat),
+                extensions: announcement.map { [$0.signed] } ?? [])
             let attestation = try await self.attest(
                 data, of: record, model, as: attestationType, binding, verification)
             let assertion = RegistrationAssertion(keyRegistrationData: data, attestation: attestation)
             return RegisteredKey(
                 name: name,
                 assertion: EncodedAssertion(
-                    bytes: try assertion.serialized(), pngCharacteristics: self.info(of: model).pngCharacteristics))
+                    bytes: try assertion.serialized(), pngCharacteristics: self.info(of: model).pngCharacteristics),
+                device: announcement?.keys)
         } catch {
+            self.forgetIfNew(announcement?.keys, of: device)
             try self.delete([name])
             throw error
         }
@@ -89,11 +98,12 @@ extension AuthenticatorModule {
     /// Signs with one key (Sign): verifies the person by what the key's model wants, counts, signs.
     ///
     /// With a `transaction` verification confirms it: mode 2 with its hash. The person has seen a text; a picture is
-    /// shown here. A silent authenticator confirms nothing and refuses one. Throws ``OperationFailure``,
-    /// `CancellationError` and ``StorageError``; after the last one no signature has left.
+    /// shown here. A silent authenticator confirms nothing and refuses one. What is signed tells of the
+    /// `device` where that can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; after the last one
+    /// no signature has left.
     public func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
-        verification: any UserInteraction
+        announcing device: IdentityKeys? = nil, verification: any UserInteraction
     ) async throws -> EncodedAssertion {
         guard let model = AuthenticatorModel(aaid: name.aaid), !finalChallenge.isEmpty else {
             throw OperationFailure(.parametersInvalid, of: .sign, "parameters of Sign")
@@ -119,12 +129,14 @@ extension AuthenticatorModule {
         }
         let algorithm = model.info.authenticationAlgorithm
         let nonce = self.platform.random.bytes(32)
+        let announcement = await self.announcement(of: device.map { .kept($0) } ?? .nobody, answering: finalChallenge)
         let (data, signature) = try await self.sign(with: record, model, verification) { counter in
             try SignedData(
                 aaid: name.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
                 mode: transaction == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: algorithm,
                 nonce: nonce, finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge),
-                transactionContentHash: transaction?.contentHash ?? [], keyID: name.keyID, signCounter: counter)
+                transactionContentHash: transaction?.contentHash ?? [], keyID: name.keyID, signCounter: counter,
+                extensions: announcement.map { [$0.signed] } ?? [])
         }
         return EncodedAssertion(
             bytes: try AuthenticationAssertion(

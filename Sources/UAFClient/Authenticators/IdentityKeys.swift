@@ -24,6 +24,16 @@ public struct IdentityKeys: Hashable, Sendable, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+/// Which device an answer tells of, beside what it answers.
+public enum AnnouncedDevice: Sendable {
+    /// None at all.
+    case nobody
+    /// The one of these keys.
+    case kept(IdentityKeys)
+    /// One that is made for this: its keys are whoever's who has the answer.
+    case new
+}
+
 extension IdentityKeys {
     /// Reads what ``json`` has written. Throws ``StorageError`` `corrupt`, and `JSONError`.
     public init(json object: JSONObject) throws {
@@ -98,6 +108,38 @@ extension AuthenticatorModule {
     public nonisolated func agree(with point: [UInt8], by identity: IdentityKeys) throws -> SecretBytes {
         try self.keys(of: identity).agree(
             with: point, by: identity.opening.handle, of: self.name(Self.openingKind, identity.id))
+    }
+
+    /// What an authenticator is to sign so that the server learns a device's keys. `nil` where it is to tell of none, and
+    /// where they cannot be made or do not sign: the person's answer does not wait for them.
+    nonisolated func announcement(of device: AnnouncedDevice, answering finalChallenge: String) async
+        -> (keys: IdentityKeys, signed: AssertionExtension)?
+    {
+        let keys: IdentityKeys
+        switch device {
+        case .nobody: return nil
+        case .kept(let kept): keys = kept
+        case .new:
+            guard let made = try? self.makeIdentity() else { return nil }
+            keys = made
+        }
+        let signed = DeviceKeyAnnouncement.signedBytes(
+            signingKey: keys.signingKey, encryptionKey: keys.openingKey, finalChallenge: finalChallenge)
+        guard let signature = try? await self.sign(signed, by: keys) else {
+            self.forgetIfNew(keys, of: device)
+            return nil
+        }
+        return (
+            keys,
+            DeviceKeyAnnouncement.assertionExtension(
+                signingKey: keys.signingKey, encryptionKey: keys.openingKey, signature: signature)
+        )
+    }
+
+    /// Deletes keys that were made for an answer which is not given.
+    nonisolated func forgetIfNew(_ keys: IdentityKeys?, of device: AnnouncedDevice) {
+        guard case .new = device, let keys else { return }
+        try? self.deleteIdentity(keys)
     }
 
     /// Deletes the keys of a device for one account. Throws ``StorageError``.

@@ -161,10 +161,12 @@ public struct PreparedRegistration: Sendable {
 
     /// Makes a key with each authenticator and the message for the server.
     ///
+    /// The first key, one that a person answers with, tells of the `device`: ``PreparedAnswer/device`` says whether.
+    ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
     public func register(
-        _ models: [AuthenticatorModel], options: BiometricOptions = BiometricOptions(),
-        verification: any UserInteraction
+        _ models: [AuthenticatorModel], announcing device: AnnouncedDevice = .nobody,
+        options: BiometricOptions = BiometricOptions(), verification: any UserInteraction
     ) async throws -> PreparedAnswer {
         var keys: [RegisteredKey] = []
         do {
@@ -172,16 +174,17 @@ public struct PreparedRegistration: Sendable {
                 keys.append(
                     try await self.client.module.register(
                         model, appID: self.appID, username: self.request.username, finalChallenge: self.finalChallenge,
-                        attestationType: self.attestationType(of: model, among: models), options: options,
-                        verification: verification))
+                        attestationType: self.attestationType(of: model, among: models),
+                        announcing: keys.isEmpty ? device : .nobody, options: options, verification: verification))
             }
         } catch {
+            self.client.module.forgetIfNew(keys.first?.device, of: device)
             for key in keys { try? await self.client.module.notify(key.name, .requestTimeout) }
             throw error
         }
         let response = RegistrationResponse(
             header: self.header, fcParams: self.finalChallenge, assertions: keys.map(\.assertion))
-        return PreparedAnswer(message: response.serialized, keys: keys.map(\.name))
+        return PreparedAnswer(message: response.serialized, keys: keys.map(\.name), device: keys.first?.device)
     }
 
     /// One type for each authenticator: that of the criterion which it meets in the server's first way to take these
@@ -240,8 +243,12 @@ public struct PreparedAuthentication: Sendable {
     /// Signs with each key and makes the message for the server. What is to be confirmed is confirmed with every key
     /// that a person unlocks.
     ///
+    /// The first key tells of the `device`, as in a registration, where its keys sign.
+    ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``.
-    public func authenticate(_ keys: [KeyName], verification: any UserInteraction) async throws -> PreparedAnswer {
+    public func authenticate(
+        _ keys: [KeyName], announcing device: IdentityKeys? = nil, verification: any UserInteraction
+    ) async throws -> PreparedAnswer {
         func isSilent(_ key: KeyName) -> Bool { AuthenticatorModel(aaid: key.aaid)?.info.isSilent ?? false }
         guard keys.contains(where: { !isSilent($0) }) else {
             throw OperationFailure(.noSuitableAuthenticator, "no key that a person unlocks")
@@ -252,11 +259,12 @@ public struct PreparedAuthentication: Sendable {
             assertions.append(
                 try await self.client.module.authenticate(
                     key, appID: self.appID, finalChallenge: self.finalChallenge,
-                    transaction: isSilent(key) ? nil : self.transaction, verification: verification))
+                    transaction: isSilent(key) ? nil : self.transaction,
+                    announcing: assertions.isEmpty ? device : nil, verification: verification))
         }
         let response = AuthenticationResponse(
             header: self.header, fcParams: self.finalChallenge, assertions: assertions)
-        return PreparedAnswer(message: response.serialized, keys: keys)
+        return PreparedAnswer(message: response.serialized, keys: keys, device: device)
     }
 }
 
@@ -266,4 +274,6 @@ public struct PreparedAnswer: Sendable {
     public let message: [UInt8]
     /// The keys that were made or have signed.
     public let keys: [KeyName]
+    /// The device that it tells of, where there is one: whether the server has taken its keys, the answer says.
+    public let device: IdentityKeys?
 }

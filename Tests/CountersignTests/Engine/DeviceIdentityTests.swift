@@ -117,4 +117,133 @@ struct DeviceIdentityTests {
         #expect(try Self.stored(world).filter { $0["identity"] != nil }.count == 1)
         #expect(try await Self.identity(try await world.restarted()).signingKey == first.signingKey)
     }
+
+    // MARK: What the server knows of it
+
+    /// What the last message of that kind has told of the device; `nil` where it told nothing.
+    private static func told(_ world: World, _ kind: String) async throws -> DeviceKeyAnnouncement? {
+        let request = try #require(await world.server.requests.last { $0.url.path().hasSuffix("/uaf/1.1/\(kind)/") })
+        let sent = try SendUAFResponse(parsing: request.body).uafResponse.utf8
+        let (extensions, fcParams) =
+            if kind == "registration" {
+                try {
+                    let response = try RegistrationResponse(parsing: sent)
+                    return (
+                        try response.assertions.flatMap {
+                            try RegistrationAssertion(parsing: $0.bytes).keyRegistrationData.extensions
+                        }, response.fcParams
+                    )
+                }()
+            } else {
+                try {
+                    let response = try AuthenticationResponse(parsing: sent)
+                    return (
+                        try response.assertions.flatMap {
+                            try AuthenticationAssertion(parsing: $0.bytes).signedData.extensions
+                        }, response.fcParams
+                    )
+                }()
+            }
+        return try DeviceKeyAnnouncement(
+            among: extensions, finalChallengeHash: FinalChallengeParams.hash(ofEncoded: fcParams))
+    }
+
+    /// Authenticates; the server says that it knows the device's key by that name.
+    private static func authenticate(_ world: World, knowing name: String? = nil) async throws {
+        await world.server.judge(ServerResponse(statusCode: .ok, deviceKey: name))
+        _ = try await world.phone.authenticate(try await world.server.authentication())
+    }
+
+    private static func questions(_ world: World) async throws -> [ServiceQuestion] {
+        try await world.phone.client.operations.waitingQuestions.username("alice").execute()
+    }
+
+    @Test("An enrolment tells the server its keys, once among several assertions, and the device proves to have them")
+    func announced() async throws {
+        let world = try await World()
+        try await world.enroll("alice", [World.possession, World.pin])
+        let told = try #require(try await Self.told(world, "registration"))
+        let identity = try await Self.identity(world)
+        guard case .p256(let x, let y, _) = identity.signingKey.material else { throw JOSEError(.invalidKey, "") }
+        #expect(told.signingKey == [4] + x + y)
+        guard case .p256(let x, let y, _) = identity.encryptionKey.material else { throw JOSEError(.invalidKey, "") }
+        #expect(told.encryptionKey == [4] + x + y)
+    }
+
+    @Test("A registration that the server refuses leaves no keys of the device")
+    func refused() async throws {
+        let world = try await World()
+        await world.server.judge(ServerResponse(statusCode: .unacceptableKey))
+        _ = await operationError { try await world.enroll() }
+        #expect((world.phone.keys as? VerifyingKeys).map { $0.count == 0 } ?? true)
+    }
+
+    @Test("Once the server has said that it knows the key, the device tells it no more, and proves what it asks itself")
+    func known() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let name = try #require(try await Self.identity(world).signingKey.keyID)
+        try await Self.authenticate(world, knowing: name)
+        #expect(try await Self.told(world, "authentication") != nil)
+        let again = try await world.restarted()
+        try await Self.authenticate(again, knowing: name)
+        #expect(try await Self.told(again, "authentication") == nil)
+        #expect(try await Self.questions(again).isEmpty)
+        let request = try #require(await again.server.requests.last)
+        let proof = try #require(request.headers.first { $0.name == "Device-Proof" }?.value)
+        _ = try DeviceProof(
+            verifying: proof,
+            of: DeviceProof.Request(
+                audience: "https://id.example.com", method: "GET", target: request.url.absoluteString, body: []),
+            with: try await Self.identity(again).signingKey, at: again.phone.clock.now())
+        #expect(again.phone.person.asked.allSatisfy { $0.transaction == nil })
+    }
+
+    @Test("A server that does not know the device any more is told anew with the next authentication")
+    func forgotten() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let name = try #require(try await Self.identity(world).signingKey.keyID)
+        try await Self.authenticate(world, knowing: name)
+        await world.server.intercept { request in
+            guard request.url.path().hasSuffix("/questions") else { return nil }
+            return TransportResponse(
+                status: 401, headers: [("Content-Type", "application/problem+json")],
+                body: Array(#"{"type":"urn:countersign:error:not-proven"}"#.utf8))
+        }
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .notAuthorized)
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .missingInteraction)
+        try await Self.authenticate(world, knowing: name)
+        #expect(try await Self.told(world, "authentication") != nil)
+    }
+
+    @Test("A server that knows nothing of it, or another key, is told again, and everything goes on as before")
+    func foreign() async throws {
+        let world = try await World()
+        try await world.enroll()
+        for name in [nil, "another", nil] {
+            try await Self.authenticate(world, knowing: name)
+            #expect(try await Self.told(world, "authentication") != nil)
+            #expect(await operationError { _ = try await Self.questions(world) }?.code == .missingInteraction)
+        }
+    }
+
+    @Test(
+        "A clock that the server cannot mean is not taken over",
+        arguments: ["-1", "1e400", "9223372036854775807", "null"])
+    func impossibleClock(now: String) async throws {
+        let world = try await World()
+        try await world.enroll()
+        let name = try #require(try await Self.identity(world).signingKey.keyID)
+        try await Self.authenticate(world, knowing: name)
+        await world.server.intercept { request in
+            guard request.url.path().hasSuffix("/questions") else { return nil }
+            return TransportResponse(
+                status: 401, headers: [("Content-Type", "application/problem+json")],
+                body: Array(#"{"type":"urn:countersign:error:clock-skew","now":\#(now)}"#.utf8))
+        }
+        let before = await world.server.requests.count
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .notAuthorized)
+        #expect(await world.server.requests.count == before + 1)
+    }
 }

@@ -99,7 +99,7 @@ struct TransportTests {
         let body = ServerResponse(
             statusCode: .accepted, description: "waiting", additionalTokens: [Token(kind: .jwt, value: "a.b.c")],
             location: "http://localhost:8080/sign-in/continue?code=x", newUAFRequest: Parts.deregistrationRequest,
-            confirmation: .init(number: "482913", expiresInSeconds: 600))
+            confirmation: .init(number: "482913", expiresInSeconds: 600), deviceKey: "a-thumbprint")
         #expect(try ServerResponse(parsing: body.serialized) == body)
         let bare = ServerResponse(statusCode: .ok)
         #expect(try ServerResponse(parsing: bare.serialized) == bare)
@@ -126,6 +126,8 @@ struct TransportTests {
             BadChange("confirmation.expiresInSeconds", .integer(.max), .outOfRange),
             BadChange("confirmation.expiresInSeconds", .integer(.min), .outOfRange),
             BadChange("location", .string(""), .outOfRange),
+            BadChange("deviceKey", .string(""), .outOfRange), BadChange("deviceKey", .integer(1), .wrongType),
+            BadChange("deviceKey", .string(String(repeating: "a", count: 129)), .outOfRange),
         ])
     func badServerResponse(change: BadChange) throws {
         let body = ServerResponse(

@@ -170,7 +170,8 @@ struct WrittenMessageTests {
     func serverResponse() {
         let body = ServerResponse(
             statusCode: .accepted, description: "wait", additionalTokens: [Token(kind: .jwt, value: "a.b.c")],
-            location: "http://localhost:8080/", confirmation: .init(number: "482913", expiresInSeconds: 600))
+            location: "http://localhost:8080/", confirmation: .init(number: "482913", expiresInSeconds: 600),
+            deviceKey: "a-thumbprint")
         #expect(
             Self.text(body.serialized)
                 == written(
@@ -179,7 +180,8 @@ struct WrittenMessageTests {
                     "description":"wait",
                     "additionalTokens":[{"type":"JWT","value":"a.b.c"}],
                     "location":"http://localhost:8080/",
-                    "confirmation":{"number":"482913","expiresInSeconds":600}}
+                    "confirmation":{"number":"482913","expiresInSeconds":600},
+                    "deviceKey":"a-thumbprint"}
                     """))
     }
 }

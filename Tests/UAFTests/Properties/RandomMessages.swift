@@ -153,7 +153,7 @@ struct RandomMessages {
             }, location: self.maybe { $0.text(1...200) }, newUAFRequest: self.maybe { $0.text(1...200) },
             confirmation: self.maybe {
                 ServerResponse.Confirmation(number: String($0.count(0...999_999)), expiresInSeconds: $0.count(0...600))
-            })
+            }, deviceKey: self.maybe { $0.text(1...128) })
     }
 
     mutating func returnRequest() -> ReturnUAFRequest {

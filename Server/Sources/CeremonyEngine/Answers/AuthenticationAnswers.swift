@@ -15,7 +15,7 @@ public struct AuthenticationAnswer: Sendable {
 /// Judges phones' authentication responses.
 public struct AuthenticationAnswers: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any CeremonyStore
+    let store: any CeremonyStore & DeviceIdentityStore
     let hub: CeremonyHub
     let checks: AnswerChecks
     let endings: Endings
@@ -154,6 +154,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
                         accountID: verified.account, ceremonyID: id, detail: verified.deviceRegistration)
                 ]
+                change.identityAddition = Self.identityAddition(verified, at: now)
                 return change
             }
         } catch is RefusedEvent {
@@ -168,6 +169,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         if accepted.phase == .answering {
             answer.location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"
         }
+        answer.deviceKey = try await self.knownKey(verified)
         return AuthenticationAnswer(response: answer)
     }
 
@@ -202,15 +204,38 @@ public struct AuthenticationAnswers: CeremonyPart {
                     AuditEvent(
                         .authenticated, at: now, accountID: verified.account, detail: verified.deviceRegistration)
                 ]
+                change.identityAddition = Self.identityAddition(verified, at: now)
                 return (change, verified)
             }
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
         guard let verified else { throw Answered(.invalidRequest, "the challenge was answered before") }
+        var answer = ServerResponse(.ok)
+        answer.deviceKey = try await self.knownKey(verified)
         return AuthenticationAnswer(
-            response: ServerResponse(.ok),
+            response: answer,
             authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
+    }
+
+    /// What a registered key has signed of its device's own keys.
+    private static func identityAddition(_ verified: VerifiedAuthentication, at now: Timestamp)
+        -> DeviceIdentityAddition?
+    {
+        DeviceIdentity(verified.deviceKeys).map { identity in
+            DeviceIdentityAddition(
+                deviceID: verified.deviceRegistration, accountID: verified.account, identity: identity,
+                audit: AuditEvent(
+                    .deviceKeysAdded, at: now, accountID: verified.account, detail: verified.deviceRegistration))
+        }
+    }
+
+    /// By what the key is known from now on that the device has told; `nil` where it has told none, or it was not taken.
+    /// Asks the store only where it was told one, which each device does once.
+    private func knownKey(_ verified: VerifiedAuthentication) async throws -> String? {
+        guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
+        let known = try await self.store.device(ofKey: identity.signing.name)
+        return known?.account.id.hasSameBytes(as: verified.account) == true ? identity.signing.name : nil
     }
 
     private static func keys(of response: UnverifiedAuthentication) -> [(aaid: String, keyID: [UInt8])] {

@@ -118,12 +118,14 @@ public struct RegistrationAnswers: CeremonyPart {
         guard accepted != nil else { throw Answered(.invalidRequest, "the account is gone") }
         self.hub.wake(id)
         var answer = ServerResponse(.accepted)
+        answer.deviceKey = registration.identity?.signing.name
         answer.confirmation = ServerResponse.Confirmation(
             number: number, expiresInSeconds: Int(self.limits.confirmationLifetime.components.seconds))
         return answer
     }
 
-    /// One phone is one device: further keys of it join the device whose token has asked for them.
+    /// One phone is one device: further keys of it join the device whose token has asked for them. What it says here of its
+    /// own keys changes nothing: a key that is not registered yet speaks for no device that is.
     private func addKeys(
         _ response: UnverifiedRegistration, _ data: SealedServerData, policyName: String?, at now: Timestamp
     ) async throws -> ServerResponse {
@@ -201,7 +203,8 @@ public struct RegistrationAnswers: CeremonyPart {
             secretCode: context.deviceSecret.map { self.replacements.deviceSecretCode($0, accountID: accountID) })
         return DeviceRegistration(
             device: device, credentials: self.credentials(verified, of: device, at: now),
-            replaces: try await self.replacements.replacedCredentials(context.replacement, accountID: accountID))
+            replaces: try await self.replacements.replacedCredentials(context.replacement, accountID: accountID),
+            identity: DeviceIdentity(verified.deviceKeys))
     }
 
     /// The rows of a device's new keys, which may be used when the device may.

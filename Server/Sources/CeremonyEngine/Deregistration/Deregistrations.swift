@@ -17,9 +17,10 @@ public struct Deregistrations: CeremonyPart {
     /// again after a lost answer does no harm. Nor is a key deleted that is another person's or nobody's, and the
     /// answer is the same: it does not tell who has which key. Refused: 1400 for a context that is not understood, 1401
     /// for another person's name, 1403 for a locked account, 1480 for a model without metadata.
+    /// A device that asks `alone`, without its person, has its own keys deleted and no others.
     /// `refused` is told why, for the log.
     public func deregister(
-        _ message: GetUAFRequest, askedBy device: AuthenticatedDevice,
+        _ message: GetUAFRequest, askedBy device: AuthenticatedDevice, alone: Bool = false,
         refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {
         guard let context = self.deregistrationContext(message, person: "username", refused) else {
@@ -33,7 +34,8 @@ public struct Deregistrations: CeremonyPart {
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
         }
         return try await self.deregister(
-            context, accountID: device.accountID, askedBy: device.deviceID, client: nil, refused)
+            context, accountID: device.accountID,
+            asker: alone ? .device(device.deviceID) : .person(onDevice: device.deviceID), client: nil, refused)
     }
 
     /// Deletes keys because a relying party asks, for a person whom it knows by `subject`.
@@ -53,7 +55,7 @@ public struct Deregistrations: CeremonyPart {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
         let accountID = try await self.subjects.accountID(context.person, client.id)
-        return try await self.deregister(context, accountID: accountID, askedBy: nil, client: client, refused)
+        return try await self.deregister(context, accountID: accountID, asker: .anybody, client: client, refused)
     }
 
     private func deregistrationContext(
@@ -70,7 +72,7 @@ public struct Deregistrations: CeremonyPart {
     }
 
     private func deregister(
-        _ context: DeregistrationContext, accountID: String?, askedBy device: String?, client: DispatchingClient?,
+        _ context: DeregistrationContext, accountID: String?, asker: DeregistrationAsker, client: DispatchingClient?,
         _ refused: (_ reason: String) -> Void
     ) async throws -> ReturnUAFRequest {
         if case .model(let aaid) = context.keys, !self.rules.value.metadata.servesOperations(aaid) {
@@ -82,10 +84,10 @@ public struct Deregistrations: CeremonyPart {
         if let accountID {
             let now = self.time.now()
             let event = AuditEvent(
-                .deregistered, at: now, accountID: accountID, actor: client?.id, detail: device)
+                .deregistered, at: now, accountID: accountID, actor: client?.id, detail: asker.device)
             let notice = client.map { self.steps.notice(accountID: accountID, deregisteredBy: $0.name, at: now) }
             switch try await self.store.deregister(
-                context.selection, accountID: accountID, askedBy: device, audit: event, notice: notice)
+                context.selection, accountID: accountID, asker: asker, audit: event, notice: notice)
             {
             case .deregistered, .unknown: break
             case .locked:

@@ -10,8 +10,9 @@ import _Primitives
 /// What a person's own phone sees of the account, and ends: notices, browsers that are signed in, what services have that
 /// lasts, and the other providers that sign the person in (threat model, Staying signed in unseen).
 ///
-/// The phone proves itself by the token of an authentication in the app. So an account never loses its only way in by what
-/// is ended here.
+/// What is read without an end to anything (notices, and what waits for the person) a device may ask for itself. For all
+/// else the phone proves itself by the token of an authentication in the app: so an account never loses its only way in by
+/// what is ended here.
 struct AccountRoutes: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider
@@ -20,9 +21,12 @@ struct AccountRoutes: Sendable {
     let backchannel: BackchannelSignIns
     let authorization: DeviceAuthorization
 
+    private static let notices = "/account/v1/notices"
+    private static let questions = "/account/v1/questions"
+
     func mount(on router: ServerRouter) {
-        router.endpoint("/account/v1/notices", [.get: self.notices])
-        router.endpoint("/account/v1/questions", [.get: self.questions])
+        router.endpoint(RouterPath(Self.notices), [.get: self.notices])
+        router.endpoint(RouterPath(Self.questions), [.get: self.questions])
         router.endpoint("/account/v1/sessions", [.get: self.sessions])
         router.endpoint("/account/v1/sessions/{id}", [.delete: self.endSession])
         router.endpoint("/account/v1/consents", [.get: self.consents])
@@ -34,7 +38,7 @@ struct AccountRoutes: Sendable {
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.authorization.account(of: request)
+        let account = try await self.authorization.account(ofDeviceIn: request, at: Self.notices, context)
         let notices = try await self.directory.notices(accountID: account.id)
         return .json([
             "username": .string(account.reference.text),
@@ -51,7 +55,7 @@ struct AccountRoutes: Sendable {
     /// What services want the person asked, without a browser. Each comes with a link for the app on this phone: who else
     /// asks gets another, and this one dies.
     @Sendable private func questions(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.authorization.account(of: request)
+        let account = try await self.authorization.account(ofDeviceIn: request, at: Self.questions, context)
         let questions = try await self.backchannel.waiting(accountID: account.id)
         return .json([
             "username": .string(account.reference.text),

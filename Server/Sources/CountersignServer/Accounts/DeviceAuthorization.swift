@@ -5,11 +5,19 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Store
+import _Primitives
 
-/// A person's own device, by the token of an authentication in the app.
+/// A person's own device: by the token of an authentication in the app, and where it speaks for itself alone, also by its
+/// own proof.
+///
+/// The token says that its person was there a moment ago, the proof only which device it is. So what needs the person takes
+/// the token and nothing else.
 struct DeviceAuthorization: Sendable {
     let provider: OpenIDProvider
     let directory: AccountDirectory
+    let proofs: DeviceProofs
+
+    // MARK: With its person
 
     /// Who has the token that a request shows, whether or not the device is still there. Throws a 401 ``Problem``.
     func holder(of request: Request) throws -> AuthenticatedDevice {
@@ -36,9 +44,74 @@ struct DeviceAuthorization: Sendable {
 
     /// The account of the token, where it may authenticate. Throws a ``Problem``: 401, or 403 where it is locked.
     func account(of request: Request) async throws -> AccountRecord {
-        let account = try await self.device(of: request).account
+        try Self.unlocked(try await self.device(of: request).account)
+    }
+
+    // MARK: By itself
+
+    /// Whether a device speaks for itself in a request.
+    static func isProof(in request: Request) -> Bool {
+        DeviceProofField.name.map { request.headers[$0] != nil } ?? false
+    }
+
+    /// The device that has proved a request to the path `path` below the issuer, or to the same with a slash at its end,
+    /// whether or not it is still there.
+    ///
+    /// Throws a ``Problem``: 401 `not-proven`, `replay-refused`, and `clock-skew` with the server's time; 429.
+    func prover(of request: Request, at path: String, body: [UInt8] = [], _ context: ServerContext) async throws
+        -> DeviceProofs.Prover
+    {
+        // Beside a token it would be open which of the two counts, and of several proofs which.
+        let values = DeviceProofField.name.map { request.headers[values: $0] } ?? []
+        guard values.count == 1, request.headers[.authorization] == nil else {
+            throw Self.refused(.notProven)
+        }
+        do {
+            return try await self.proofs.prover(
+                of: IdentityCall(
+                    method: request.method.rawValue,
+                    path: path, body: body, proof: values[0],
+                    source: context.source))
+        } catch let refusal as DeviceProofRefusal {
+            throw Self.refused(refusal)
+        }
+    }
+
+    /// The account of a device that speaks for itself, or has a token, where it may authenticate. Throws a ``Problem``: as
+    /// ``prover(of:at:body:_:)`` and ``account(of:)`` do.
+    func account(ofDeviceIn request: Request, at path: String, _ context: ServerContext) async throws -> AccountRecord {
+        guard Self.isProof(in: request) else { return try await self.account(of: request) }
+        let prover = try await self.prover(of: request, at: path, context)
+        guard !prover.isGone else { throw Self.refused(.notProven) }
+        return try Self.unlocked(prover.account)
+    }
+
+    private static func unlocked(_ account: AccountRecord) throws -> AccountRecord {
         guard !account.isLocked else { throw Problem(.forbidden, "locked", "The account is locked.") }
         return account
+    }
+
+    private static func refused(_ refusal: DeviceProofRefusal) -> Problem {
+        func unproven(_ name: String, _ detail: String, _ now: Timestamp? = nil) -> Problem {
+            Problem(
+                .unauthorized, name, detail, headers: [.wwwAuthenticate: DeviceProofField.text],
+                members: now.map { ["now": .integer($0.milliseconds)] } ?? [:])
+        }
+        switch refusal {
+        case .notProven:
+            return unproven(
+                "not-proven", "The device has not proved this. Authenticate, and send the token that comes of it.")
+        case .replayRefused:
+            return unproven("replay-refused", "The proof has counted before. Prove the request anew.")
+        case .clockSkew(let now):
+            return unproven(
+                "clock-skew", "The device's clock is another. Prove the request anew, by the milliseconds of `now`.",
+                now)
+        case .tooManyRequests(let seconds):
+            return Problem(
+                .tooManyRequests, "too-many-requests", "Too many requests that prove nothing. Come again later.",
+                headers: [.retryAfter: String(seconds)])
+        }
     }
 
     private static func unauthorized(_ error: OAuthError) -> Problem {
@@ -46,4 +119,10 @@ struct DeviceAuthorization: Sendable {
             .unauthorized, "unauthorized", "Authenticate first, and send the token that comes of it.",
             headers: [.wwwAuthenticate: error.challenge(scheme: "Bearer", realm: "countersign")])
     }
+}
+
+/// The field of what a device says for itself.
+enum DeviceProofField {
+    static let text = "Device-Proof"
+    static let name = HTTPField.Name(Self.text)
 }

@@ -473,10 +473,12 @@ struct PublicOperations {
 
     /// UAF messages are refused with status 200 and a code of their own.
     private static func uaf(
-        _ path: String, _ id: String, _ summary: String, _ body: [DescribedField], caller: PublicOperation.Caller
+        _ path: String, _ id: String, _ summary: String, _ body: [DescribedField], caller: PublicOperation.Caller,
+        headers: [DescribedField] = []
     ) -> PublicOperation {
         PublicOperation(
-            method: .post, path: "/uaf/1.1/\(path)", id: id, summary: summary, caller: caller, body: (.uaf, body),
+            method: .post, path: "/uaf/1.1/\(path)", id: id, summary: summary, caller: caller, headers: headers,
+            body: (.uaf, body),
             answers: [
                 .init(
                     status: 200, meaning: "A UAF message with its own status.", type: MediaType.uaf.rawValue)
@@ -496,7 +498,7 @@ struct PublicOperations {
                 caller: .client),
             Self.uaf(
                 "request/deregistration", "requestDeregistration", "Have keys deleted.", Self.uafRequest,
-                caller: .client),
+                caller: .client, headers: [.optional(DeviceProofField.text, "That the device itself asks, as a JWT.")]),
             Self.uaf("registration", "answerRegistration", "A phone's registration.", response, caller: .anybody),
             Self.uaf("authentication", "answerAuthentication", "A phone's assertion.", response, caller: .anybody),
             PublicOperation(
@@ -516,7 +518,7 @@ struct PublicOperations {
     private static let account: [PublicOperation] = [
         PublicOperation(
             method: .get, path: "/account/v1/notices", id: "notices", summary: "What happened to the account.",
-            caller: .token,
+            caller: .device,
             answers: [
                 .init(
                     status: 200, meaning: "Notices.", type: "application/json",
@@ -524,10 +526,10 @@ struct PublicOperations {
                         .required("username", "Whose."),
                         .required("notices", .objects([.required("id", "The notice.")]), "The newest first."),
                     ])
-            ], refusing: [(403, "The account is locked.")]),
+            ], refusing: [(403, "The account is locked."), Self.tooMany]),
         PublicOperation(
             method: .get, path: "/account/v1/questions", id: "questions",
-            summary: "What services want the person asked without a browser (CIBA).", caller: .token,
+            summary: "What services want the person asked without a browser (CIBA).", caller: .device,
             answers: [
                 .init(
                     status: 200, meaning: "Questions.", type: "application/json",
@@ -542,7 +544,7 @@ struct PublicOperations {
                                 .optional("origin", "Where the service is."),
                             ]), "What waits."),
                     ])
-            ], refusing: [(403, "The account is locked.")]),
+            ], refusing: [(403, "The account is locked."), Self.tooMany]),
         PublicOperation(
             method: .get, path: "/account/v1/sessions", id: "sessions", summary: "Where the person is signed in.",
             caller: .token,

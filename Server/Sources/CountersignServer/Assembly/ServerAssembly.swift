@@ -243,7 +243,8 @@ public struct ServerAssembly: Sendable {
             issuer: self.configuration.issuer, metrics: self.configuration.metrics, answers: answers)
         router.add(middleware: CrossOriginMiddleware(provider: self.provider, path: router.path))
         let limits = self.configuration.limits
-        let devices = DeviceAuthorization(provider: self.provider, directory: self.directory)
+        let devices = DeviceAuthorization(
+            provider: self.provider, directory: self.directory, proofs: self.ceremonies.deviceProofs)
         let clients = ClientAuthorization(provider: self.provider)
         UAFRoutes(
             ceremonies: self.ceremonies, provider: self.provider, devices: devices, clients: clients, limits: limits,

@@ -12,6 +12,8 @@ struct PublicOperation: Sendable {
         case clientByHeader
         /// Whoever has an access token, or an app that has the token of an authentication on its device.
         case token
+        /// A device, by its own proof or by the token of an authentication on it.
+        case device
     }
 
     /// The form in which the operation's refusals are told.
@@ -69,6 +71,8 @@ struct PublicOperation: Sendable {
         case .anybody: break
         case .client, .clientByHeader: document["security"] = .array([.object(["client": .array([])])])
         case .token: document["security"] = .array([.object(["token": .array([])])])
+        case .device:
+            document["security"] = .array([.object(["device": .array([])]), .object(["token": .array([])])])
         }
         // Paths are our own words.
         let names = self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
@@ -103,6 +107,7 @@ struct PublicOperation: Sendable {
         case .anybody: break
         case .client, .clientByHeader: refused.append((401, "No client that has proved who it is."))
         case .token: refused.append((401, "No token that is good for this."))
+        case .device: refused.append((401, "No proof and no token that is good for this."))
         }
         var all: [(status: Int, document: JSONObject)] = self.answers.map { ($0.status, Self.document($0)) }
         for (status, meaning) in refused where !all.contains(where: { $0.status == status }) {
@@ -172,6 +177,9 @@ struct PublicDocument {
                 "securitySchemes": .object([
                     "client": .object(["type": .string("http"), "scheme": .string("basic")]),
                     "token": .object(["type": .string("http"), "scheme": .string("bearer")]),
+                    "device": .object([
+                        "type": .string("apiKey"), "in": .string("header"), "name": .string(DeviceProofField.text),
+                    ]),
                 ]),
                 "schemas": .object(["Problem": .object(Problem.schema), "OAuthError": .object(error)]),
             ]),

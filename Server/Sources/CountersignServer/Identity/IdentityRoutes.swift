@@ -13,9 +13,6 @@ struct IdentityRoutes: Sendable {
     let identities: Identities
     let limits: Limits
 
-    /// The field of what a device says for itself.
-    private static let proof = HTTPField.Name("Device-Proof")
-
     /// What answers a call.
     private typealias Answering = @Sendable (IdentityCall) async throws -> IdentityReply
     /// What answers a call about what the address names.
@@ -81,7 +78,7 @@ struct IdentityRoutes: Sendable {
         let reply = try await answering(
             IdentityCall(
                 method: request.method.rawValue, path: path, body: Array(body.readableBytesView),
-                proof: Self.proof.flatMap { request.headers[$0] }, source: context.source))
+                proof: DeviceProofField.name.flatMap { request.headers[$0] }, source: context.source))
         if let refusal = reply.refusal {
             context.notes.note(RequestRefusal(code: refusal, reason: "A phone's request was refused."))
         }
@@ -91,7 +88,7 @@ struct IdentityRoutes: Sendable {
         case .answered: status = .ok
         case .notProven:
             status = .unauthorized
-            headers[.wwwAuthenticate] = "Device-Proof"
+            headers[.wwwAuthenticate] = DeviceProofField.text
         case .tooMany(let seconds):
             status = .tooManyRequests
             headers[.retryAfter] = String(seconds)

@@ -22,10 +22,12 @@ struct UAFRoutes: Sendable {
     let trace: TraceRecorder?
     let metrics: ServerMetrics
 
+    private static let deregistration = "/uaf/1.1/request/deregistration"
+
     func mount(on router: ServerRouter) {
         router.endpoint("/uaf/1.1/request/registration", [.post: self.requestRegistration])
         router.endpoint("/uaf/1.1/request/authentication", [.post: self.requestAuthentication])
-        router.endpoint("/uaf/1.1/request/deregistration", [.post: self.requestDeregistration])
+        router.endpoint(RouterPath(Self.deregistration), [.post: self.requestDeregistration])
         router.endpoint("/uaf/1.1/registration", [.post: self.answerRegistration])
         router.endpoint("/uaf/1.1/authentication", [.post: self.answerAuthentication])
         router.endpoint("/uaf/1.1/facets", [.get: self.facets])
@@ -92,10 +94,19 @@ struct UAFRoutes: Sendable {
                     $0, client: DispatchingClient(client), refused: $1)
             }
         }
-        // A token outlives its device: a phone that asks again after a lost answer is told the same.
-        let device = try self.devices.holder(of: request)
-        return try await self.deregister(request, context) {
-            try await self.ceremonies.deregistrations.deregister($0, askedBy: device, refused: $1)
+        // A token outlives its device, and so does a device's key here: a phone that asks again after a lost answer is told
+        // the same.
+        guard DeviceAuthorization.isProof(in: request) else {
+            let device = try self.devices.holder(of: request)
+            return try await self.deregister(request, context) {
+                try await self.ceremonies.deregistrations.deregister($0, askedBy: device, refused: $1)
+            }
+        }
+        let body = try await self.bytes(of: request)
+        let prover = try await self.devices.prover(of: request, at: Self.deregistration, body: Array(body), context)
+        return try await self.deregister(body, context) {
+            try await self.ceremonies.deregistrations.deregister(
+                $0, askedBy: prover.device, alone: true, refused: $1)
         }
     }
 
@@ -103,8 +114,15 @@ struct UAFRoutes: Sendable {
         _ request: Request, _ context: ServerContext,
         _ deregister: (GetUAFRequest, _ refused: (String) -> Void) async throws -> ReturnUAFRequest
     ) async throws -> Response {
+        try await self.deregister(try await self.bytes(of: request), context, deregister)
+    }
+
+    private func deregister(
+        _ body: ByteBufferView, _ context: ServerContext,
+        _ deregister: (GetUAFRequest, _ refused: (String) -> Void) async throws -> ReturnUAFRequest
+    ) async throws -> Response {
         do {
-            let message = try await self.read(request, GetUAFRequest.init(parsing:))
+            let message = try GetUAFRequest(parsing: body)
             var reason: String?
             let answer = try await deregister(message) { reason = $0 }
             return self.answer(answer, reason, context)
@@ -178,8 +196,11 @@ struct UAFRoutes: Sendable {
     private func read<Message>(_ request: Request, _ parse: (ByteBufferView) throws -> Message) async throws
         -> Message
     {
-        let bytes = try await request.body(of: [.uaf], limit: self.limits.uafResponseBytes)
-        return try parse(bytes.readableBytesView)
+        try parse(try await self.bytes(of: request))
+    }
+
+    private func bytes(of request: Request) async throws -> ByteBufferView {
+        try await request.body(of: [.uaf], limit: self.limits.uafResponseBytes).readableBytesView
     }
 
     // MARK: - Answers

@@ -38,10 +38,12 @@ struct OwnPerson {
     /// What the person answers; what the options say, where it is not given.
     var script: ScriptedAnswers?
 
-    /// Authenticates in the app itself. Throws ``Refusal`` and what the SDK throws.
-    func authenticate(on device: PhoneDevice, _ report: Report) async throws -> (
-        client: MobileAuthenticationClient, result: AuthenticationSuccess
-    ) {
+    /// The phone's client for the account's server. Throws ``Refusal`` and what the SDK throws.
+    func client(on device: PhoneDevice) async throws -> MobileAuthenticationClient {
+        try await device.client(try await self.server(on: device))
+    }
+
+    private func server(on device: PhoneDevice) async throws -> ServerAddress {
         let accounts = try await device.client(nil).localData.accounts
         guard let account = accounts.first(where: { $0.username == self.username }),
             let server = ServerAddress(account.server.baseUrl)
@@ -49,6 +51,14 @@ struct OwnPerson {
         if let wanted = try self.phone.serverAddress(), wanted != server {
             throw Refusal.notFound("no-such-account", "The account of that name is at \(server.text).")
         }
+        return server
+    }
+
+    /// Authenticates in the app itself. Throws ``Refusal`` and what the SDK throws.
+    func authenticate(on device: PhoneDevice, _ report: Report) async throws -> (
+        client: MobileAuthenticationClient, result: AuthenticationSuccess
+    ) {
+        let server = try await self.server(on: device)
         try self.answers.checkArguments(for: server)
         var script = self.script ?? ScriptedAnswers(self.answers)
         script.approveOwnRequest()

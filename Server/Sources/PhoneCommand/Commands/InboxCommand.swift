@@ -9,10 +9,11 @@ struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox", abstract: "Show what services ask an account's person, and answer it.",
         discussion: """
-            A call centre, or a counter, has nothing that you could scan: the phone fetches what it asks. The phone \
-            authenticates first. The only question is then asked here, or the one that --question names; without a \
-            terminal it is answered by --approve or --deny. A line of --pin-stdin is for the phone's own authentication, \
-            the next for the answer, and a single one for both.
+            A call centre, or a counter, has nothing that you could scan: the phone fetches what it asks, and proves by \
+            itself which phone it is. Only where the server does not know the phone's own keys, you authenticate first. The \
+            only question is then asked here, or the one that --question names; without a terminal it is answered by \
+            --approve or --deny. A single line of --pin-stdin is for whatever asks for it; of two, the second is for the \
+            answer.
             """)
 
     @Argument(help: "The account's name.")
@@ -30,11 +31,8 @@ struct InboxCommand: AsyncParsableCommand {
             let device = try PhoneDevice(self.phone)
             var own = ScriptedAnswers(self.answers)
             let script = own.dividedAfterOwnRequest()
-            let (client, provider) = try await OwnPerson(
-                username: self.username, answers: self.answers, phone: self.phone, script: own
-            ).authorize(on: device, report)
-            let questions: [ServiceQuestion] = try await client.operations.waitingQuestions
-                .username(self.username).authorizationProvider(provider).execute()
+            let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone, script: own)
+            let (client, questions) = try await self.questions(person, device, report)
             for question in questions { Self.show(question, report) }
             if let chosen = try self.chosen(of: questions, report) {
                 let run = OutOfBandRun(
@@ -49,6 +47,23 @@ struct InboxCommand: AsyncParsableCommand {
                         ? "Nobody asks you anything."
                         : "Answer one with `countersign-phone inbox NAME --question QUESTION`.")
             }
+        }
+    }
+
+    /// What waits, which the phone fetches by itself where it can.
+    private func questions(_ person: OwnPerson, _ device: PhoneDevice, _ report: Report) async throws -> (
+        MobileAuthenticationClient, [ServiceQuestion]
+    ) {
+        let client = try await person.client(on: device)
+        do {
+            return (client, try await client.operations.waitingQuestions.username(self.username).execute())
+        } catch let error as OperationError where [.missingInteraction, .notAuthorized].contains(error.code) {
+            let (client, provider) = try await person.authorize(on: device, report)
+            return (
+                client,
+                try await client.operations.waitingQuestions.username(self.username).authorizationProvider(provider)
+                    .execute()
+            )
         }
     }
 

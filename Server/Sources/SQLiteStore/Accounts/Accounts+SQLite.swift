@@ -492,6 +492,9 @@ extension Database {
             device.secretCode?.blob,
         ])
         try self.insert(registration.credentials, sealing)
+        if let identity = registration.identity {
+            try self.insert(identity, deviceID: device.id, accountID: device.accountID, sealing)
+        }
         for id in registration.replaces {
             try self.cachedStatement(
                 sql: """

@@ -30,16 +30,16 @@ extension Migration {
 
 extension SQLiteDatabase {
     public func deregister(
-        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
         notice: NoticeRecord?
     ) async throws -> DeregistrationOutcome {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: accountID, sealing) else { return .unknown }
-            if let device {
+            if let device = asker.device {
                 guard try db.isActiveDevice(device, ofAccount: accountID) else { return .unknown }
                 guard !account.isLocked else { return .locked }
             }
-            let gone = try db.deregister(selection, accountID: accountID, at: audit.at)
+            let gone = try db.deregister(selection, accountID: accountID, asker: asker, at: audit.at)
             if !gone.isEmpty {
                 try db.appendAudit(audit, sealing)
                 if let notice { try db.insertNotice(notice, sealing) }
@@ -70,14 +70,25 @@ extension SQLiteDatabase {
 
 extension Database {
     /// Deletes keys of an account, and the devices that have none left. Says which keys there were.
-    func deregister(_ selection: CredentialSelection, accountID: String, at now: Timestamp) throws
-        -> [CredentialSelection.Name]
-    {
+    func deregister(
+        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp
+    ) throws -> [CredentialSelection.Name] {
         var gone: [CredentialSelection.Name] = []
+        var own: [any DatabaseValueConvertible] = []
+        if case .device(let device) = asker { own = [device] }
+        let isOwn =
+            own.isEmpty
+            ? ""
+            : """
+             AND device_id IN (
+                SELECT device_id FROM device_identity
+                WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?)
+            )
+            """
         func delete(_ condition: String, _ arguments: [any DatabaseValueConvertible]) throws {
             let statement = try self.cachedStatement(
-                sql: "DELETE FROM credential WHERE \(condition) RETURNING aaid, key_id")
-            gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map { row in
+                sql: "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id")
+            gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments + own)).map { row in
                 CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
             }
         }
@@ -85,7 +96,7 @@ extension Database {
         case .all:
             try delete("account_id = ?", [accountID])
             // Also those that no device is known of.
-            try self.deleteAuthentications(of: .account(accountID), at: now)
+            if own.isEmpty { try self.deleteAuthentications(of: .account(accountID), at: now) }
         case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
         case .keys(let names):
             for name in names {
@@ -147,6 +158,7 @@ extension Database {
     /// confirmed, a sign-in that its browser has not taken up.
     func revokeDevice(id: String, accountID: String, at now: Timestamp) throws {
         _ = try self.deleteDevice(id: id)
+        try self.endIdentity(ofDevice: id, at: now)
         try self.deleteAuthentications(of: .device(id), at: now)
         try self.cachedStatement(
             sql: """

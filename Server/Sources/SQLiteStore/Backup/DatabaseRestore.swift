@@ -132,6 +132,7 @@ public struct DatabaseRestore: Sendable {
                 try ReplacedDatabase(sealing: sealing).compare(
                     db, keepsRevocations: revocations == .kept, &report)
             }
+            try db.deleteIdentitiesOfNoDevice()
             try db.appendAudit(
                 AuditEvent(
                     AuditEvent.Kind(rawValue: "restored"), at: now, actor: "command",

@@ -152,7 +152,8 @@ extension SQLiteDatabase: CeremonyStore {
                     (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
                     """
             ).execute(arguments: [now.milliseconds, limit])
-            return ceremonies + db.changesCount
+            return try ceremonies + db.changesCount
+                + db.deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }
     }
 }
@@ -226,11 +227,13 @@ extension Database {
         for advance in change.advances { try self.advance(advance, at: now) }
         if let registration = change.registration { try self.insert(registration, sealing) }
         if !change.newCredentials.isEmpty { try self.join(change.newCredentials, sealing) }
+        if let addition = change.identityAddition { try self.add(addition, sealing) }
         if let ceremony {
             switch change.deviceFate {
             case .keep: break
             case .activate: try self.activateDevice(of: ceremony, change, at: now, sealing)
-            case .discard: if let id = ceremony.deviceID { _ = try self.deleteDevice(id: id) }
+            case .discard:
+                if let id = ceremony.deviceID, try self.deleteDevice(id: id) { try self.deleteIdentity(ofDevice: id) }
             }
             if let selection = change.deregistration, let accountID = ceremony.accountID {
                 let gone = try self.deregister(selection, accountID: accountID, at: now)

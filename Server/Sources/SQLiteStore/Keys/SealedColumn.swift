@@ -42,6 +42,8 @@ struct SealedColumn: Sendable {
         SealedColumn("account", "email", .email), SealedColumn("account", "phone", .phone),
         SealedColumn("account", "postal_address", .postalAddress),
         SealedColumn("device", "name", .deviceName),
+        SealedColumn("device_identity", "signing_key", .deviceSigningKey, by: "device_id"),
+        SealedColumn("device_identity", "encryption_key", .deviceEncryptionKey, by: "device_id"),
         SealedColumn("credential", "public_key", .boundPublicKey, .place),
         SealedColumn("credential", "attestation", .attestation),
         SealedColumn("credential", "picture_displays", .pictureDisplays),

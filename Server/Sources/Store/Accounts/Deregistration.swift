@@ -30,16 +30,34 @@ public enum DeregistrationOutcome: Sendable, Equatable {
     case locked
 }
 
+/// Who has keys deleted.
+public enum DeregistrationAsker: Sendable, Equatable {
+    /// Somebody who may have any of the account deleted.
+    case anybody
+    /// The account's person, on this device.
+    case person(onDevice: String)
+    /// This device alone, without its person: of what is selected its own keys go, those of its other registrations among
+    /// them.
+    case device(String)
+
+    /// The device that asks.
+    public var device: String? {
+        switch self {
+        case .anybody: nil
+        case .person(let device), .device(let device): device
+        }
+    }
+}
+
 /// Takes keys and devices away. What hangs on a device ends in the same step: the sessions that were signed in to with
 /// it, what was granted in them, sign-ins with it that no browser has taken up, and its pending enrolment.
 public protocol DeregistrationStore: Sendable {
     /// Deletes keys of an account, and the devices that have none left. The event and the notice are written where a key
     /// was deleted. A named key of another account is as one that never was.
     ///
-    /// - Parameter device: The device that asks: it must be an active one of the account, and the account not locked.
-    ///   `nil` where somebody else asks.
+    /// - Parameter asker: Who asks. A device must be an active one of the account, and the account not locked.
     func deregister(
-        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
         notice: NoticeRecord?
     ) async throws -> DeregistrationOutcome
 
@@ -48,4 +66,17 @@ public protocol DeregistrationStore: Sendable {
 
     /// The account of an active device; `nil` where there is no such device of that account.
     func account(id: String, ofDevice device: String) async throws -> AccountRecord?
+}
+
+extension DeregistrationStore {
+    /// As ``deregister(_:accountID:asker:audit:notice:)``, asked by the person on a device, or by anybody where there is
+    /// none.
+    public func deregister(
+        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        notice: NoticeRecord?
+    ) async throws -> DeregistrationOutcome {
+        try await self.deregister(
+            selection, accountID: accountID, asker: device.map { .person(onDevice: $0) } ?? .anybody, audit: audit,
+            notice: notice)
+    }
 }

@@ -42,6 +42,8 @@ public struct CeremonyChange: Sendable, Equatable {
     public var registration: DeviceRegistration?
     /// Keys to add to a device that is there, in place of its keys of the same models.
     public var newCredentials: [CredentialRecord] = []
+    /// The keys of a device for itself, which it has told in an authentication: taken where it has none.
+    public var identityAddition: DeviceIdentityAddition?
     /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. Which ones were there stays known for
     /// as long as the ceremony: ``RedeemedCeremony/deregistered``.
     public var deregistration: CredentialSelection?
@@ -78,9 +80,14 @@ public struct DeviceRegistration: Sendable, Equatable {
     /// The account's keys, by their identifiers, that go when the device is activated, and stay when it is not. One that
     /// is another account's is as one that never was.
     public var replaces: [String]
+    /// The keys by which the device speaks for itself; `nil` where it has told none. A key of another device is a conflict.
+    public var identity: DeviceIdentity?
 
     /// Joins a device with its keys.
-    public init(device: DeviceRecord, credentials: [CredentialRecord], replaces: [String] = []) {
+    public init(
+        device: DeviceRecord, credentials: [CredentialRecord], replaces: [String] = [], identity: DeviceIdentity? = nil
+    ) {
+        self.identity = identity
         self.device = device
         self.credentials = credentials
         self.replaces = replaces
@@ -213,8 +220,8 @@ public protocol CeremonyStore: Sendable {
     func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
 
     /// Deletes what ended before `endedBefore`, and challenges that expired before `now`, at most `limit` rows of each.
-    /// Returns how many. A deregistration that was carried out goes only where that was before `deregisteredBefore`: a
-    /// phone that lost its answer asks again.
+    /// Returns how many. A deregistration that was carried out, and the keys for itself of a device that was taken away, go
+    /// only where that was before `deregisteredBefore`: a phone that lost its answer asks again.
     func deleteStale(endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int) async throws
         -> Int
 }

@@ -98,6 +98,8 @@ public struct VerifiedAuthentication: Hashable, Sendable {
     public let confirmedContentHash: [UInt8]?
     /// Who called the client.
     public let facetID: FacetID
+    /// The keys that the device speaks for itself by, where one of its registered keys has signed what it says of them.
+    public let deviceKeys: DeviceKeyAnnouncement?
 
     /// One key's signature.
     public struct Signature: Hashable, Sendable {
@@ -134,6 +136,7 @@ public struct CheckedAuthentication: Sendable {
     let response: UnverifiedAuthentication
     let expected: ExpectedAuthentication
     let facetID: FacetID
+    let finalChallengeHash: [UInt8]
     let candidates: [PolicyCandidate]
     let models: [ModelAssurance]
 }
@@ -194,7 +197,8 @@ public struct AuthenticationVerifier: Sendable {
             }
         }
         return CheckedAuthentication(
-            response: response, expected: expected, facetID: params.facetID, candidates: candidates, models: models)
+            response: response, expected: expected, facetID: params.facetID, finalChallengeHash: hash,
+            candidates: candidates, models: models)
     }
 
     /// Holds a checked response against its keys, and verifies its signatures.
@@ -237,7 +241,10 @@ public struct AuthenticationVerifier: Sendable {
         }
         return VerifiedAuthentication(
             account: keys[0].account, deviceRegistration: keys[0].deviceRegistration, signatures: signatures,
-            alternative: selection.alternative, confirmedContentHash: confirmed, facetID: checked.facetID)
+            alternative: selection.alternative, confirmedContentHash: confirmed, facetID: checked.facetID,
+            deviceKeys: try .init(
+                signed: response.assertions.flatMap(\.signedData.extensions),
+                finalChallengeHash: checked.finalChallengeHash))
     }
 
     /// The stored key of each assertion, in their order.

@@ -118,6 +118,17 @@ extension UAFRefusal {
     }
 }
 
+extension DeviceKeyAnnouncement {
+    /// What a device says of its own keys in what was signed, after the signatures: only who holds a key learns more.
+    init?(signed extensions: [AssertionExtension], finalChallengeHash: [UInt8]) throws(UAFRefusal) {
+        do throws(UAFError) {
+            try self.init(among: extensions, finalChallengeHash: finalChallengeHash)
+        } catch {
+            throw UAFRefusal(.unacceptableContent, .assertionExtensions, error.description)
+        }
+    }
+}
+
 extension [CredentialID] {
     /// Refuses, before anything is verified, the model whose signatures tell whether a PIN is right: operations count no
     /// attempts at it.

@@ -41,6 +41,8 @@ public struct VerifiedRegistration: Hashable, Sendable {
     public let alternative: Int
     /// Who called the client.
     public let facetID: FacetID
+    /// The keys that the device speaks for itself by, where one of the new keys has signed what it says of them.
+    public let deviceKeys: DeviceKeyAnnouncement?
 
     /// A new key.
     public struct Key: Hashable, Sendable {
@@ -167,7 +169,9 @@ public struct RegistrationVerifier: Sendable {
                     pictureDisplays: response.envelope.assertions[index].pngCharacteristics))
         }
         return VerifiedRegistration(
-            username: expected.username, keys: keys, alternative: selection.alternative, facetID: params.facetID)
+            username: expected.username, keys: keys, alternative: selection.alternative, facetID: params.facetID,
+            deviceKeys: try .init(
+                signed: response.assertions.flatMap(\.keyRegistrationData.extensions), finalChallengeHash: hash))
     }
 
     private func check(

@@ -202,6 +202,9 @@ struct RandomInputTests {
                 if random.number(below: 3) == 0 {
                     headers[.authorization] = Self.query(Self.damaged("Bearer_e30.e30.e30", random))
                 }
+                if random.number(below: 3) == 0, let name = HTTPField.Name("Device-Proof") {
+                    headers[name] = Self.query(Self.damaged("eyJhbGciOiJFUzI1NiIsImtpZCI6ImEifQ.e30.AAAA", random))
+                }
                 if random.number(below: 4) == 0 {
                     headers[.contentType] = Self.one(of: ["text/plain", "application/json", "a/b;c=\"", ""], random)
                 }

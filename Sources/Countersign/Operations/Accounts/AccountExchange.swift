@@ -14,7 +14,7 @@ struct AccountExchange: Sendable {
 
     let core: ClientCore
     let recording: Recording
-    let authorization: any AuthorizationProvider
+    let caller: RequestCaller
 
     func notices(of username: Username) async throws -> [AccountNotice] {
         try await self.list("notices", of: username, path: self.core.configuration.noticesPath) { notice in
@@ -113,11 +113,11 @@ struct AccountExchange: Sendable {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
         }
-        let response = try await self.core.channel.send(
+        let response = try await self.core.send(
             TransportRequest(
-                method: method, url: url, headers: [("Accept", "application/json")] + self.authorization.headers,
-                body: [], timeout: .seconds(self.core.configuration.networkTimeoutInSeconds),
-                maximumResponseLength: Self.maximumLength), self.recording)
+                method: method, url: url, headers: [("Accept", "application/json")], body: [],
+                timeout: .seconds(self.core.configuration.networkTimeoutInSeconds),
+                maximumResponseLength: Self.maximumLength), by: self.caller, self.recording)
         try Task.checkCancellation()
         return response
     }

@@ -75,17 +75,7 @@ struct IdentityEnvelope: CeremonyPart {
         _ call: IdentityCall, _ request: String, _ proof: String, of activation: StoredActivation, by key: JWK,
         at now: Timestamp
     ) throws(IdentityProblem) -> ProvenCall {
-        let verified: DeviceProof
-        do throws(JOSEError) {
-            verified = try DeviceProof(
-                verifying: proof,
-                of: DeviceProof.Request(
-                    audience: self.configuration.issuer, method: call.method,
-                    target: self.configuration.issuer + call.path, body: call.body),
-                with: key, at: now)
-        } catch {
-            throw IdentityProblem([.expired, .notYetValid].contains(error.code) ? .clockSkew : .notProven)
-        }
+        let verified = try Self.verified(proof, of: call, by: key, at: self.configuration.issuer, now: now)
         return ProvenCall(
             activation: activation,
             name: RequestName(
@@ -93,6 +83,22 @@ struct IdentityEnvelope: CeremonyPart {
                 hash: Array(SHA256.hash(data: Array(proof.utf8)))),
             // A moment longer than the proof is good, so that its name is never free again while it is.
             request: request, keptUntil: verified.repeatableUntil + DeviceProof.skew, at: now, body: call.body)
+    }
+
+    /// Verifies the proof of a request to the server of that address. Throws as
+    /// ``proven(_:_:_:of:by:at:)``.
+    static func verified(_ proof: String, of call: IdentityCall, by key: JWK, at issuer: String, now: Timestamp)
+        throws(IdentityProblem) -> DeviceProof
+    {
+        do throws(JOSEError) {
+            return try DeviceProof(
+                verifying: proof,
+                of: DeviceProof.Request(
+                    audience: issuer, method: call.method, target: issuer + call.path, body: call.body),
+                with: key, at: now)
+        } catch {
+            throw IdentityProblem([.expired, .notYetValid].contains(error.code) ? .clockSkew : .notProven)
+        }
     }
 
     /// Whose proof it says it is, before anything is verified: to find the key.

@@ -1,0 +1,115 @@
+import Ceremony
+import Crypto
+import JOSE
+public import Store
+import UAF
+public import _Primitives
+
+/// Why a device's proof does not count.
+public enum DeviceProofRefusal: Error, Equatable {
+    /// Nothing is proved, or nobody knows the device.
+    case notProven
+    /// All is right but the time: the server's is `now`. Only the key's holder is told.
+    case clockSkew(now: Timestamp)
+    /// The proof has counted before.
+    case replayRefused
+    /// The caller's network has proved nothing too often; seconds until it may come again.
+    case tooManyRequests(retryAfter: Int)
+}
+
+/// What devices say for themselves at the operations' face: each request proved by the key that the device's registration,
+/// or an authentication of it, has told.
+public struct DeviceProofs: CeremonyPart {
+    /// A device that has proved a request, and was there to do so.
+    public struct Prover: Sendable {
+        /// Which one.
+        public let device: AuthenticatedDevice
+        /// Its account, which may be locked.
+        public let account: AccountRecord
+        /// Whether the device was taken away: then it may be told that, and nothing else.
+        public let isGone: Bool
+    }
+
+    let environment: CeremonyEnvironment
+    let store: any DeviceIdentityStore & ReplayStore
+    let budgets: Budgets
+
+    /// Whose request it is. Cost: one query, and one row that is written.
+    ///
+    /// A source has a budget of requests that prove nothing. Throws ``DeviceProofRefusal`` and the store's errors.
+    public func prover(of call: IdentityCall) async throws -> Prover {
+        let now = self.time.now()
+        // Counted before it is judged, and given back where it was proved.
+        let shortage = call.source.flatMap { self.budgets.guesses.spend($0, at: now) }
+        do {
+            let prover = try await self.verified(call, at: now)
+            self.giveBack(call, shortage)
+            return prover
+        } catch DeviceProofRefusal.notProven {
+            throw shortage.map { DeviceProofRefusal.tooManyRequests(retryAfter: $0.retryAfterSeconds) } ?? .notProven
+        } catch {
+            self.giveBack(call, shortage)
+            throw error
+        }
+    }
+
+    private func giveBack(_ call: IdentityCall, _ shortage: Shortage?) {
+        if let source = call.source, shortage == nil { self.budgets.guesses.refund(source) }
+    }
+
+    private func verified(_ call: IdentityCall, at now: Timestamp) async throws -> Prover {
+        guard let proof = call.proof, let name = IdentityEnvelope.claimant(of: proof),
+            let found = try await self.store.device(ofKey: name), let key = JWK(point: found.signingKey)
+        else { throw DeviceProofRefusal.notProven }
+        let verified = try self.verified(proof, of: call, by: key, at: now)
+        var hash = SHA256()
+        hash.update(data: Array("device \(found.deviceID) \(verified.identifier)".utf8))
+        // A moment longer than the proof is good, so that its name is never free again while it is.
+        let end = verified.repeatableUntil + DeviceProof.skew
+        guard try await self.store.takeOnce(digest: Array(hash.finalize()), until: end) else {
+            throw DeviceProofRefusal.replayRefused
+        }
+        return Prover(
+            device: AuthenticatedDevice(accountID: found.account.id, deviceID: found.deviceID), account: found.account,
+            isGone: found.isGone)
+    }
+
+    /// Verifies a proof of the address, or of the same with a slash at its end: the two are one here.
+    private func verified(_ proof: String, of call: IdentityCall, by key: JWK, at now: Timestamp)
+        throws(DeviceProofRefusal) -> DeviceProof
+    {
+        var slashed = call
+        slashed.path += "/"
+        for call in [call, slashed] {
+            do throws(IdentityProblem) {
+                return try IdentityEnvelope.verified(proof, of: call, by: key, at: self.configuration.issuer, now: now)
+            } catch {
+                guard error.code == .notProven else { throw .clockSkew(now: now) }
+            }
+        }
+        throw .notProven
+    }
+}
+
+extension DeviceIdentity {
+    /// The keys that a device has told.
+    init?(_ told: DeviceKeyAnnouncement?) {
+        guard let told, let signing = JWK(point: told.signingKey), let encryption = JWK(point: told.encryptionKey)
+        else {
+            return nil
+        }
+        self.init(
+            signing: Key(name: signing.thumbprint, point: told.signingKey),
+            encryption: Key(name: encryption.thumbprint, point: told.encryptionKey))
+    }
+}
+
+extension JWK {
+    /// The public key of an uncompressed point of P-256; `nil` where it is none.
+    fileprivate init?(point: [UInt8]) {
+        guard point.count == 65, point[0] == 4,
+            let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))
+        else { return nil }
+        self = key
+    }
+}

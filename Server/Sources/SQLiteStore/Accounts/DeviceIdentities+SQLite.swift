@@ -1,0 +1,141 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// The keys of devices for themselves. Those of before have none: they add theirs when they authenticate.
+    ///
+    /// A row outlives its device for a while, and an account no moment: so it hangs on the account. One phone may have
+    /// several registrations, all with its one pair of keys.
+    static let deviceIdentities = Migration(name: "keys of devices for themselves") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE device_identity (
+                    device_id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    signing_key BLOB NOT NULL, signing_code BLOB NOT NULL, encryption_key BLOB NOT NULL,
+                    encryption_code BLOB NOT NULL, ended_at INTEGER
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX device_identity_by_account ON device_identity (account_id);
+                CREATE INDEX device_identity_by_signing_key ON device_identity (signing_code);
+                CREATE INDEX device_identity_by_encryption_key ON device_identity (encryption_code);
+                CREATE INDEX device_identity_stale ON device_identity (ended_at) WHERE ended_at IS NOT NULL;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    static let deviceSigningKey = SealingPurpose("device signing key")
+    static let deviceEncryptionKey = SealingPurpose("device encryption key")
+    fileprivate static let deviceKeyCode = SealingPurpose("device key code")
+}
+
+extension Sealing {
+    /// By what a device's key is found.
+    fileprivate func deviceKeyCode(_ name: String) -> Data { self.code(name, purpose: .deviceKeyCode).blob }
+}
+
+extension SQLiteDatabase: DeviceIdentityStore {
+    public func device(ofKey name: String) async throws -> ProvingDevice? {
+        let code = self.sealing.deviceKeyCode(name)
+        return try await self.read { [sealing] db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
+                            device.id IS NULL AS is_gone
+                        FROM device_identity JOIN account ON account.id = device_identity.account_id
+                        LEFT JOIN device ON device.id = device_identity.device_id
+                        WHERE signing_code = ? AND device.is_active IS NOT 0
+                        ORDER BY device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
+                        """), arguments: [code]
+            ).map { row in
+                let id = try row.text("device_id")
+                return ProvingDevice(
+                    deviceID: id, account: try AccountRecord(row, sealing),
+                    signingKey: try sealing.open(
+                        try row.bytes("signing_key"), purpose: .deviceSigningKey, row: id),
+                    isGone: try row.flag("is_gone"))
+            }
+        }
+    }
+}
+
+extension Database {
+    /// Keeps the keys of a device that has just been added. Throws `conflict` where one of them is another's: a device's own
+    /// are those of the same account that it has both of, in the same places.
+    func insert(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
+        guard try !self.isTaken(identity, accountID: accountID, sealing) else {
+            throw StoreError(.conflict, "another device's key")
+        }
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO device_identity (
+                    device_id, account_id, signing_key, signing_code, encryption_key, encryption_code
+                ) VALUES (?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            deviceID, accountID,
+            try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: deviceID).blob,
+            sealing.deviceKeyCode(identity.signing.name),
+            try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: deviceID).blob,
+            sealing.deviceKeyCode(identity.encryption.name),
+        ])
+    }
+
+    /// Keeps the keys of a device that has none. One that has some keeps these, and keys of another change nothing: whoever
+    /// has authenticated has done so all the same.
+    func add(_ addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
+        let (device, account) = (addition.deviceID, addition.accountID)
+        let isKnown = try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ?)"),
+            arguments: [device])
+        guard isKnown == false, try !self.isTaken(addition.identity, accountID: account, sealing) else { return }
+        try self.insert(addition.identity, deviceID: device, accountID: account, sealing)
+        try self.appendAudit(addition.audit, sealing)
+    }
+
+    /// Whether one of the keys is that of another account, or not of this pair.
+    private func isTaken(_ identity: DeviceIdentity, accountID: String, _ sealing: Sealing) throws -> Bool {
+        let (signing, encryption) = (
+            sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name)
+        )
+        return try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM device_identity
+                        WHERE (signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2))
+                        AND NOT (account_id = ?3 AND signing_code = ?1 AND encryption_code = ?2)
+                    )
+                    """), arguments: [signing, encryption, accountID]) ?? true
+    }
+
+    /// Forgets the keys of a device that nobody has confirmed.
+    func deleteIdentity(ofDevice id: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM device_identity WHERE device_id = ?").execute(arguments: [id])
+    }
+
+    /// Forgets the keys of devices that a restore has taken away.
+    func deleteIdentitiesOfNoDevice() throws {
+        try self.execute(
+            sql: "DELETE FROM device_identity WHERE ended_at IS NULL AND device_id NOT IN (SELECT id FROM device)")
+    }
+
+    /// Notes that a device was taken away: its keys prove nothing more but that it is the one that is gone.
+    func endIdentity(ofDevice id: String, at now: Timestamp) throws {
+        try self.cachedStatement(sql: "UPDATE device_identity SET ended_at = ? WHERE device_id = ?")
+            .execute(arguments: [now.milliseconds, id])
+    }
+
+    /// Forgets the keys of devices that were taken away before `moment`, at most `limit`. Returns how many.
+    func deleteEndedIdentities(before moment: Timestamp, limit: Int) throws -> Int {
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM device_identity WHERE device_id IN
+                (SELECT device_id FROM device_identity WHERE ended_at < ? ORDER BY ended_at LIMIT ?)
+                """
+        ).execute(arguments: [moment.milliseconds, limit])
+        return self.changesCount
+    }
+}
