@@ -71,3 +71,12 @@ extension TerminalPhoneFixture {
             AccountEmail(address: address, isVerified: isVerified), username: "alice", by: "test")
     }
 }
+
+extension JSONObject {
+    /// The objects that a member lists; none where there is no such member.
+    func list(_ name: String) throws -> [JSONObject] {
+        try (self.array(name) ?? []).compactMap { value in
+            if case .object(let object) = value { object } else { nil }
+        }
+    }
+}

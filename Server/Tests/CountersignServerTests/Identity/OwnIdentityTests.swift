@@ -65,7 +65,7 @@ struct OwnIdentityTests {
             }
             try await fixture.server.withSocketClient { client in
                 let listed = try await client.send(.get, "/admin/v1/accounts/alice/identity-sessions").object
-                let sessions = try listed.objects("sessions")
+                let sessions = try listed.list("sessions")
                 #expect(try sessions.map { try $0.requiredString("outcome") } == ["aborted", "finished"])
                 #expect(try sessions[1].requiredString("role") == "resident")
                 #expect(try sessions[1].requiredString("service") == fixture.party.id)
@@ -88,11 +88,11 @@ struct OwnIdentityTests {
             _ = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
             try await fixture.server.withSocketClient { client in
                 let listed = try await Self.listed(client)
-                let activation = try #require(try listed.objects("activations").first)
+                let activation = try #require(try listed.list("activations").first)
                 #expect(try activation.requiredString("name") == "Terminal")
                 #expect(try activation.strings("factors") == ["device", "pin"])
                 #expect(try activation.bool("disabled") == false)
-                #expect(try listed.objects("offers").map { try $0.requiredString("id") } == [offer.id])
+                #expect(try listed.list("offers").map { try $0.requiredString("id") } == [offer.id])
                 for id in [offer.id, try activation.requiredString("id")] {
                     let path = "/accounts/NAME/activations/\(id)"
                     for (name, status) in [
@@ -105,8 +105,8 @@ struct OwnIdentityTests {
                     }
                 }
                 let left = try await Self.listed(client)
-                #expect(try left.objects("activations").isEmpty)
-                #expect(try left.objects("offers").isEmpty)
+                #expect(try left.list("activations").isEmpty)
+                #expect(try left.list("offers").isEmpty)
             }
         }
     }
