@@ -152,7 +152,7 @@ let package = Package(
                 "SQLiteStore", "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"),
                 sdk("CountersignLinux"), sdk("CountersignTestKit"),
                 hummingbird,
-                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1,
+                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1, grdb,
             ]),
         .testTarget(
             name: "BankCommandTests",

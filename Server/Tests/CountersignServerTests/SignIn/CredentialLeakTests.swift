@@ -20,32 +20,6 @@ import _Primitives
 struct CredentialLeakTests {
     private static let issuer = "https://api.va.example"
 
-    /// Every line that was logged, as text, whatever its level.
-    private final class Lines: Sendable {
-        private let texts = Mutex<[String]>([])
-
-        var all: [String] { self.texts.withLock { $0 } }
-
-        func add(_ text: String) { self.texts.withLock { $0.append(text) } }
-    }
-
-    /// Leaves nothing out.
-    private struct EveryLine: LogHandler {
-        let lines: Lines
-        var logLevel: Logger.Level = .trace
-        var metadata: Logger.Metadata = [:]
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { self.metadata[key] }
-            set { self.metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let error = event.error.map { "\($0) \(String(reflecting: $0))" } ?? ""
-            self.lines.add("\(event.message) \(self.metadata) \(event.metadata ?? [:]) \(error)")
-        }
-    }
-
     /// A transport whose network can be gone.
     private final class Network: Transport {
         private let router: RouterTransport
@@ -66,7 +40,7 @@ struct CredentialLeakTests {
         let place: AppSignIn
         let watched: WatchedClient
         let network: Network
-        let lines: Lines
+        let lines: LoggedLines
         let folder: String
         let trace: TraceRecorder
         let device: VirtualSignInDevice
@@ -151,8 +125,8 @@ struct CredentialLeakTests {
         let folder = FileManager.default.temporaryDirectory.path + "/leaks-\(RandomSource.system.token())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let lines = Lines()
-        let logger = Logger(label: "test") { _ in EveryLine(lines: lines) }
+        let lines = LoggedLines()
+        let logger = lines.logger
         let trace = try TraceRecorder(path: "\(folder)/server-trace")
         let phoneTrace = try TraceRecorder(path: "\(folder)/app-trace")
         try await AppSignIn.run(issuer: Self.issuer, trace: trace, logger: logger) { place in

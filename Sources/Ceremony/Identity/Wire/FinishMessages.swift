@@ -40,7 +40,8 @@ public struct FinishRequest: IdentityMessage {
         /// Puts factors together.
         public init(response: String) {
             self.response = response
-            self.padding = max(0, Self.fullLength - response.utf8.count)
+            // As it is written in the message: each quotation mark in it takes two letters, and each factor has some.
+            self.padding = max(0, Self.fullLength - JSON.string(response).serialized.count)
         }
 
         public init(json object: JSONObject) throws(IdentityMessageError) {

@@ -1,0 +1,126 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Crypto
+import Foundation
+import GRDB
+import SQLiteStore
+import Store
+import Testing
+import UAFClient
+import _Primitives
+
+/// What can be copied of a person's identity: of a server and a phone that have made an activation, a wrong try and a
+/// sign-in, and of another activation that waits.
+struct Haul: Sendable {
+    static let right = "70413962508417"
+    static let wrong = "25803691470258"
+
+    /// What the keys of PINs are bound to: of the phone's, and of the code that waits.
+    let phone: PinScheme.Context
+    let waiting: PinScheme.Context
+    /// The code of the activation that waits, whose PIN is the right one, and what the server answers to who has it.
+    let code: [[UInt8]]
+    /// Every value of the database as it lies there.
+    let database: [[UInt8]]
+    /// The keys of the PINs, which the server's own key opens.
+    let openedKeys: [[UInt8]]
+    /// Everything that the phone has ever kept, opened, and all that it ever drew by chance.
+    let storage: [[UInt8]]
+    /// What went between phone and server, without the transport's encryption.
+    let traffic: [[UInt8]]
+    /// The trail, traces of both sides, and what was logged.
+    let records: [[UInt8]]
+    /// The random half of the phone's key.
+    let deviceSecret: [UInt8]
+
+    private static let taken = Task { try await Self.take() }
+    /// What all tests copy once.
+    static var shared: Haul { get async throws { try await self.taken.value } }
+
+    private static func take() async throws -> Haul {
+        let (haul, continuation) = AsyncStream.makeStream(of: Haul.self)
+        try await IdentityStage.run { stage async throws in
+            let phone = try await stage.phone()
+            try await phone.personalize(try await stage.offer(pin: Self.right).code, pin: Self.right)
+            let (code, _) = try await stage.code(in: TestBrowser(stage.client))
+            guard case .authentication(let data) = try phone.sdk.common.parseProcessInitializationData(code) else {
+                return
+            }
+            let info = try await phone.prepare(data)
+            _ = try await phone.finish(info, pin: Self.wrong)
+            stage.server.clock.advance(by: .seconds(60))
+            guard case .userLogin = try await phone.finish(info, pin: Self.right) else { return }
+            continuation.yield(try await Self.take(from: stage, phone))
+        }
+        continuation.finish()
+        for await haul in haul { return haul }
+        throw StoreError(.notFound, "nothing was taken")
+    }
+
+    private static func take(from stage: IdentityStage, _ phone: StagePhone) async throws -> Haul {
+        let waiting = try await stage.offer(pin: Self.right)
+        // Somebody who has photographed the code asks the server, which counts for nothing.
+        let before = stage.traffic.exchanges.count
+        let secret = try #require(Base64URL.decode(waiting.code.split(separator: "~").last ?? ""))
+        let opening = OpenRequest(claim: ProcessCode.claim(of: SecretBytes(secret)), security: nil)
+        let address = try #require(URL(string: "\(IdentityStage.issuer)/identity/activations/\(waiting.id)/open"))
+        _ = try await stage.traffic.send(
+            TransportRequest(
+                method: "POST", url: address, headers: [("Content-Type", "application/json")],
+                body: opening.serialized, timeout: .seconds(5)))
+        let answers = stage.traffic.exchanges.dropFirst(before).map(\.answer)
+
+        let account = try await stage.server.assembly.directory.account(written: "alice")
+        let activation = try #require(try await stage.server.database.activations(accountID: account.id).first)
+        let context = PinScheme.Context(
+            server: IdentityStage.issuer, activation: activation.device.id, version: activation.pinVersion ?? 0)
+        let keys = try await stage.server.database.credentials(accountID: account.id).map(\.publicKey)
+        let offers = try await stage.server.database.offers(accountID: account.id, at: stage.server.clock.now())
+        let halves = try phone.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }.filter { half in
+            let key = try Self.key(of: Self.right, half, context)
+            return keys.contains(Array(key.publicKey.x963Representation))
+        }
+        let trail = try await stage.server.database.auditEntries(after: 0, limit: 1000)
+        let traces = ["server-trace", "phone-trace"].compactMap {
+            FileManager.default.contents(atPath: "\(stage.folder)/\($0)").map { Array($0) }
+        }
+        return Haul(
+            phone: context,
+            waiting: PinScheme.Context(server: IdentityStage.issuer, activation: waiting.id, version: 0),
+            code: [Array(waiting.code.utf8)] + answers, database: try await Self.cells(of: stage.server),
+            openedKeys: keys + offers.map(\.pinKey),
+            storage: phone.storage.everWritten + phone.drawn.all,
+            traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
+            records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
+            deviceSecret: try #require(halves.first, "the phone's half was drawn by chance"))
+    }
+
+    static func key(of pin: String, _ half: [UInt8], _ context: PinScheme.Context) throws -> P256.Signing.PrivateKey {
+        try PinScheme.pin1.key(
+            pin: SecretBytes(utf8: pin), deviceSecret: SecretBytes(half), parameters: try PinParameters(),
+            context: context)
+    }
+
+    /// Every text and every blob of every table.
+    private static func cells(of server: ServerFixture) async throws -> [[UInt8]] {
+        let database = try DatabaseQueue(path: server.folder + "/countersign.sqlite")
+        return try await database.read { db in
+            let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+            return try tables.flatMap { table in
+                try Row.fetchAll(db, sql: "SELECT * FROM \(table)").flatMap { row in
+                    row.databaseValues.compactMap { value -> [UInt8]? in
+                        switch value.storage {
+                        case .blob(let data): Array(data)
+                        case .string(let text): Array(text.utf8)
+                        case .null, .int64, .double: nil
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import Countersign
+import CountersignLinux
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HummingbirdTesting
+import JOSE
+import OAuthProvider
+import PersonalInformation
+import Store
+import Synchronization
+import Testing
+import UAFClient
+import _Primitives
+
+/// A whole server with a service of personalised identities, which says all that it can, and phones that keep in files:
+/// whatever anybody could come by of them is at hand.
+struct IdentityStage: Sendable {
+    static let issuer = "http://localhost:8080"
+    static let values = (given: "Wilhelmine-Friederike", home: "wilhelmine@home.example", work: "w.meier@work.example")
+
+    let server: ServerFixture
+    let client: any TestClientProtocol
+    let party: RelyingParty
+    /// What the server logged, and the texts of all errors.
+    let lines: LoggedLines
+    /// What went between phones and server, without the transport's encryption.
+    let traffic: Traffic
+    /// Where phones and traces are.
+    let folder: String
+    private let phoneTrace: TraceRecorder
+
+    /// Who comes in which role, and what the service wants to know of them.
+    private static let profile: JSONObject = [
+        "roles": .array([
+            .object([
+                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
+                "factors": .array([
+                    .array([.string("pin"), .string("device")]), .array([.string("biometric"), .string("device")]),
+                ]),
+            ])
+        ]),
+        "attributes": .object(["givenName": .string("required"), "email": .string("required")]),
+    ]
+
+    /// Runs a test with alice, who has two addresses and no first name.
+    static func run(_ test: @escaping @Sendable (Self) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/stage-\(RandomSource.system.token())"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let lines = LoggedLines()
+        let server = try await ServerFixture(
+            issuer: Self.issuer, trace: try TraceRecorder(path: "\(folder)/server-trace"), logger: lines.logger)
+        let phoneTrace = try TraceRecorder(path: "\(folder)/phone-trace")
+        try await server.withPublicClient(logger: lines.logger) { client async throws in
+            let party = try await server.relyingParty()
+            let identities = server.assembly.identities
+            _ = try await server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
+            _ = try await identities.setService(party.id, to: Self.profile, by: "test")
+            for (alias, address) in [("Home", Self.values.home), ("Office", Self.values.work)] {
+                _ = try await identities.addValue(
+                    .init(attribute: "email", value: address, alias: alias, isVerified: true), to: "alice", by: "test")
+            }
+            try await test(
+                Self(
+                    server: server, client: client, party: party, lines: lines, traffic: Traffic(client),
+                    folder: folder, phoneTrace: phoneTrace))
+        }
+    }
+
+    /// Switches a phone on.
+    func phone(_ name: String = "phone") async throws -> StagePhone {
+        let root = try #require(try await self.server.assembly.ceremonies.identities.keys.root()?.publicJSON)
+        var configuration = IdentityConfiguration(
+            servers: [.init(idmIdentifier: Self.issuer, rootKeys: [JSON.object(root).text])])
+        configuration.facetId = "linux:program:countersign-phone"
+        let (drawn, sensor) = (DrawnBytes(), ScriptedSensor())
+        let storage = NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
+        let sdk = CountersignSDK()
+        try await sdk.initialize(
+            configuration,
+            platform: Platform(
+                storage: storage, fingerprintSensor: sensor, clock: self.server.clock, random: drawn.source),
+            transport: self.traffic, traceRecorder: self.phoneTrace)
+        return StagePhone(sdk: sdk, storage: storage, sensor: sensor, drawn: drawn, lines: self.lines)
+    }
+
+    /// An activation of alice's, whose PIN is chosen.
+    func offer(pin: String) async throws -> ActivationOffer {
+        let account = try await self.server.assembly.directory.account(written: "alice")
+        return try await self.server.assembly.ceremonies.identities.offers.offer(
+            accountID: account.id, pin: pin, by: "test")
+    }
+
+    /// The code of the service's sign-in page, and the name of the page's request.
+    func code(in browser: TestBrowser) async throws -> (text: String, request: String) {
+        let (request, page) = try await self.server.signInPage(browser, self.party)
+        return (try TerminalPhoneFixture.code(on: page), request)
+    }
+}
+
+/// A phone on the stage.
+struct StagePhone: Sendable {
+    let sdk: CountersignSDK
+    /// Everything that it has ever kept, opened.
+    let storage: NotedStorage
+    let sensor: ScriptedSensor
+    /// Everything that it drew by chance.
+    let drawn: DrawnBytes
+    let lines: LoggedLines
+
+    /// Puts the texts of an error among the lines.
+    private func noting<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do { return try await body() } catch {
+            var text = "\(error) \(String(reflecting: error)) \(error.localizedDescription)"
+            dump(error, to: &text)
+            self.lines.add(text)
+            throw error
+        }
+    }
+
+    /// What an activation's code comes to with a PIN.
+    func open(_ code: String, pin: String) async throws -> PersonalizationResponse {
+        guard case .personalization(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
+            throw OtherProcess()
+        }
+        return try await self.noting {
+            try await self.sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin)
+        }
+    }
+
+    func personalize(_ code: String, pin: String) async throws {
+        guard case .newPersonalization(let new) = try await self.open(code, pin: pin) else { throw OtherProcess() }
+        _ = try await self.noting { try await self.sdk.personalizer.finishPersonalization(request: new) }
+    }
+
+    /// Starts and prepares, with what a person says who is asked for the first time.
+    func prepare(_ data: AuthenticationInitializationData) async throws -> AuthenticationUserInformation {
+        let request = try await self.noting { try await self.sdk.authenticator.startAuthentication(data: data) }
+        if let email = request.info.email, email.aliases.count > 1 {
+            email.setSelection(email.aliases.first { $0.alias == "Office" })
+        }
+        if let name = request.info.givenName, name.isDataMissing { name.setValue(value: IdentityStage.values.given) }
+        guard
+            case .success(let info) = try await self.noting({
+                try await self.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
+            })
+        else { throw OtherProcess() }
+        return info
+    }
+
+    /// Signs, with the device beside what else is given.
+    func finish(_ info: AuthenticationUserInformation, pin: String) async throws -> AuthenticationResult {
+        try info.sign(factor: DeviceFactor())
+        try info.sign(factor: PinFactor(pin))
+        return try await self.noting { try await self.sdk.authenticator.finishAuthentication(userInfo: info) }
+    }
+
+    func authenticate(_ data: AuthenticationInitializationData, pin: String) async throws -> AuthenticationResult {
+        try await self.finish(try await self.prepare(data), pin: pin)
+    }
+
+    func authenticate(_ code: String, pin: String) async throws -> AuthenticationResult {
+        guard case .authentication(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
+            throw OtherProcess()
+        }
+        return try await self.authenticate(data, pin: pin)
+    }
+}
+
+/// What went between phones and a server.
+final class Traffic: Transport {
+    struct Exchange: Sendable {
+        let path: String
+        let proof: String?
+        let request: [UInt8]
+        let status: Int
+        let answer: [UInt8]
+    }
+
+    private let router: RouterTransport
+    private let noted = Mutex<[Exchange]>([])
+
+    init(_ client: any TestClientProtocol) { self.router = RouterTransport(client: client) }
+
+    var exchanges: [Exchange] { self.noted.withLock { $0 } }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let answer = try await self.router.send(request)
+        let exchange = Exchange(
+            path: request.url.path, proof: request.headers.first { $0.name.lowercased() == "device-proof" }?.value,
+            request: request.body, status: answer.status, answer: answer.body)
+        self.noted.withLock { $0.append(exchange) }
+        return answer
+    }
+}
+
+/// A storage of which everything is known that was ever in it.
+final class NotedStorage: SecureStorage {
+    private let storage: EncryptedFileStorage
+    private let noted = Mutex<[[UInt8]]>([])
+
+    init(_ storage: EncryptedFileStorage) { self.storage = storage }
+
+    var everWritten: [[UInt8]] { self.noted.withLock { $0 } }
+    var isDevelopmentStore: Bool { self.storage.isDevelopmentStore }
+
+    func read(_ name: String) throws -> [UInt8]? { try self.storage.read(name) }
+    func write(_ value: [UInt8], to name: String) throws {
+        self.noted.withLock { $0.append(value) }
+        try self.storage.write(value, to: name)
+    }
+    func remove(_ name: String) throws { try self.storage.remove(name) }
+}
+
+/// A source of chance of which everything is known that it gave.
+final class DrawnBytes: Sendable {
+    private let noted = Mutex<[[UInt8]]>([])
+
+    var all: [[UInt8]] { self.noted.withLock { $0 } }
+    var source: RandomSource {
+        RandomSource { count in
+            let bytes = RandomSource.system.bytes(count)
+            self.noted.withLock { $0.append(bytes) }
+            return bytes
+        }
+    }
+}
+
+/// A code that begins something else than the test means.
+struct OtherProcess: Error {}
