@@ -14,7 +14,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Identity parity 110: nothing secret of a personalised identity is in a log, a trace, an error or an open file")
+@Suite("Decision 62: nothing secret of a personalised identity is in a log, a trace, an error or an open file")
 struct IdentityLeakTests {
     private static let pins = (code: "25803691470258", own: "70413962508417", new: "39174260851936")
 
