@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import UAF
 
-@Suite("Decision 69: what a device says of its keys in what an authenticator signs")
+@Suite("Decision 68: what a device says of its keys in what an authenticator signs")
 struct DeviceKeyAnnouncementTests {
     private static let challenge = "eyJjaGFsbGVuZ2UiOiIxIn0"
     private static let hash = FinalChallengeParams.hash(ofEncoded: challenge)

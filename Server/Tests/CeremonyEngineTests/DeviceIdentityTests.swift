@@ -8,7 +8,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Decision 69: a device's keys come with what an authenticator has signed, and prove its requests")
+@Suite("Decision 68: a device's keys come with what an authenticator has signed, and prove its requests")
 struct DeviceIdentityTests {
     /// Answers the enrolment of a phone, which tells what `telling` makes.
     private static func answer(

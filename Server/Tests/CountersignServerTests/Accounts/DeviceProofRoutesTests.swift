@@ -59,7 +59,7 @@ extension TransportRequest {
     fileprivate var proof: String? { self.headers.first { $0.name == "Device-Proof" }?.value }
 }
 
-@Suite("Decision 69: a device speaks for itself by its own proof (operations parity §2.1)")
+@Suite("Decision 68: a device speaks for itself by its own proof (operations parity §2.1)")
 struct DeviceProofRoutesTests {
     private static let questions = "/account/v1/questions"
     private static let notices = "/account/v1/notices"
