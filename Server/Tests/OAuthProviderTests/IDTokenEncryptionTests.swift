@@ -99,7 +99,7 @@ struct IDTokenEncryptionTests {
             let hint = try await f.provider.authorize(
                 f.query(["id_token_hint": body.requiredString("id_token")], client: shop), browser: f.browser,
                 session: nil, source: "a", address: nil)
-            guard case .redirect(let address) = hint else {
+            guard case .client(.redirect(let address)) = hint else {
                 Issue.record("\(hint)")
                 return
             }

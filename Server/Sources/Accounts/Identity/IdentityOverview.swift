@@ -75,14 +75,14 @@ extension IdentityDirectory {
     public func namedHistory(accountID: String) async throws -> [IdentityOverview.Session] {
         let records = try await self.store.identityHistory(
             accountID: accountID, limit: self.limits.identityHistoryRows)
-        var names: [String: (name: String, profile: ServiceProfile?)] = [:]
+        var names: [ExactText: (name: String, profile: ServiceProfile?)] = [:]
         for id in Set(records.compactMap(\.service)) {
-            names[id] = (
+            names[ExactText(id)] = (
                 try await self.store.client(id)?.name ?? id, try await self.store.serviceProfile(id)
             )
         }
         return records.map { record in
-            let service = record.service.flatMap { names[$0] }
+            let service = record.service.flatMap { names[ExactText($0)] }
             return IdentityOverview.Session(
                 record: record, service: service?.name,
                 role: record.role.map { service?.profile?.role($0)?.name ?? $0 })

@@ -120,9 +120,3 @@ struct DeviceAuthorization: Sendable {
             headers: [.wwwAuthenticate: error.challenge(scheme: "Bearer", realm: "countersign")])
     }
 }
-
-/// The field of what a device says for itself.
-enum DeviceProofField {
-    static let text = "Device-Proof"
-    static let name = HTTPField.Name(Self.text)
-}

@@ -139,7 +139,7 @@ struct OwnIdentityRoutes: Sendable {
         let words = attribute.unicodeScalars.reduce(into: "") { words, letter in
             words += letter.properties.isUppercase ? " \(letter.properties.lowercaseMapping)" : String(letter)
         }
-        return words.prefix(1).uppercased() + words.dropFirst()
+        return String(words.prefix(1)).asciiUppercased + words.dropFirst()
     }
 
     // MARK: A code for another device

@@ -172,7 +172,7 @@ struct IdentityLeakTests {
             search.secrets.note(address, as: "value")
             let invite = try await stage.server.assembly.identities.invite(
                 .init(email: address, service: stage.party.id, role: "resident"), by: "test")
-            let provisional = try #require(invite.provisionalAccountID)
+            let provisional = try #require(invite.record.provisionalAccountID)
             let offer = try await stage.server.assembly.ceremonies.identities.offers.offer(
                 accountID: provisional, pin: Self.pins.own, by: "test")
             search.note(code: offer.code)

@@ -77,8 +77,10 @@ public struct Completions: CeremonyPart {
             guard let point = activation.pinKey.compressedPoint,
                 (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes,
                 // A letter with another secret would carry a code that is none.
-                activation.secretForMail.map({ ProcessCode.digest(ofClaim: ProcessCode.claim(of: $0)) })
-                    ?? activation.claimDigest == activation.claimDigest
+                activation.secretForMail.map({
+                    constantTimeEqual(
+                        ProcessCode.digest(ofClaim: ProcessCode.claim(of: $0)), activation.claimDigest)
+                }) ?? true
             else { throw IdentityProblem(.invalidRequest) }
             return .activation(activation, key: point)
         case .delete: return .delete
