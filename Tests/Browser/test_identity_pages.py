@@ -108,7 +108,9 @@ def test_another_device(people, resident, any_browser):
     devices = [device.text for device in browser.all("activation")]
     assert len(devices) == 2 and "Tablet" in devices[1]
     # The second device is the person's, everywhere.
-    browser.driver.delete_all_cookies()
+    for address in (people.town_hall.origin, people.server.issuer + "/account"):
+        browser.get(address)
+        browser.driver.delete_all_cookies()
     sign_in(browser, people, phone)
     browser.get(people.server.issuer + "/account")
     assert resident.username.capitalize() in browser.one("name").text

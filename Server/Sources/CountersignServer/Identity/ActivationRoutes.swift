@@ -36,7 +36,8 @@ struct ActivationRoutes: Sendable {
         let page = ActivationCodePage(
             activation: offer.id, ticket: self.cookies.formToken(browser, request: Self.matter(offer.id)),
             code: offer.code, link: "\(self.issuer)\(Self.openPath)#\(offer.code)",
-            secondsLeft: Int((offer.expiresAt - self.time.now()).components.seconds),
+            // Rounded up: whoever asks when they are over is told that the code is, too.
+            secondsLeft: Int((offer.expiresAt - self.time.now()).components.seconds) + 1,
             until: offer.expiresAt.shownMinute, renewal: renewal, merges: merges)
         return .page(try self.answers.pages.html(page), headers: HTTPFields([self.cookies.set(browser)]))
     }

@@ -241,8 +241,14 @@ struct IdentityAdministrationTests {
                 let answer = try await client.send(.post, "/admin/v1/invites", body)
                 return (answer.response.status, answer.object)
             }
-            let (status, invite) = try await create("new@post.example")
-            #expect(status == .created, "\(invite)")
+            let (status, made) = try await create("new@post.example")
+            #expect(status == .created, "\(made)")
+            #expect(try made.bool("mailed") == true)
+            #expect(try made.requiredString("link").hasPrefix("http://localhost:8080/invitation?link="))
+            // Both are said once.
+            var invite = made
+            invite["link"] = nil
+            invite["mailed"] = nil
             #expect(try invite.string("state") == "open")
             let account = try invite.requiredString("provisionalAccount")
             #expect(try await client.send(.get, "/admin/v1/accounts/\(account)").response.status == .ok)

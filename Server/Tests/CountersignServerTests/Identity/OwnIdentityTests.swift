@@ -296,7 +296,7 @@ struct OwnIdentityTests {
             let mail = fixture.server.mail
             #expect(mail.messages.count == (isMailed ? 1 : 0))
             guard isMailed else { return }
-            #expect(mail.messages[0].contains("To: <alice@post.example>"))
+            #expect(try #require(mail.messages.first).contains("To: <alice@post.example>"))
             let link = try mail.link()
             #expect(link.hasPrefix("/open#") && !mail.text.contains("604817") && !mail.text.contains("258036"))
             let mailed = String(link.dropFirst("/open#".count))
