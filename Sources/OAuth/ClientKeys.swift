@@ -8,10 +8,12 @@ extension JWKSet {
     /// Refused are private and symmetric keys, two keys of one name, and keys to verify with that this server would never
     /// use: RSA of fewer than 2048 bits or of more than 8192, and all curves but P-256 and Ed25519 (FAPI 2.0 Security
     /// Profile, section 5.4.1). Keys that are said to be for encryption may be of any kind, and are left out where they
-    /// are of another. One key at least can verify.
+    /// are of another.
+    ///
+    /// - Parameter verifies: Whether one key at least has to be to verify with; otherwise it may be to encrypt to.
     ///
     /// Throws ``OAuthError`` `invalid_client_metadata`.
-    public init(ofClient bytes: some Collection<UInt8>) throws(OAuthError) {
+    public init(ofClient bytes: some Collection<UInt8>, verifies: Bool = true) throws(OAuthError) {
         let members: [JSON]
         do throws(JSONError) {
             guard case .object(let object) = try JSON(parsing: bytes) else { throw JSONError(.wrongType, "no object") }
@@ -39,9 +41,11 @@ extension JWKSet {
                 throw Self.refusal("has two keys of one name")
             }
         }
-        guard keys.contains(where: { key in JWSAlgorithm.ofClients.contains(where: key.fits) }) else {
-            throw Self.refusal("has no key to verify with")
+        let isUsed = keys.contains { key in
+            JWSAlgorithm.ofClients.contains(where: key.fits)
+                || !verifies && KeyManagementAlgorithm.all.contains(where: key.fits)
         }
+        guard isUsed else { throw Self.refusal("has no key to verify with") }
         self.init(keys)
     }
 

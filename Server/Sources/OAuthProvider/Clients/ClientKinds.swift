@@ -172,11 +172,14 @@ extension OpenIDProvider {
 
     /// The keys of a client as they are kept: what is known of them, and nothing that came beside. Throws `OAuthError`
     /// with a sentence for the administrator.
-    func keySet(_ text: String) throws -> String {
+    func keySet(_ text: String, for settings: ClientSettings) throws -> String {
         let most = self.limits.oauth.keySetBytes
         guard text.utf8.count <= most else {
             throw OAuthError(.invalidClientMetadata, "The key set has more than \(most) bytes.")
         }
-        return JSON.object(try JWKSet(ofClient: Array(text.utf8)).publicJSON).text
+        let verifies =
+            settings.tokens.idTokenEncryption == nil
+            || PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
+        return JSON.object(try JWKSet(ofClient: Array(text.utf8), verifies: verifies).publicJSON).text
     }
 }

@@ -256,6 +256,8 @@ extension OpenIDProvider {
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
         metadata.supportsNativeSSO = true
+        metadata.idTokenKeyManagement = KeyManagementAlgorithm.all.map(\.rawValue)
+        metadata.idTokenEncryptions = ContentEncryption.all.map(\.rawValue)
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
         metadata.hasRegistration = self.configuration.hasRegistration

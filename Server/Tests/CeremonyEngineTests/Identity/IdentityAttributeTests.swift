@@ -94,7 +94,7 @@ struct IdentityAttributeTests {
             // Its time is over, and nothing has been swept yet.
             server.clock.advance(.seconds(181))
             #expect(try await server.showCode().id != code.id)
-            await #expect(throws: IdentityProblem(.sessionSuperseded)) { () async throws in
+            await #expect(throws: IdentityProblem(.sessionExpired)) { () async throws in
                 _ = try await phone.finish(code.id, prepared)
             }
         case "removal of the device":
