@@ -47,6 +47,7 @@ struct MetadataTests {
                     "issuer", "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri",
                     "end_session_endpoint", "scopes_supported", "response_types_supported", "response_modes_supported",
                     "grant_types_supported", "subject_types_supported", "id_token_signing_alg_values_supported",
+                    "id_token_encryption_alg_values_supported", "id_token_encryption_enc_values_supported",
                     "token_endpoint_auth_methods_supported", "token_endpoint_auth_signing_alg_values_supported",
                     "revocation_endpoint", "revocation_endpoint_auth_methods_supported",
                     "revocation_endpoint_auth_signing_alg_values_supported", "introspection_endpoint",
