@@ -11,7 +11,7 @@ import _Primitives
 /// `notInitialized`, `notPersonalized`, the errors of the network and the server, and
 /// ``CountersignLockoutError`` where the activation rests.
 public struct Authenticator: Sendable {
-    let sdk: CountersignSDK
+    let life: SDKLife
 
     // MARK: Starting
 
@@ -22,7 +22,7 @@ public struct Authenticator: Sendable {
     /// something else, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
     /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             let (claimed, document) = try await IdentitySessions(core: core).start(
                 data.session, claim: data.claim, at: data.idmIdentifier)
             // What a person has begun in this app ends as they meant it, or not at all.
@@ -71,7 +71,7 @@ public struct Authenticator: Sendable {
     public func prepareAuthenticationUserInformation(request: AuthenticateRequest) async throws
         -> PrepareAuthenticationUserInformationResult
     {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             guard let role = request.selection,
                 let asked = request.document.roles.first(where: { $0.id.hasSameBytes(as: role.id) })
             else { throw CountersignError(.roleNotSelected) }
@@ -112,7 +112,7 @@ public struct Authenticator: Sendable {
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
     /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left; otherwise sign again.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             let (checked, factors, disclosure) = try userInfo.take()
             let session = userInfo.identitySession
             let answer: ManagerExchange.Answered<FinishResponse>
@@ -185,7 +185,7 @@ public struct Authenticator: Sendable {
     public func fetchInAppAuthenticationInitializationData(_ request: InAppAuthenticationRequest) async throws
         -> AuthenticationInitializationData
     {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             let offer = try await IdentitySessions(core: core).offer(request.message, at: request.idmIdentifier)
             return AuthenticationInitializationData(offer, at: request.idmIdentifier, for: .serviceLogin)
         }
@@ -200,7 +200,7 @@ public struct Authenticator: Sendable {
     ///
     /// Throws ``CountersignError``: `sessionConsumed` a second time, `sessionExpired`.
     public func fetchAuthorizationCode(_ result: ServiceLoginResult) async throws -> AuthorizationCode {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             AuthorizationCode(try await IdentitySessions(core: core).code(result.identitySession.claimed))
         }
     }

@@ -5,7 +5,7 @@ import _Primitives
 /// Fingers and faces, as the operating system knows them. It throws ``CountersignError``, and nothing else; the forms that
 /// block (`…Synchronous`) are never called on the main thread, or in a task.
 public struct Biometrics: Sendable {
-    let sdk: CountersignSDK
+    let life: SDKLife
 
     /// Asks the operating system for the finger or the face of whoever authenticates. Where the device's keys have it ask
     /// themselves, its dialog shows when the authentication is finished.
@@ -17,7 +17,7 @@ public struct Biometrics: Sendable {
         -> sending BiometricFactor
     {
         BiometricFactor(
-            try await self.sdk.running { core in
+            try await self.life.running { core in
                 try await IdentityFactors(core: core).witness(
                     for: try core.identity(of: idmIdentifier), prompt: prompt)
             })
@@ -27,10 +27,10 @@ public struct Biometrics: Sendable {
     public func factorSynchronous(idmIdentifier: String, prompt: SystemPrompt = SystemPrompt()) throws
         -> BiometricFactor
     {
-        let sdk = self.sdk
+        let life = self.life
         return BiometricFactor(
             try Blocking.wait {
-                try await sdk.running { core in
+                try await life.running { core in
                     try await IdentityFactors(core: core).witness(
                         for: try core.identity(of: idmIdentifier), prompt: prompt)
                 }
@@ -43,17 +43,17 @@ public struct Biometrics: Sendable {
     /// Throws ``CountersignError``: `biometricCancelled`, `biometricUnavailable`, `biometricLockedOut`.
     public func factorForEnrolment(prompt: SystemPrompt = SystemPrompt()) async throws -> sending BiometricFactor {
         BiometricFactor(
-            try await self.sdk.running { core in
+            try await self.life.running { core in
                 try await IdentityFactors(core: core).witness(for: nil, prompt: prompt)
             })
     }
 
     /// As ``factorForEnrolment(prompt:)``. It blocks.
     public func factorForEnrolmentSynchronous(prompt: SystemPrompt = SystemPrompt()) throws -> BiometricFactor {
-        let sdk = self.sdk
+        let life = self.life
         return BiometricFactor(
             try Blocking.wait {
-                try await sdk.running { core in
+                try await life.running { core in
                     try await IdentityFactors(core: core).witness(for: nil, prompt: prompt)
                 }
             })
@@ -63,7 +63,7 @@ public struct Biometrics: Sendable {
     /// operating system. Throws ``CountersignError`` `notInitialized`.
     public var isAvailable: Bool {
         get async throws {
-            try await self.sdk.running { core in await IdentityFactors(core: core).canEnrollBiometric }
+            try await self.life.running { core in await IdentityFactors(core: core).canEnrollBiometric }
         }
     }
 }

@@ -4,7 +4,7 @@ import _Primitives
 /// What all processes of identities have in common. It throws ``CountersignError``, and nothing else; the forms that block
 /// (`…Synchronous`) are never called on the main thread, or in a task.
 public struct CommonProcesses: Sendable {
-    let sdk: CountersignSDK
+    let life: SDKLife
 
     /// Reads what was scanned, pasted or opened: a code, or a link of any scheme with a code behind its `#`. Nothing is sent:
     /// whoever changes a letter of a code is found out here.
@@ -13,7 +13,7 @@ public struct CommonProcesses: Sendable {
     /// that the server has not made; `protocolVersionUnsupported`; `connectionError` where the server's keys were never
     /// fetched (``refreshServerKeys()``).
     public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
-        let core = try self.sdk.core()
+        let core = try self.life.core()
         return try CountersignError.running {
             let (text, isFromLink) = ProcessInitializationData.code(in: text)
             let server = try ProcessCode.uncheckedServer(of: text)
@@ -32,7 +32,7 @@ public struct CommonProcesses: Sendable {
     ///
     /// Throws ``CountersignError``: the errors of the network, for the first server that fails.
     public func refreshServerKeys() async throws {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             for server in core.configuration.servers {
                 _ = try await ManagerExchange(core, server.idmIdentifier).keys()
             }
@@ -46,7 +46,7 @@ public struct CommonProcesses: Sendable {
     ///
     /// Throws ``CountersignError``: `sessionExpired` and its neighbours where it has ended already.
     public func abort(_ holder: any IdentitySessionHolder) async throws {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
         }
     }
@@ -61,7 +61,7 @@ public struct CommonProcesses: Sendable {
     ///
     /// Throws ``CountersignError`` `sessionExpired`.
     @discardableResult public func prolongSession(holder: any IdentitySessionHolder) async throws -> IdentitySession {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             let session = holder.identitySession
             session.move(to: try await IdentitySessions(core: core).prolong(session.claimed))
             return session
@@ -79,7 +79,7 @@ public struct CommonProcesses: Sendable {
     ///
     /// Throws ``CountersignError`` `invalidConfiguration` where the app has none.
     public func executeSecurityCheck() async throws -> SecurityCheckResult {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             guard let result = try await core.securityCheck() else {
                 throw CountersignError(.invalidConfiguration, "no security inspection")
             }

@@ -1,5 +1,4 @@
 public import Ceremony
-import Foundation
 public import UAFClient
 import _Primitives
 
@@ -8,31 +7,23 @@ import _Primitives
 /// One for an app, ``shared``, which is initialised once. A server personalises the app (``personalizer``), and from then on
 /// a person authenticates with it (``authenticator``) wherever services ask their server. What an app's own tests make beside
 /// it is a phone of its own.
-// Safe to share: every access to `state` is within `lock`.
-public final class CountersignSDK: @unchecked Sendable {
-    private enum State {
-        case new
-        case initializing
-        case ready(IdentityCore)
-    }
-
+public final class CountersignSDK: Sendable {
     /// The app's.
     public static let shared = CountersignSDK()
 
-    private let lock = NSLock()
-    private var state = State.new
+    private let life = SDKLife()
 
     /// Another one than the app's.
     public init() {}
 
     /// Authenticates a person.
-    public var authenticator: Authenticator { Authenticator(sdk: self) }
+    public var authenticator: Authenticator { Authenticator(life: self.life) }
     /// Makes identities, changes them and takes them away.
-    public var personalizer: Personalizer { Personalizer(sdk: self) }
+    public var personalizer: Personalizer { Personalizer(life: self.life) }
     /// What all processes have in common: codes, sessions, and the look at the device.
-    public var common: CommonProcesses { CommonProcesses(sdk: self) }
+    public var common: CommonProcesses { CommonProcesses(life: self.life) }
     /// Fingers and faces.
-    public var biometrics: Biometrics { Biometrics(sdk: self) }
+    public var biometrics: Biometrics { Biometrics(life: self.life) }
 
     /// Gets ready: opens what is stored, fetches the servers' keys where they are older than a day, and brings to an end what
     /// was interrupted. Without a network it gets ready all the same.
@@ -46,11 +37,7 @@ public final class CountersignSDK: @unchecked Sendable {
         _ configuration: IdentityConfiguration, platform: Platform, transport: any Transport = URLSessionTransport(),
         traceRecorder: TraceRecorder? = nil
     ) async throws {
-        try self.lock.withLock {
-            guard case .new = self.state else { throw CountersignError(.alreadyInitialized) }
-            self.state = .initializing
-        }
-        do {
+        try await self.life.begin {
             let core = try await CountersignError.running {
                 do {
                     return try await IdentityCore(
@@ -66,10 +53,7 @@ public final class CountersignSDK: @unchecked Sendable {
                 guard (try? await passcode.enrolment()) != nil else { throw CountersignError(.deviceLockNotSet) }
             }
             await core.getReady()
-            self.lock.withLock { self.state = .ready(core) }
-        } catch {
-            self.lock.withLock { self.state = .new }
-            throw error
+            return core
         }
     }
 
@@ -82,20 +66,6 @@ public final class CountersignSDK: @unchecked Sendable {
             try await self.initialize(
                 configuration, platform: platform, transport: transport, traceRecorder: traceRecorder)
         }
-    }
-
-    /// What all parts share. Throws ``CountersignError`` `notInitialized`.
-    func core() throws -> IdentityCore {
-        try self.lock.withLock {
-            guard case .ready(let core) = self.state else { throw CountersignError(.notInitialized) }
-            return core
-        }
-    }
-
-    /// Runs what an app has asked for, over what all parts share. Throws ``CountersignError``.
-    func running<Value>(_ body: (IdentityCore) async throws -> Value) async throws -> Value {
-        let core = try self.core()
-        return try await CountersignError.running { try await body(core) }
     }
 }
 

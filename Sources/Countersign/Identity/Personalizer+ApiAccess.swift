@@ -12,7 +12,7 @@ extension Personalizer {
         -> AuthenticationInitializationData
     {
         guard type == .biometric else { throw CountersignError(.factorNotSupported) }
-        return try await self.sdk.running { core in
+        return try await self.life.running { core in
             let identity = try core.identity(of: idmIdentifier)
             guard !IdentityFactors(core: core).types(of: identity).contains(type) else {
                 throw CountersignError(.factorAlreadyEnrolled)
@@ -32,7 +32,7 @@ extension Personalizer {
     ///
     /// Throws ``CountersignError``: `factorMissing`, `factorAlreadyEnrolled`, `grantExpired`, the errors of fingers and faces.
     public func finishAddAuthenticationFactor(request: ApiAccessAddFactor) async throws {
-        try await self.sdk.running { _ in try await request.completions.add(try request.factor()) }
+        try await self.life.running { _ in try await request.completions.add(try request.factor()) }
     }
 
     /// As ``finishAddAuthenticationFactor(request:)``. It blocks.
@@ -45,7 +45,7 @@ extension Personalizer {
     /// Begins to change the PIN, for which the present one is always asked. It ends with
     /// ``AuthenticationResult/apiAccessChangePin(_:)``.
     public func startChangePin(idmIdentifier: String) async throws -> AuthenticationInitializationData {
-        try await self.sdk.running { _ in try await self.start(.changePin, at: idmIdentifier) }
+        try await self.life.running { _ in try await self.start(.changePin, at: idmIdentifier) }
     }
 
     /// As ``startChangePin(idmIdentifier:)``. It blocks.
@@ -58,7 +58,7 @@ extension Personalizer {
     ///
     /// Throws ``CountersignError``: `pinMissing`, `pinRefused` (set another, and call it again), `grantExpired`.
     public func finishChangePin(request: ApiAccessChangePin) async throws {
-        try await self.sdk.running { _ in
+        try await self.life.running { _ in
             try await request.completions.change(pin: try request.pinSpec.take())
             request.pinSpec.forget()
         }
@@ -74,7 +74,7 @@ extension Personalizer {
     /// Begins to give another device an activation. It ends with
     /// ``AuthenticationResult/apiAccessRequestNewActivationData(_:)``.
     public func startRequestNewActivationData(idmIdentifier: String) async throws -> AuthenticationInitializationData {
-        try await self.sdk.running { _ in try await self.start(.newActivation, at: idmIdentifier) }
+        try await self.life.running { _ in try await self.start(.newActivation, at: idmIdentifier) }
     }
 
     /// As ``startRequestNewActivationData(idmIdentifier:)``. It blocks.
@@ -87,7 +87,7 @@ extension Personalizer {
     ///
     /// Throws ``CountersignError``: `pinMissing`, `grantExpired`.
     public func finishRequestNewActivationData(_ request: ApiAccessRequestNewActivationData) async throws -> String {
-        try await self.sdk.running { _ in
+        try await self.life.running { _ in
             let code = try await request.completions.newActivation(
                 pin: try request.pinSpec.take(), name: request.alias, sendsLetter: request.shouldSendEmail)
             request.pinSpec.forget()
@@ -105,7 +105,7 @@ extension Personalizer {
 
     /// Begins to delete the account, with all its activations. It ends with ``AuthenticationResult/apiAccessDelete(_:)``.
     public func startDeletion(idmIdentifier: String) async throws -> AuthenticationInitializationData {
-        try await self.sdk.running { _ in try await self.start(.delete, at: idmIdentifier) }
+        try await self.life.running { _ in try await self.start(.delete, at: idmIdentifier) }
     }
 
     /// As ``startDeletion(idmIdentifier:)``. It blocks.
@@ -117,7 +117,7 @@ extension Personalizer {
     ///
     /// Throws ``CountersignError``: `grantExpired`.
     public func finishDeletion(request: ApiAccessDelete) async throws {
-        try await self.sdk.running { _ in try await request.completions.deleteAccount() }
+        try await self.life.running { _ in try await request.completions.deleteAccount() }
     }
 
     /// As ``finishDeletion(request:)``. It blocks.
@@ -128,7 +128,7 @@ extension Personalizer {
     private func start(_ purpose: SessionDocument.Purpose, at server: String) async throws
         -> AuthenticationInitializationData
     {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             let offer = try await IdentitySessions(core: core).offer(AccessRequest(purpose: purpose), at: server)
             return AuthenticationInitializationData(offer, at: server, for: purpose)
         }

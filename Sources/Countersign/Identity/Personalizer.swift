@@ -9,7 +9,7 @@ public import _Primitives
 /// thread, or in a task. They do the same and throw the same: ``CountersignError``, and nothing else. What a person has to
 /// confirm begins with `start…`, goes on with ``Authenticator``, and ends with `finish…`.
 public struct Personalizer: Sendable {
-    let sdk: CountersignSDK
+    let life: SDKLife
 
     // MARK: Personalization
 
@@ -34,7 +34,7 @@ public struct Personalizer: Sendable {
     public func decryptPersonalizationInitializationData(data: PersonalizationInitializationData, pin: SecretBytes)
         async throws -> PersonalizationResponse
     {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             await IdentityActivations(core: core).settleInterrupted(at: data.idmIdentifier)
             let code = try await IdentityActivations(core: core).open(data.code, pin: pin)
             guard core.register.identity(of: data.idmIdentifier) != nil else {
@@ -58,7 +58,7 @@ public struct Personalizer: Sendable {
     /// fingers and faces. After `connectionError` call it again: what the server had taken already is this identity.
     @discardableResult
     public func finishPersonalization(request: Personalization) async throws -> PersonalizedIdentity {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             let identity = try await IdentityActivations(core: core).enroll(
                 request.code, name: request.alias ?? core.configuration.deviceName, witness: request.biometric)
             return PersonalizedIdentity(identity, IdentityFactors(core: core).types(of: identity))
@@ -76,7 +76,7 @@ public struct Personalizer: Sendable {
     /// The identities on this device, oldest first. Throws ``CountersignError`` `notInitialized`.
     public var personalizedIdentities: [PersonalizedIdentity] {
         get throws {
-            let core = try self.sdk.core()
+            let core = try self.life.core()
             return core.register.identities.filter { $0.state == .active }.map {
                 PersonalizedIdentity($0, IdentityFactors(core: core).types(of: $0))
             }
@@ -88,7 +88,7 @@ public struct Personalizer: Sendable {
     ///
     /// Throws ``CountersignError``: `notPersonalized`, `storageUnavailable`.
     public func depersonalizeIdentityManager(idmIdentifier: String) async throws {
-        try await self.sdk.running { core in
+        try await self.life.running { core in
             try await IdentityActivations(core: core).remove(try core.identity(of: idmIdentifier))
         }
     }

@@ -19,7 +19,7 @@ extension CommonProcesses {
         while !Task.isCancelled {
             do {
                 await report(try await self.executeSecurityCheck())
-                try await self.sdk.running { core in
+                try await self.life.running { core in
                     try await core.platform.clock.sleep(for: SecurityCheckInterval.next(by: core.platform.random))
                 }
             } catch  where Task.isCancelled {

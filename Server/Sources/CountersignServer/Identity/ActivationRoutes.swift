@@ -67,7 +67,7 @@ struct ActivationRoutes: Sendable {
                     ResultPage(
                         outcome: .refused, headline: "This browser has not asked for this code",
                         explanation: "Only the browser that has asked is told what has become of it.",
-                        link: ("See your identity", IdentityPage.path))), status: .notFound)
+                        link: ("See your identity", IdentityPaths.overview))), status: .notFound)
         }
         let page: ActivationStatePage =
             switch try await self.identities.listings.state(ofOffer: id) {
@@ -75,7 +75,7 @@ struct ActivationRoutes: Sendable {
             case .done: .done
             case .over: .over
             }
-        return .page(self.answers.pages.html(page, again: ActivationRequestPage.path))
+        return .page(self.answers.pages.html(page, again: IdentityPaths.activation))
     }
 
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -25,7 +25,7 @@ struct InvitationRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         router.endpoint(
-            RouterPath(ActivationRequestPage.invitationPath),
+            RouterPath(IdentityPaths.invitation),
             [.get: self.answers.page(self.show), .post: self.answers.page(self.accept)])
     }
 
@@ -82,7 +82,7 @@ struct InvitationRoutes: Sendable {
             self.answers.pages.html(
                 ResultPage(
                     outcome: outcome, headline: headline, explanation: explanation,
-                    link: ("See your identity", IdentityPage.path))), status: .notFound)
+                    link: ("See your identity", IdentityPaths.overview))), status: .notFound)
     }
 
     // MARK: Showing it
@@ -148,7 +148,7 @@ struct InvitationRoutes: Sendable {
             let parameters: OAuth.Parameters = ["link": link]
             return try self.activations.response(
                 showing: offer, to: request,
-                renewal: "\(ActivationRequestPage.invitationPath)?\(parameters.encoded)", merges: true)
+                renewal: "\(IdentityPaths.invitation)?\(parameters.encoded)", merges: true)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             return try await self.page(
                 about: invite, link, request,
@@ -173,7 +173,7 @@ struct InvitationRoutes: Sendable {
                     ResultPage(
                         outcome: .done, headline: "You have accepted",
                         explanation: "What you were invited to is yours from now on.",
-                        link: ("See your identity", IdentityPage.path))))
+                        link: ("See your identity", IdentityPaths.overview))))
         case .refused(.notInvited), .refused(.notMergeable):
             return try await self.page(about: invite, link, request, status: .forbidden)
         case .refused(.unknown): return self.page(.unknown, context)

@@ -28,13 +28,13 @@ struct OwnIdentityRoutes: Sendable {
     let time: TimeSource
 
     func mount(on router: ServerRouter) {
-        router.endpoint(RouterPath(IdentityPage.path), [.get: self.answers.page(self.overview)])
-        router.endpoint(RouterPath(IdentityHistoryPage.path), [.get: self.answers.page(self.history)])
+        router.endpoint(RouterPath(IdentityPaths.overview), [.get: self.answers.page(self.overview)])
+        router.endpoint(RouterPath(IdentityPaths.history), [.get: self.answers.page(self.history)])
         router.endpoint(
-            RouterPath(ActivationRequestPage.path),
+            RouterPath(IdentityPaths.activation),
             [.get: self.answers.page(self.askForCode), .post: self.answers.page(self.makeCode)])
         router.endpoint(
-            RouterPath(IdentityPage.endPath),
+            RouterPath(IdentityPaths.activationEnd),
             [.get: self.answers.page(self.askForEnd), .post: self.answers.page(self.end)])
     }
 
@@ -190,7 +190,7 @@ struct OwnIdentityRoutes: Sendable {
             let offer = try await self.identities.offers.offerOnPage(
                 accountID: visitor.accountID, pin: pin, name: form["name"], source: context.source)
             return try self.activations.response(
-                showing: offer, to: request, renewal: ActivationRequestPage.path, merges: false)
+                showing: offer, to: request, renewal: IdentityPaths.activation, merges: false)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             return self.form(
                 visitor,
@@ -223,7 +223,7 @@ struct OwnIdentityRoutes: Sendable {
                 ResultPage(
                     outcome: .done, headline: "There is no such device",
                     explanation: "It has ended already, or the code was used or is over.",
-                    link: ("Back to your identity", IdentityPage.path))), status: .notFound)
+                    link: ("Back to your identity", IdentityPaths.overview))), status: .notFound)
     }
 
     @Sendable private func askForEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -250,6 +250,6 @@ struct OwnIdentityRoutes: Sendable {
                     outcome: .done, headline: "It has ended",
                     explanation:
                         "It signs you in nowhere any more. If you were signed in here by it, that has ended, too.",
-                    link: ("Back to your identity", IdentityPage.path))))
+                    link: ("Back to your identity", IdentityPaths.overview))))
     }
 }

@@ -1,10 +1,5 @@
 /// The page on which a person has a code made for a device: for another one of theirs, or for their first by an invitation.
 public struct ActivationRequestPage: Sendable {
-    /// Where a person's own page is, and where its form goes.
-    public static let path = "/account/activation"
-    /// Where the page of an invitation is, and where its forms go.
-    public static let invitationPath = "/invitation"
-
     /// What the form carries as a sign that it stood on our page, or that the person was sent the link.
     public enum Proof: Sendable {
         /// A person who is signed in.
@@ -25,23 +20,6 @@ public struct ActivationRequestPage: Sendable {
         self.proof = proof
         self.digits = digits
         self.problem = problem
-    }
-}
-
-/// What somebody is invited to.
-public struct InvitationMatter: Sendable {
-    /// The organisation, if it is to one.
-    public var organisation: String?
-    /// The service, and the role there.
-    public var place: (service: String, role: String)?
-    /// Until when it can be accepted, as people read it.
-    public var until: String
-
-    /// Describes an invitation.
-    public init(organisation: String?, place: (service: String, role: String)?, until: String) {
-        self.organisation = organisation
-        self.place = place
-        self.until = until
     }
 }
 
@@ -119,7 +97,7 @@ extension PageRenderer {
                 testID: "activation-request", headline: "Personalise another device",
                 lead:
                     "You get a code for the app on that device. Whoever has the code and the PIN is you from then on.",
-                problem: page.problem, action: ActivationRequestPage.path, submit: "Make the code")
+                problem: page.problem, action: IdentityPaths.activation, submit: "Make the code")
             view.hidden = [.init(hiddenName: "confirmation", hiddenValue: confirmation)]
             view.fields = [
                 .init(
@@ -127,14 +105,14 @@ extension PageRenderer {
                     hint: "By this you know it again on your list.")
             ]
             view.links = [
-                .init(target: IdentityPage.path, linkID: "back", words: "Back to your identity")
+                .init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")
             ]
         case .invitation(let link, let matter):
             view = FormView(
                 testID: "invitation", headline: self.headline(of: matter),
                 lead: "\(self.sentence(of: matter)) Choose a PIN for the way. Then you get a code for the app on your "
                     + "phone, and with the code you accept.",
-                problem: page.problem, action: ActivationRequestPage.invitationPath, submit: "Accept, and make the code"
+                problem: page.problem, action: IdentityPaths.invitation, submit: "Accept, and make the code"
             )
             view.hidden = [.init(hiddenName: "link", hiddenValue: link)]
         }
@@ -148,15 +126,6 @@ extension PageRenderer {
             )
         }
         return self.render(view, template: "form", title: view.headline)
-    }
-
-    func headline(of matter: InvitationMatter) -> String {
-        "You are invited to \(matter.organisation ?? matter.place?.service ?? self.serviceName)"
-    }
-
-    func sentence(of matter: InvitationMatter) -> String {
-        let role = matter.place.map { "As \($0.role) at \($0.service), by" } ?? "By"
-        return "\(role) the people who run \(self.serviceName). You can accept until \(matter.until)."
     }
 
     /// Renders a code. Throws ``QRCodeError`` where it is empty or too long for a picture.
@@ -183,7 +152,7 @@ extension PageRenderer {
                 ResultPage(
                     outcome: .done, headline: "This device is personalised",
                     explanation: "From now on you sign in with the app on it. The code is of no use any more.",
-                    link: ("See your identity", IdentityPage.path))
+                    link: ("See your identity", IdentityPaths.overview))
             case .over:
                 ResultPage(
                     outcome: .tooLate, headline: "This code does not work any more",

@@ -1,10 +1,5 @@
 /// What a person has of personalised identities, shown to that person alone.
 public struct IdentityPage: Sendable {
-    /// Where the page is.
-    public static let path = "/account"
-    /// Where it is asked whether a device or a code is to end, and where that form goes.
-    public static let endPath = "/account/activation/end"
-
     /// A device that is the person's.
     public struct Device: Sendable {
         /// What it is told by.
@@ -109,9 +104,6 @@ public struct IdentityPage: Sendable {
 
 /// What an identity was used for.
 public struct IdentityHistoryPage: Sendable {
-    /// Where the page is.
-    public static let path = "/account/history"
-
     /// A session that has come to something. Nothing is said of factors.
     public struct Entry: Sendable {
         /// What it came to.
@@ -173,26 +165,6 @@ public struct EndActivationPage: Sendable {
     }
 }
 
-/// The question whether somebody who is signed in accepts an invitation.
-public struct AcceptInvitationPage: Sendable {
-    /// What the link carries.
-    public var link: String
-    /// To what.
-    public var matter: InvitationMatter
-    /// Who is signed in.
-    public var username: String
-    /// What the form carries as a sign that it stood on our page.
-    public var confirmation: String
-
-    /// A question.
-    public init(link: String, matter: InvitationMatter, username: String, confirmation: String) {
-        self.link = link
-        self.matter = matter
-        self.username = username
-        self.confirmation = confirmation
-    }
-}
-
 extension PageRenderer {
     // The names of inner values are none of the outer ones: a template looks for what is missing further out.
     private struct IdentityView {
@@ -234,8 +206,8 @@ extension PageRenderer {
         let hasServices: Bool
         let services: [Service]
         let organisations: String?
-        let add = ActivationRequestPage.path
-        let history = IdentityHistoryPage.path
+        let add = IdentityPaths.activation
+        let history = IdentityPaths.history
     }
 
     private struct HistoryView {
@@ -251,10 +223,10 @@ extension PageRenderer {
 
         let hasEntries: Bool
         let entries: [Entry]
-        let back = IdentityPage.path
+        let back = IdentityPaths.overview
     }
 
-    private static func end(_ id: String) -> String { "\(IdentityPage.endPath)?activation=\(percentEncoded(id))" }
+    private static func end(_ id: String) -> String { "\(IdentityPaths.activationEnd)?activation=\(percentEncoded(id))" }
 
     /// Renders what a person has.
     public func html(_ page: IdentityPage) -> RenderedPage {
@@ -315,48 +287,13 @@ extension PageRenderer {
                 + (page.isLast ? " It is the last device that you have: only an operator can give you another." : "")
         let view = MessageView(
             emblem: PageAssets.keyEmblem, headline: page.isOffer ? "Take this code back?" : "End this device?",
-            explanation: explanation, link: MessageView.Link(label: "No", target: IdentityPage.path),
+            explanation: explanation, link: MessageView.Link(label: "No", target: IdentityPaths.overview),
             form: MessageView.Form(
-                action: IdentityPage.endPath, label: page.isOffer ? "Take it back" : "End it",
+                action: IdentityPaths.activationEnd, label: page.isOffer ? "Take it back" : "End it",
                 fields: [
                     .init(name: "activation", value: page.id),
                     .init(name: "confirmation", value: page.confirmation),
                 ]), testID: "end-activation")
-        return self.render(view, template: "message", title: view.headline)
-    }
-
-    /// Renders the question whether an invitation is accepted.
-    public func html(_ page: AcceptInvitationPage) -> RenderedPage {
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: self.headline(of: page.matter),
-            explanation: "\(self.sentence(of: page.matter)) You are signed in as \(page.username).",
-            link: MessageView.Link(label: "Somebody else", target: "/oauth2/logout"),
-            form: MessageView.Form(
-                action: ActivationRequestPage.invitationPath, label: "Accept",
-                fields: [
-                    .init(name: "link", value: page.link), .init(name: "confirmation", value: page.confirmation),
-                ]), testID: "invitation")
-        return self.render(view, template: "message", title: view.headline)
-    }
-
-    /// Renders what somebody is told of an invitation that is for an account that is there, and who is not signed in to it.
-    /// `home` is a service where they can sign in, if one is known.
-    public func html(_ matter: InvitationMatter, signedInAs other: String?, home: (name: String, address: String)?)
-        -> RenderedPage
-    {
-        let way = home.map { "Sign in at \($0.name) with your app" } ?? "Sign in to a service with your app"
-        let explanation =
-            "\(self.sentence(of: matter)) You have an identity here already. "
-            + (other.map { "In this browser \($0) is signed in, who has not this address: sign out first. " } ?? "")
-            + "\(way), in this browser, and open this link again to accept. If you have no app any more, ask the people "
-            + "who run \(self.serviceName) for a code."
-        let link: MessageView.Link? =
-            other != nil
-            ? MessageView.Link(label: "Sign out", target: "/oauth2/logout")
-            : home.map { MessageView.Link(label: "Go to \($0.name)", target: $0.address) }
-        let view = MessageView(
-            emblem: PageAssets.phoneEmblem, headline: self.headline(of: matter), explanation: explanation, link: link,
-            testID: "invitation")
         return self.render(view, template: "message", title: view.headline)
     }
 }

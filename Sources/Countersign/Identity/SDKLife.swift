@@ -1,0 +1,44 @@
+import Foundation
+import UAFClient
+
+/// Whether the SDK is ready, and what its parts share from then on.
+// Safe to share: every access to `state` is within `lock`.
+final class SDKLife: @unchecked Sendable {
+    private enum State {
+        case new
+        case initializing
+        case ready(IdentityCore)
+    }
+
+    private let lock = NSLock()
+    private var state = State.new
+
+    /// Gets ready, once. Throws ``CountersignError`` `alreadyInitialized`, and what `make` throws: then it is as before.
+    func begin(_ make: () async throws -> IdentityCore) async throws {
+        try self.lock.withLock {
+            guard case .new = self.state else { throw CountersignError(.alreadyInitialized) }
+            self.state = .initializing
+        }
+        do {
+            let core = try await make()
+            self.lock.withLock { self.state = .ready(core) }
+        } catch {
+            self.lock.withLock { self.state = .new }
+            throw error
+        }
+    }
+
+    /// What all parts share. Throws ``CountersignError`` `notInitialized`.
+    func core() throws -> IdentityCore {
+        try self.lock.withLock {
+            guard case .ready(let core) = self.state else { throw CountersignError(.notInitialized) }
+            return core
+        }
+    }
+
+    /// Runs what an app has asked for, over what all parts share. Throws ``CountersignError``.
+    func running<Value>(_ body: (IdentityCore) async throws -> Value) async throws -> Value {
+        let core = try self.core()
+        return try await CountersignError.running { try await body(core) }
+    }
+}
