@@ -81,6 +81,9 @@ struct AdminConnection: Sendable {
             request = HTTPClientRequest(url: url.absoluteString)
             // A path is no host, and every request of HTTP/1.1 names one.
             request.headers.add(name: "Host", value: "localhost")
+            // Whoever answers at a socket is gone with the command where no server runs. The next one at the same path is
+            // another, so no connection is kept for it.
+            request.headers.add(name: "Connection", value: "close")
         }
         request.method = .init(rawValue: method)
         if let body {
@@ -114,6 +117,7 @@ struct AdminConnection: Sendable {
         switch error {
         case let error as HTTPClientError: error.shortDescription
         case is NIOSSLError, is NIOSSLExtraError: "TLS failed"
+        case let error as IOError: String(cString: strerror(error.errnoCode))
         default: "no connection"
         }
     }
