@@ -57,6 +57,8 @@ struct AppSignInServer {
 struct AppSignInLoad: Sendable {
     static let appAddress = "https://app.example/signed-in"
     static let webAddress = "https://www.example/signed-in"
+    /// What begins a cookie that holds a session's access token.
+    private static let accessCookie = "countersign_access_token="
     private static let state = "a-state-of-22-letters-"
 
     let server: Server
@@ -88,7 +90,9 @@ struct AppSignInLoad: Sendable {
                 let exchange = try self.exchange(sessions[index])
                 for _ in stride(from: index, to: count, by: self.connections) {
                     let answer = try connection.exchange(exchange.ofAnotherSource)
-                    guard answer.status == 200, answer.cookieHeaders.first?.contains("access_token=") == true else {
+                    guard answer.status == 200,
+                        answer.headers("set-cookie").contains(where: { $0.utf8.starts(with: Self.accessCookie.utf8) })
+                    else {
                         throw LoadError("exchange: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
                     }
                 }

@@ -71,14 +71,11 @@ package struct HTTPConnection: ~Copyable {
         package let body: [UInt8]
 
         /// The value of a header, by its name in any case.
-        package func header(_ name: String) -> String? {
-            for line in self.head.split(separator: "\r\n") {
-                guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
-                    continue
-                }
-                return String(line[line.index(after: colon)...].drop { $0 == " " })
-            }
-            return nil
+        package func header(_ name: StaticString) -> String? { self.headers(name).first }
+
+        /// The values of a header that may come more than once.
+        package func headers(_ name: StaticString) -> [String] {
+            self.head.utf8.withContiguousStorageIfAvailable { HTTPConnection.values(of: name, in: $0) } ?? []
         }
     }
 
@@ -108,8 +105,8 @@ package struct HTTPConnection: ~Copyable {
         let count = try self.readHead()
         let (head, length, isChunked) = self.buffer.withUnsafeBufferPointer { bytes in
             let head = UnsafeBufferPointer(rebasing: bytes[..<count])
-            let length = Self.value(of: "content-length", in: head).flatMap { Int($0) } ?? 0
-            let isChunked = Self.value(of: "transfer-encoding", in: head) == "chunked"
+            let length = Self.values(of: "content-length", in: head).first.flatMap { Int($0) } ?? 0
+            let isChunked = Self.values(of: "transfer-encoding", in: head).first == "chunked"
             return (String(decoding: head, as: UTF8.self), length, isChunked)
         }
         let status = Int(head.utf8.dropFirst(9).prefix(3).reduce(0) { $0 * 10 + Int($1) - 48 })
@@ -124,9 +121,10 @@ package struct HTTPConnection: ~Copyable {
         return Response(status: status, head: head, body: body)
     }
 
-    /// The value of a header, by its name in small letters. Over bytes: a text's letters would cost more than the call.
-    private static func value(of name: StaticString, in head: UnsafeBufferPointer<UInt8>) -> String? {
+    /// The values of a header. Over bytes: a text's letters would cost more than the call.
+    private static func values(of name: StaticString, in head: UnsafeBufferPointer<UInt8>) -> [String] {
         let count = name.utf8CodeUnitCount
+        var values: [String] = []
         var line = 0
         while line < head.count {
             var end = line
@@ -136,11 +134,11 @@ package struct HTTPConnection: ~Copyable {
             {
                 var start = line + count + 1
                 while start < end, head[start] == 0x20 { start += 1 }
-                return String(decoding: head[start..<end], as: UTF8.self)
+                values.append(String(decoding: head[start..<end], as: UTF8.self))
             }
             line = end + 2
         }
-        return nil
+        return values
     }
 
     /// Reads on until `text` has come, whatever stands before it.

@@ -252,10 +252,7 @@ extension HTTPConnection {
 extension HTTPConnection.Response {
     /// The cookies that it sets, as a header of the next request.
     package var cookieHeaders: [String] {
-        let cookies = self.head.split(separator: "\r\n").compactMap { line -> String? in
-            guard line.lowercased().hasPrefix("set-cookie:") else { return nil }
-            return String(line.dropFirst(11).prefix { $0 != ";" }.drop { $0 == " " })
-        }
+        let cookies = self.headers("set-cookie").map { value in String(value.prefix { $0 != ";" }) }
         return cookies.isEmpty ? [] : ["Cookie: " + cookies.joined(separator: "; ")]
     }
 }
