@@ -306,16 +306,16 @@ public protocol PersonDirectory: Sendable {
     /// ask people themselves.
     func confirmedClaims(account: String, client: String) async throws -> JSONObject?
 
-    /// Whether a client is a service of personalised identities: it takes people alone who have come to it in one of its
-    /// roles.
-    func isService(client: String) async throws -> Bool
+    /// Whether a client takes an account that has authenticated in that role, or in none: every client that is no service of
+    /// personalised identities; and a service where the account has come to it in a role that it still has there, and may come.
+    func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool
 }
 
 extension PersonDirectory {
     /// Most know nothing but names.
     public func confirmedClaims(account: String, client: String) async throws -> JSONObject? { nil }
     /// Most know no services.
-    public func isService(client: String) async throws -> Bool { false }
+    public func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool { true }
 }
 
 /// A complete answer to a client, to be written as it is.

@@ -45,6 +45,10 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     func device(ofKey name: String) async throws -> ProvingDevice? { try await self.store.device(ofKey: name) }
 
+    func isKey(_ name: String, ofDevice id: String) async throws -> Bool {
+        try await self.store.isKey(name, ofDevice: id)
+    }
+
     func setAccountNames(
         id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
     ) async throws -> Bool {

@@ -234,8 +234,8 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// Asks the store only where it was told one, which each device does once.
     private func knownKey(_ verified: VerifiedAuthentication) async throws -> String? {
         guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
-        let known = try await self.store.device(ofKey: identity.signing.name)
-        return known?.account.id.hasSameBytes(as: verified.account) == true ? identity.signing.name : nil
+        let isKnown = try await self.store.isKey(identity.signing.name, ofDevice: verified.deviceRegistration)
+        return isKnown ? identity.signing.name : nil
     }
 
     private static func keys(of response: UnverifiedAuthentication) -> [(aaid: String, keyID: [UInt8])] {

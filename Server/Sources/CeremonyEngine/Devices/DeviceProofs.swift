@@ -63,7 +63,8 @@ public struct DeviceProofs: CeremonyPart {
         else { throw DeviceProofRefusal.notProven }
         let verified = try self.verified(proof, of: call, by: key, at: now)
         var hash = SHA256()
-        hash.update(data: Array("device \(found.deviceID) \(verified.identifier)".utf8))
+        // By the key, which several registrations of one phone have.
+        hash.update(data: Array("device key \(key.thumbprint) \(verified.identifier)".utf8))
         // A moment longer than the proof is good, so that its name is never free again while it is.
         let end = verified.repeatableUntil + DeviceProof.skew
         guard try await self.store.takeOnce(digest: Array(hash.finalize()), until: end) else {

@@ -460,7 +460,9 @@ private struct People: PersonDirectory {
         try await self.services.claims(account: account, client: client)
     }
 
-    func isService(client: String) async throws -> Bool { try await self.services.isService(client) }
+    func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool {
+        try await self.services.takes(account, in: role, at: client)
+    }
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }

@@ -144,9 +144,10 @@ struct OwnIdentityRoutes: Sendable {
 
     // MARK: A code for another device
 
-    /// Whether a session says enough of who is there for another way to be that person.
+    /// Whether a session says enough of who is there for another way to be that person. Another provider may have answered
+    /// by a session of its own, and asked nobody.
     private func isFresh(_ session: ActiveSession) -> Bool {
-        self.time.now() < session.authenticatedAt + self.limits.freshSignIn
+        !session.isByAnotherProvider && self.time.now() < session.authenticatedAt + self.limits.freshSignIn
             && AssuranceLevel.twoFactor.met.contains { $0.rawValue.hasSameBytes(as: session.acr) }
     }
 
@@ -157,7 +158,7 @@ struct OwnIdentityRoutes: Sendable {
                 ResultPage(
                     outcome: .refused, headline: "Sign in once more",
                     explanation:
-                        "A code for another device is made within \(minutes) minutes of a sign-in by two factors, as with your app. Sign out here, sign in again, and come back.",
+                        "A code for another device is made within \(minutes) minutes of a sign-in by two factors here, as with your app. Sign out here, sign in again, and come back.",
                     link: ("Sign out", "/oauth2/logout"))), status: .forbidden)
     }
 

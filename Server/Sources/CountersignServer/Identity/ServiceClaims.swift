@@ -7,8 +7,15 @@ import _Primitives
 struct ServiceClaims: Sendable {
     let store: any ServiceStore & PersonalInformationStore
 
-    /// Whether a client is a service of personalised identities. Cost: one query.
-    func isService(_ client: String) async throws -> Bool { try await self.store.serviceProfile(client) != nil }
+    /// As `PersonDirectory` has it. Cost: one query.
+    func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool {
+        guard let role, role.service.hasSameBytes(as: client) else {
+            return try await self.store.serviceProfile(client) == nil
+        }
+        guard let standing = try await self.store.standing(accountID: account, service: client) else { return false }
+        return standing.profile.isActive && standing.isMember && standing.isInvited
+            && standing.roles.contains { $0.id.hasSameBytes(as: role.role) }
+    }
 
     /// The claims of an account at a service; `nil` for a client that is none.
     ///

@@ -188,7 +188,8 @@ extension OpenIDProvider {
         return "--pkce"
     }
 
-    private func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
+    /// Tells the operator what a client lacks, within the budget of such notes.
+    func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
         guard self.notes.spend(client.id, at: self.time.now()) == nil else { return }
         self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
     }
@@ -228,8 +229,11 @@ extension OpenIDProvider {
         }
         // A way to sign in that this client does not take is none because another client took it.
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
-        // Nor is a session enough for a service that asks people itself, which this one has not answered.
-        guard try await self.isTaken(session.authentication.role, at: client.id) else { return nil }
+        // Nor is a session enough for a service that asks people itself, which this one has not answered, or not as what its
+        // person still is there.
+        guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
+            return nil
+        }
         if let age = checked.maximumAge, self.time.now() - session.authentication.at > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
         if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }

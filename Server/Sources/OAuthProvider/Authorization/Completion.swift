@@ -191,12 +191,6 @@ extension OpenIDProvider {
     private static let notForService = OAuthError(
         .accessDenied, "The service takes people by their personalised identity alone.")
 
-    /// Whether an authentication in that role, or in none, is enough for what a client asks of people itself.
-    func isTaken(_ role: RoleAtService?, at client: String) async throws -> Bool {
-        if let role, role.service.hasSameBytes(as: client) { return true }
-        return try await !self.people.isService(client: client)
-    }
-
     /// What keeps a person out of clients of the app sign-in service who has authenticated; `nil` for nothing. Of whoever came
     /// by another provider the register was asked when they came.
     private func failure(of outcome: AuthenticationOutcome, by method: String) async throws -> SignInServiceFailure? {
@@ -210,7 +204,9 @@ extension OpenIDProvider {
         of outcome: AuthenticationOutcome, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes
     ) async throws -> OAuthError? {
         guard try await self.people.person(account: outcome.account) != nil else { return Self.denied }
-        guard try await self.isTaken(outcome.role, at: request.client) else { return Self.notForService }
+        guard try await self.people.takes(outcome.account, in: outcome.role, at: request.client) else {
+            return Self.notForService
+        }
         if let expected = request.expectedSubject,
             !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
         {

@@ -35,8 +35,11 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks, or jwks_uri).")
         }
-        if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), let text = settings.keySet {
-            _ = try JWKSet(ofClient: Array(text.utf8))
+        if let text = settings.keySet {
+            let verifies =
+                settings.tokens.idTokenEncryption == nil
+                || PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
+            _ = try JWKSet(ofClient: Array(text.utf8), verifies: verifies)
         }
         if let address = settings.keySetAddress {
             guard settings.keySet == nil else {
@@ -175,13 +178,11 @@ extension OpenIDProvider {
 
     /// The keys of a client as they are kept: what is known of them, and nothing that came beside. Throws `OAuthError`
     /// with a sentence for the administrator.
-    ///
-    /// - Parameter verifies: Whether one of them at least has to be to verify with.
-    func keySet(_ text: String, verifies: Bool) throws -> String {
+    func keySet(_ text: String) throws -> String {
         let most = self.limits.oauth.keySetBytes
         guard text.utf8.count <= most else {
             throw OAuthError(.invalidClientMetadata, "The key set has more than \(most) bytes.")
         }
-        return JSON.object(try JWKSet(ofClient: Array(text.utf8), verifies: verifies).publicJSON).text
+        return JSON.object(try JWKSet(ofClient: Array(text.utf8), verifies: false).publicJSON).text
     }
 }

@@ -262,8 +262,7 @@ extension OpenIDProvider {
         try self.check(asked)
         try Self.check(settings.idTokenAlgorithm)
         var settings = settings
-        let verifies = settings.tokens.idTokenEncryption == nil
-        settings.keySet = try settings.keySet.map { try self.keySet($0, verifies: verifies) }
+        settings.keySet = try settings.keySet.map(self.keySet)
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
         let client = ClientRecord(
             id: id ?? self.random.identifier(), name: name, redirectURIs: redirectURIs,
@@ -355,10 +354,7 @@ extension OpenIDProvider {
     {
         try self.check(settings)
         var settings = settings
-        if let keys = settings.keySet, !keys.isEmpty {
-            let isEncryptedTo = settings.tokens.idTokenEncryption.map { $0 != .off } ?? false
-            settings.keySet = try self.keySet(keys, verifies: !isEncryptedTo)
-        }
+        if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
         let change = settings
         try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
         if settings.idTokenAlgorithm != nil || settings.signInService != nil {

@@ -70,14 +70,10 @@ extension OpenIDProvider {
         do { return try await self.remoteKeys.keys(of: client.id, at: address, naming: name, now: now) } catch let error
             as OutgoingCallError
         {
-            if self.notes.spend(client.id, at: now) == nil {
-                self.configuration.note(
-                    ClientMisfit(
-                        client: client.id, setting: "--jwks-uri",
-                        advice:
-                            "Its keys cannot be fetched: \(error.reason). The service has to put them there, or the address changes."
-                    ))
-            }
+            self.note(
+                client, "--jwks-uri",
+                "Its keys cannot be fetched: \(error.reason). The service has to put them there, or the address changes."
+            )
             throw error
         }
     }

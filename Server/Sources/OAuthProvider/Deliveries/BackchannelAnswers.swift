@@ -30,7 +30,7 @@ extension ClientDeliveries {
                 grant = pushed.grant.id
                 // The tokens are worth nothing after their grant.
                 end = min(end, pushed.grant.expiresAt)
-            } catch let error as OAuthError {
+            } catch let error as OAuthError where error.code != .temporarilyUnavailable {
                 for (name, value) in Self.pushed(error).json.members { body[name] = value }
             }
         }

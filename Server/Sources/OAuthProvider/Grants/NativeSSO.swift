@@ -43,6 +43,10 @@ struct NativeSSO {
         guard client.settings.signInMethods.containsBytes(of: held.session.authentication.method) else {
             throw Self.refusal("the person signed in by a way that this client does not take")
         }
+        let authentication = held.session.authentication
+        guard try await self.provider.people.takes(held.session.account, in: authentication.role, at: client.id) else {
+            throw Self.refusal("a service of identities takes people alone who have come to it as what they are there")
+        }
         guard !held.secret.isBound || self.request.binding != nil else {
             throw OAuthError(
                 .invalidDPoPProof, "What the first app has is bound to a key: what this app gets has to be, too.",

@@ -10,6 +10,8 @@ public struct ActiveSession: Sendable, Equatable {
     public let account: String
     /// When the person authenticated, and how.
     public let authenticatedAt: Timestamp
+    /// Whether another provider has said so, which may have asked nobody.
+    public let isByAnotherProvider: Bool
     /// The level (`acr`).
     public let acr: String
     /// The methods (`amr`).
@@ -36,8 +38,9 @@ extension OpenIDProvider {
     public func session(_ secret: SessionSecret) async throws -> ActiveSession? {
         try await self.liveSession(secret).map {
             ActiveSession(
-                id: $0.id, account: $0.account, authenticatedAt: $0.authentication.at, acr: $0.authentication.acr,
-                amr: $0.authentication.amr)
+                id: $0.id, account: $0.account, authenticatedAt: $0.authentication.at,
+                isByAnotherProvider: $0.authentication.method.hasBytes(atStart: UpstreamProvider.methodPrefix),
+                acr: $0.authentication.acr, amr: $0.authentication.amr)
         }
     }
 

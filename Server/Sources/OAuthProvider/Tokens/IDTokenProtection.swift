@@ -27,8 +27,9 @@ struct IDTokenProtection: Sendable {
 extension OpenIDProvider {
     /// What a client's ID tokens are protected by.
     ///
-    /// Throws as ``requireSigningKey(_:of:)`` does, and `OAuthError` `invalid_request` where the client's tokens are encrypted
-    /// and it has no key for that; the operator is told. Cost: what that costs and, where the keys are at an address of the
+    /// Throws as ``requireSigningKey(_:of:)`` does, and `OAuthError` where the client's tokens are encrypted: `invalid_request`
+    /// where it has no key for that, of which the operator is told, and `temporarily_unavailable` where its keys cannot be
+    /// fetched. Cost: what that costs and, where the keys are at an address of the
     /// client's, a call, at most once a minute.
     func idTokenProtection(of client: ClientRecord) async throws -> IDTokenProtection {
         let algorithm = client.settings.idTokenAlgorithm
@@ -40,16 +41,17 @@ extension OpenIDProvider {
             .invalidRequest, "The ID tokens of this client are encrypted, and it has no key for that.",
             detail: "its setting is --id-token-encrypted-response-alg \(encryption.algorithm.rawValue)")
         let keys: JWKSet
-        do { keys = try await self.keys(of: client, naming: nil) } catch is OutgoingCallError { throw refusal }
+        do { keys = try await self.keys(of: client, naming: nil) } catch let error as OutgoingCallError {
+            guard client.settings.keySetAddress != nil else { throw refusal }
+            throw OAuthError(
+                .temporarilyUnavailable, "The keys of this client cannot be fetched now: ask again.",
+                detail: error.reason)
+        }
         guard let key = keys.recipient(for: encryption.algorithm) else {
-            if self.notes.spend(client.id, at: self.time.now()) == nil {
-                self.configuration.note(
-                    ClientMisfit(
-                        client: client.id, setting: "--id-token-encrypted-response-alg",
-                        advice:
-                            "None of its keys is for \(encryption.algorithm.rawValue). The service has to have one with the use enc."
-                    ))
-            }
+            self.note(
+                client, "--id-token-encrypted-response-alg",
+                "None of its keys is for \(encryption.algorithm.rawValue). The service has to have one with the use enc."
+            )
             throw refusal
         }
         return IDTokenProtection(algorithm, recipient: (key, encryption))

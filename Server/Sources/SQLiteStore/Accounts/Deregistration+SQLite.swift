@@ -74,6 +74,7 @@ extension Database {
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp
     ) throws -> [CredentialSelection.Name] {
         var gone: [CredentialSelection.Name] = []
+        var touched: Set<String> = []
         var own: [any DatabaseValueConvertible] = []
         if case .device(let device) = asker { own = [device] }
         let isOwn =
@@ -87,9 +88,10 @@ extension Database {
             """
         func delete(_ condition: String, _ arguments: [any DatabaseValueConvertible]) throws {
             let statement = try self.cachedStatement(
-                sql: "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id")
+                sql: "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id, device_id")
             gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments + own)).map { row in
-                CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+                if let device = try row.optionalText("device_id") { touched.insert(device) }
+                return CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
             }
         }
         switch selection {
@@ -103,7 +105,10 @@ extension Database {
                 try delete("account_id = ? AND aaid = ? AND key_id = ?", [accountID, name.aaid, name.keyID.blob])
             }
         }
-        try self.revokeEmptyDevices(accountID: accountID, at: now)
+        // One that has been without a key before, as an activation that was disabled, goes where everything was asked for.
+        var isEverything = false
+        if case .all = selection { isEverything = own.isEmpty }
+        try self.revokeEmptyDevices(of: isEverything ? nil : touched, accountID: accountID, at: now)
         return gone
     }
 
@@ -139,19 +144,21 @@ extension Database {
                 AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
                 """
         ).execute(arguments: [accountID, successor, successor])
-        try self.revokeEmptyDevices(accountID: accountID, at: now)
+        try self.revokeEmptyDevices(of: Set(devices), accountID: accountID, at: now)
         return devices
     }
 
-    /// Takes away the devices of an account that have no key left.
-    fileprivate func revokeEmptyDevices(accountID: String, at now: Timestamp) throws {
+    /// Takes away those of these devices of an account that have no key left; `nil` for all of its devices.
+    fileprivate func revokeEmptyDevices(of devices: Set<String>?, accountID: String, at now: Timestamp) throws {
         let empty = try String.fetchAll(
             self.cachedStatement(
                 sql: """
                     SELECT id FROM device WHERE account_id = ?
                     AND NOT EXISTS (SELECT 1 FROM credential WHERE device_id = device.id)
                     """), arguments: [accountID])
-        for id in empty { try self.revokeDevice(id: id, accountID: accountID, at: now) }
+        for id in empty where devices?.contains(where: id.hasSameBytes(as:)) ?? true {
+            try self.revokeDevice(id: id, accountID: accountID, at: now)
+        }
     }
 
     /// Deletes a device with its keys and sessions, and ends what is open with it: an enrolment that nobody has

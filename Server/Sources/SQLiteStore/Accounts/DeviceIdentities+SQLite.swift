@@ -59,6 +59,16 @@ extension SQLiteDatabase: DeviceIdentityStore {
             }
         }
     }
+
+    public func isKey(_ name: String, ofDevice id: String) async throws -> Bool {
+        let code = self.sealing.deviceKeyCode(name)
+        return try await self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ? AND signing_code = ?)"),
+                arguments: [id, code]) ?? false
+        }
+    }
 }
 
 extension Database {

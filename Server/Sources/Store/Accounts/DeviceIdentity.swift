@@ -74,4 +74,7 @@ public protocol DeviceIdentityStore: Sendable {
     /// The device of a signing key, by the key's name: of several registrations of one phone that have it the newest that
     /// may authenticate, or one that was taken away not long ago. `nil` where nobody has such a key.
     func device(ofKey name: String) async throws -> ProvingDevice?
+
+    /// Whether a registration has the signing key of that name.
+    func isKey(_ name: String, ofDevice id: String) async throws -> Bool
 }

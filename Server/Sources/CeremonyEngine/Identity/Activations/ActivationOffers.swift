@@ -65,6 +65,8 @@ public struct ActivationOffers: CeremonyPart {
         else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
         let now = self.time.now()
         let invitation = try await self.invitation(of: accountID, named: invite, at: now)
+        // Accepted or over since it was looked at: what came of it is its person's own by now.
+        guard invitation != nil || !isAnew else { throw CeremonyError(.conflict) }
         let left = invitation.map { $0.expiresAt - now }
         let invite = invite ?? invitation?.id
         let expiresAt = now + (lifetime ?? left ?? self.limits.activationLifetime)

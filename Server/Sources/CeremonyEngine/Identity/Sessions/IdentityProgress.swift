@@ -37,8 +37,12 @@ extension CeremonyRecord {
     /// How far the session is. Nothing is written before somebody claims a login: then it waits as long as the code that was
     /// shown.
     ///
+    /// - Parameter isActive: Whether the activation that it is bound to may do anything: then something else has ended it.
+    ///
     /// Throws ``StoreError/Code/corrupt``.
-    func identityProgress(token: DispatchTokenRecord?, limits: Limits) throws -> IdentityProgress {
+    func identityProgress(token: DispatchTokenRecord?, isActive: Bool = true, limits: Limits) throws
+        -> IdentityProgress
+    {
         let hardEnd = self.createdAt + limits.ceremonyLifetime + limits.claimedLifetime
         if let bytes = self.progress {
             var progress = try IdentityProgress(stored: bytes)
@@ -59,8 +63,9 @@ extension CeremonyRecord {
             case (.ended, .cancelled?) where self.reference == nil: .superseded
             case (.ended, .cancelled?), (.ended, .denied?): .aborted
             case (.ended, .succeeded?): .done
-            // A bound session that failed without a word did so because its activation was disabled.
-            case (.ended, _): .failed(self.deviceID == nil ? .sessionAborted : .activationDisabled)
+            // A bound session that failed without a word did so because its activation was disabled, or because another
+            // browser than its own would have continued it.
+            case (.ended, _): .failed(self.deviceID == nil || isActive ? .sessionAborted : .activationDisabled)
             case (.created, _), (.claimed, _), (.answering, _): .created
             }
         return IdentityProgress(

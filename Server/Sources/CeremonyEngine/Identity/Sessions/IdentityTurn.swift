@@ -26,7 +26,8 @@ struct IdentityTurn {
         self.activation = scene.activation
         self.credentials = scene.credentials
         self.token = scene.token
-        self.progress = try scene.ceremony.identityProgress(token: scene.token, limits: limits)
+        self.progress = try scene.ceremony.identityProgress(
+            token: scene.token, isActive: scene.activation.isActive && !scene.isAccountLocked, limits: limits)
         self.now = now
         self.limits = limits
         self.isAccountLocked = scene.isAccountLocked
@@ -41,12 +42,16 @@ struct IdentityTurn {
     /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more.
     ///
     /// - Parameter request: The request whose attempt may be reserved. Until it is settled, the last attempt that an activation
-    ///   has looks as if it had disabled it: the same request that comes again goes on where it was.
+    ///   has looks as if it had disabled it: the same request that comes again goes on where it was, and another one is
+    ///   refused and ends nothing, because the attempt may be right.
     mutating func requireBound(reservedBy request: [UInt8]? = nil) throws {
         guard self.isBound else { throw IdentityProblem(.notProven) }
         let isOwn = request.map { self.activation.lockout.reservation?.request == $0 } ?? false
         let mayAct = isOwn ? self.activation.device.isActive && !self.isAccountLocked : self.isActive
         if !mayAct, self.progress.session.state.ending == nil {
+            guard self.activation.lockout.reservation == nil || self.isAccountLocked else {
+                throw IdentityProblem(.activationDisabled)
+            }
             try self.end(.withdrawActivation, telling: .activationDisabled)
         }
     }
@@ -104,7 +109,11 @@ struct IdentityTurn {
             AuditEvent(
                 .identityFailed, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,
                 detail: ended.problem.code.rawValue))
-        guard ended.effects.contains(.disableActivation) else { return }
+        if ended.effects.contains(.disableActivation) { self.disableActivation() }
+    }
+
+    /// Ends what else the activation has: its other sessions, and its keys.
+    mutating func disableActivation() {
         self.change.endOfOtherSessions = CeremonyRecord.ending(.failed, at: self.now, limits: self.limits)
         // What is disabled for the PIN's sake signs nowhere else either.
         self.change.withdrawnCredentials = self.credentials.map(\.id)

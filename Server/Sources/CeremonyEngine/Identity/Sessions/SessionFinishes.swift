@@ -139,6 +139,10 @@ public struct SessionFinishes: CeremonyPart {
             } catch let ended as EndedSession {
                 turn.note(ended)
                 return FinishResponse.lockout(RefusedAttempt(lockout: LockoutNotice(attempt.ifRefused), next: nil))
+            } catch let problem as IdentityProblem {
+                // The session has ended while its factors were judged. They were wrong all the same.
+                if attempt.ifRefused.isPermanent { turn.disableActivation() }
+                throw KeptRefusal(problem: problem)
             }
             // A lock that outlasts the session leaves nothing to come back to.
             guard let until = attempt.ifRefused.lockedUntil, until < turn.progress.session.deadline else {
