@@ -361,7 +361,7 @@ struct AdminCommandTests {
         }
         #expect(failure?.status == .unreachable)
         // The first refusal counts: a client that tried again until the time was over would tell of the time.
-        #expect(failure?.problem.contains("no connection") == true, "\(failure?.problem ?? "")")
+        #expect(failure?.problem.contains("Connection refused") == true, "\(failure?.problem ?? "")")
     }
 
     @Test("the document of invented accounts is shown, set by a server that runs, proposed and put back")
