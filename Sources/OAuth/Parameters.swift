@@ -106,9 +106,12 @@ enum FormEncoding {
     /// Decodes one name or value. Refuses wrong escapes, raw bytes that are not visible ASCII, text that is not UTF-8, and
     /// control characters.
     static func decode(_ letters: some Collection<UInt8>) throws(OAuthError) -> String {
+        let encoded = Array(letters)
+        // Nearly every name and value stands for itself.
+        if encoded.allSatisfy(Self.isUnreserved) { return String(decoding: encoded, as: UTF8.self) }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(letters.count)
-        var rest = Array(letters)[...]
+        bytes.reserveCapacity(encoded.count)
+        var rest = encoded[...]
         while let letter = rest.popFirst() {
             switch letter {
             case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))

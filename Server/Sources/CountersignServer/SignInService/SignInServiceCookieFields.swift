@@ -49,21 +49,25 @@ struct SignInServiceCookieFields: Sendable {
             (.accessToken, tokens.accessToken), (.refreshToken, tokens.refreshToken),
             (.antiCSRFToken, tokens.antiCSRFToken), (.info, JSON.object(info).text.cookieEncoded),
         ]
-        let end = tokens.sessionEndsAt
-        return values.compactMap { cookie, value in
-            value.map { self.field(cookie, $0, end: end, age: max(0, (end - now).components.seconds)) }
-        }
+        let lifetime = Self.lifetime(until: tokens.sessionEndsAt, at: now)
+        return values.compactMap { cookie, value in value.map { self.field(cookie, $0, lifetime) } }
     }
 
     /// What takes them away.
     var endings: [HTTPField] {
-        SignInServiceCookie.allCases.map { self.field($0, "", end: Timestamp(seconds: 0), age: 0) }
+        let lifetime = Self.lifetime(until: Timestamp(seconds: 0), at: Timestamp(seconds: 0))
+        return SignInServiceCookie.allCases.map { self.field($0, "", lifetime) }
     }
 
-    private func field(_ cookie: SignInServiceCookie, _ value: String, end: Timestamp, age: Int64) -> HTTPField {
+    /// How long they live, as each of them says it.
+    private static func lifetime(until end: Timestamp, at now: Timestamp) -> String {
+        "; Expires=\(end.httpDate); Max-Age=\(max(0, (end - now).components.seconds))"
+    }
+
+    private func field(_ cookie: SignInServiceCookie, _ value: String, _ lifetime: String) -> HTTPField {
         var text = "\(self.name(cookie))=\(value); Path=\(self.path(cookie))"
         if Self.isForSite(cookie), let domain = self.names.cookieDomain { text += "; Domain=\(domain)" }
-        text += "; Expires=\(end.httpDate); Max-Age=\(age)"
+        text += lifetime
         if self.isSecure { text += "; Secure" }
         if cookie != .info { text += "; HttpOnly" }
         return HTTPField(name: .setCookie, value: text + "; SameSite=Lax")
