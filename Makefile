@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # One build folder for both packages: what the server shares with the SDK is compiled once.
-SERVER_BUILD := cd Server && swift build --scratch-path ../.build
+SWIFT_FLAGS := $(shell scripts/swift-flags)
+SERVER_BUILD := cd Server && swift build $(SWIFT_FLAGS) --scratch-path ../.build
 PROGRAMS := countersign countersign-phone bank
 
 .PHONY: help demo test check bench build package parity parity-mutate docs fuzz vectors format packages test-packages
