@@ -5,19 +5,24 @@ import _Primitives
 
 /// `make bench`: starts an optimised server on a database of its own, loads it, and prints a table of what it measured.
 ///
-/// Arguments: SERVER-PROGRAM [--peer SCRIPT] [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]
+/// Arguments: SERVER-PROGRAM [--only apps|identities] [--peer SCRIPT] [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]
 @main
 struct LoadGenerator {
     static func main() async throws {
         var arguments = CommandLine.arguments
-        var peerScript: String?
-        if let option = arguments.firstIndex(of: "--peer"), option + 1 < arguments.count {
-            peerScript = arguments[option + 1]
-            arguments.removeSubrange(option...(option + 1))
+        func value(of option: String) -> String? {
+            guard let index = arguments.firstIndex(of: option), index + 1 < arguments.count else { return nil }
+            let value = arguments[index + 1]
+            arguments.removeSubrange(index...(index + 1))
+            return value
         }
-        guard arguments.count >= 2 else {
+        let (peerScript, only) = (value(of: "--peer"), value(of: "--only"))
+        guard arguments.count >= 2, [nil, "apps", "identities"].contains(only) else {
             throw LoadError(
-                "usage: LoadGenerator SERVER-PROGRAM [--peer SCRIPT] [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]")
+                """
+                usage: LoadGenerator SERVER-PROGRAM [--only apps|identities] [--peer SCRIPT] \
+                [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]
+                """)
         }
         func number(_ index: Int, _ otherwise: Int) -> Int {
             arguments.count > index ? Int(arguments[index]) ?? otherwise : otherwise
@@ -28,6 +33,15 @@ struct LoadGenerator {
         let folder = "/var/tmp/countersign-bench-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        if let only {
+            var report = Report()
+            if only == "apps" {
+                try await Self.measureApps(arguments[1], folder: folder, connections: connections, &report)
+            } else {
+                try Self.measureIdentities(arguments[1], folder: folder, connections: connections, &report)
+            }
+            return print(report.markdown)
+        }
         // Pages wait by the thousand, and this process has the other ends.
         let pages = min(10_000, WaitingPages.raiseLimit() - 1000)
         let process = try ServerProcess(
@@ -70,6 +84,7 @@ struct LoadGenerator {
         try Self.measureTokens(run, session: latency.session, peer: peerScript, folder: folder, &report)
         try await Self.measurePasswords(arguments[1], folder: folder, &report)
         try await Self.measureApps(arguments[1], folder: folder, connections: connections, &report)
+        try Self.measureIdentities(arguments[1], folder: folder, connections: connections, &report)
         var confirming = latency.device
         let worst = try run.worst(relyingParty, &confirming, subject: latency.subject)
         report.add(
@@ -163,6 +178,23 @@ struct LoadGenerator {
             String(
                 format: "p50 %.1f ms, p95 %.1f ms", elliptic.unlock(percentile: 50), elliptic.unlock(percentile: 95)),
             "p95 ≤ 20 ms")
+    }
+
+    /// Personalised identities.
+    private static func measureIdentities(
+        _ program: String, folder: String, connections: Int, _ report: inout Report
+    ) throws {
+        let own = folder + "/identities"
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+        let load = try IdentityLoad(program: program, folder: own, connections: connections, people: 4 * connections)
+        defer { load.stop() }
+        let measured = try load.signIns(8000)
+        report.add(
+            "sign-ins by a personalised identity, device and PIN, \(connections) connections", Report.rate(measured),
+            "≥ 800/s")
+        report.note(
+            "A sign-in by a personalised identity: " + measured.whereTimeGoes
+                + String(format: "; beside it %.0f ms for a phone's key of its PIN", load.derivationMilliseconds))
     }
 
     /// The endpoints of programs, and the same of a provider of another maker where there is one.

@@ -4,6 +4,8 @@ package import _Primitives
 /// A web application with its browsers, as far as the server sees them: the requests, and what is read from answers.
 package struct RelyingParty: Sendable, Codable {
     private let clientID: String
+    /// What the server calls it.
+    package var identifier: String { self.clientID }
     /// Its identifier and secret for HTTP Basic; `nil` for an app, which has no secret.
     private let basic: String?
     private let redirectURI: String
@@ -82,6 +84,17 @@ package struct RelyingParty: Sendable, Codable {
         let (request, page) = try self.page(after: authorization)
         return try self.signIn(
             request, authorization: authorization, page: try browser.exchange(page), verifier: verifier)
+    }
+
+    /// Begins a sign-in, and gives the code for a personalised identity that its page links to.
+    package func identityCode(on browser: inout HTTPConnection) throws -> String {
+        let authorization = try browser.exchange(self.authorization(verifier: RandomSource.system.token()))
+        let text = String(
+            decoding: try browser.exchange(try self.page(after: authorization).page).body, as: UTF8.self)
+        guard let mark = text.firstRange(of: "/open#") else {
+            throw LoadError("no code on the page: \(text.prefix(300))")
+        }
+        return String(text[mark.upperBound...].prefix { $0 != "\"" })
     }
 
     /// The code that a completion's redirect carries; `nil` where it carries none.

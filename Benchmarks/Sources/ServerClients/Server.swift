@@ -110,6 +110,21 @@ package struct Server: Sendable {
         ).requiredString("clientId")
     }
 
+    /// Makes a client a service of personalised identities.
+    package func setService(_ client: String, to profile: JSONObject) throws {
+        var connection = try self.connectOperator()
+        _ = try self.admin("/clients/\(client)/service", profile, method: "PUT", on: &connection)
+    }
+
+    /// Makes an account, and a code that personalises an app for it.
+    package func offerIdentity(
+        to username: String, operator: inout HTTPConnection
+    ) throws -> (code: String, pin: String) {
+        _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
+        let offer = try self.admin("/identity/activations", ["username": .string(username)], on: &`operator`)
+        return (try offer.requiredString("code"), try offer.requiredString("pin"))
+    }
+
     /// The one-time token in a link for phones.
     static func token(ofLink link: String) throws -> String {
         guard let encoded = link.split(separator: "=", maxSplits: 1).last, let payload = Base64URL.decode(encoded),

@@ -30,6 +30,8 @@ struct VerificationCost {
                 "| \(Self.names[algorithm] ?? "\(algorithm)") | \(rates.joined(separator: " | "))"
                     + " | \(onTop.joined(separator: ", ")) |")
         }
+        print()
+        for row in try FailureTimes().report() { print(row) }
     }
 
     /// Microseconds that each of these takes: the fastest of many short chunks that are run in turns, which is the one that

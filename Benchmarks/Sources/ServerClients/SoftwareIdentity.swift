@@ -1,0 +1,199 @@
+import Ceremony
+import Crypto
+import Foundation
+import JOSE
+import UAF
+import _Primitives
+
+/// What a server of personalised identities says of itself, as every phone has it.
+package struct IdentityServer: Sendable {
+    package let issuer: String
+    fileprivate let keys: ManagerKeySet
+
+    /// Fetches the keys, which are verified with the root that the server announces: it is on this machine.
+    package init(_ server: Server) throws {
+        self.issuer = "http://localhost:\(server.port)"
+        var connection = try server.connect()
+        let root = try connection.get("/identity/root").body
+        guard case .object(let key) = try JSON(parsing: root) else { throw LoadError("no root key") }
+        self.keys = try ManagerKeySet(
+            verifying: String(decoding: try connection.get("/identity/keys").body, as: UTF8.self),
+            server: self.issuer, roots: JWKSet([try JWK(publicJSON: key)]), at: TimeSource.system.now())
+    }
+
+    /// A code, verified as a phone does.
+    package func code(_ text: String) throws -> IdentityCode {
+        let code = try ProcessCode(parsing: text, keys: self.keys.signingKeys)
+        return IdentityCode(id: code.id, claim: code.claim, secret: code.secret)
+    }
+}
+
+/// What a code tells a phone.
+package struct IdentityCode: Sendable {
+    package let id: String
+    fileprivate let claim: SecretBytes
+    fileprivate let secret: SecretBytes
+}
+
+/// A personalised app and what it takes to answer for it. Owned by one thread.
+package struct SoftwareIdentity: Sendable {
+    private static let device = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
+
+    /// A factor's key, with its name.
+    private struct Factor: Sendable {
+        let aaid: AAID
+        let key = P256.Signing.PrivateKey()
+        let keyID: KeyID
+
+        init(_ aaid: AAID) throws {
+            self.aaid = aaid
+            self.keyID = try KeyID(RandomSource.system.bytes(32))
+        }
+
+        func sign(_ bytes: [UInt8]) throws -> [UInt8] { Array(try self.key.signature(for: bytes).rawRepresentation) }
+    }
+
+    private let server: IdentityServer
+    private let activation: String
+    private let signing = P256.Signing.PrivateKey()
+    private let possession: Factor
+    /// The key of the PIN. That of a phone is made of the PIN each time, for 60 ms; this one is made once, by chance.
+    private let pin: Factor
+    private var counter: UInt32 = 1
+    /// How long the phone's half of the PIN's key took, which no server waits for, in milliseconds of the clock.
+    package let derivationMilliseconds: Double
+
+    /// Personalises an app for a new account, with the code and the PIN of an operator's.
+    package init(
+        _ username: String, at identities: IdentityServer, of server: Server, operator: inout HTTPConnection,
+        phone: inout HTTPConnection
+    ) throws {
+        let offer = try server.offerIdentity(to: username, operator: &`operator`)
+        let code = try identities.code(offer.code)
+        self.server = identities
+        self.activation = code.id
+        (self.possession, self.pin) = (try Factor(Self.device), try Factor(ServerPinModel.aaid))
+        let path = "/identity/activations/\(code.id)"
+        let opened: OpenResponse = try Self.exchange(
+            "\(path)/open", OpenRequest(claim: code.claim, security: nil).serialized, proof: nil, on: &phone)
+        let clock = ContinuousClock()
+        let derived = clock.now
+        let key = try PinScheme.pin1.key(
+            pin: SecretBytes(utf8: offer.pin), deviceSecret: code.secret, parameters: opened.pin,
+            context: PinScheme.Context(server: identities.issuer, activation: code.id, version: 0))
+        self.derivationMilliseconds = derived.duration(to: clock.now) / .milliseconds(1)
+        let signature = try key.signature(
+            for: ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge))
+        let proof = try SealedMessage(
+            sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
+            to: identities.keys.sealingKeys[0],
+            for: .activationProof(activation: code.id, challenge: opened.challenge))
+        let answer: ProveResponse = try Self.exchange(
+            "\(path)/prove", ProveRequest(claim: code.claim, proof: proof).serialized, proof: nil, on: &phone)
+        guard case .proven(let proven) = answer else { throw LoadError("the activation's PIN was refused") }
+        try self.enrol(proven, on: &phone)
+    }
+
+    private func enrol(_ proven: ProvenActivation, on phone: inout HTTPConnection) throws {
+        func jwk(_ point: Data) throws -> JWK {
+            try JWK(.p256(x: Array(point.prefix(32)), y: Array(point.suffix(32)), d: nil))
+        }
+        let parameters = try self.parameters(proven.appID, try Challenge(proven.challenge))
+        let assertions = try [self.possession, self.pin].map { factor in
+            let isPin = factor.aaid == ServerPinModel.aaid
+            let data = try KeyRegistrationData(
+                aaid: factor.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
+                signatureAlgorithm: .p256Raw, publicKeyFormat: .eccX962Raw,
+                finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: factor.keyID,
+                signCounter: isPin ? 0 : 1, registrationCounter: isPin ? 0 : 1,
+                publicKey: Array(factor.key.publicKey.x963Representation))
+            let attestation = Attestation(type: .basicSurrogate, signature: try factor.sign(data.signedBytes))
+            return EncodedAssertion(
+                bytes: try RegistrationAssertion(keyRegistrationData: data, attestation: attestation).serialized())
+        }
+        let response = RegistrationResponse(
+            header: OperationHeader(operation: .registration, appID: proven.appID), fcParams: parameters,
+            assertions: assertions)
+        let enrolment = EnrollRequest.Enrolment(
+            token: proven.token, name: "Load generator", signingKey: try jwk(self.signing.publicKey.rawRepresentation),
+            encryptionKey: try jwk(P256.KeyAgreement.PrivateKey().publicKey.rawRepresentation),
+            response: String(decoding: response.serialized, as: UTF8.self))
+        let place = SealedMessage.Place.enrolment(
+            activation: proven.activation, token: proven.token.withBytes { Base64URL.encode(Array($0)) })
+        let sealed = try SealedMessage(sealing: enrolment, to: self.server.keys.sealingKeys[0], for: place)
+        let receipt: ActivationRecord = try self.exchange(
+            "/identity/activations/\(proven.activation)/enroll", EnrollRequest(enrolment: sealed), on: &phone)
+        guard receipt.factors.count == 2 else { throw LoadError("enrolled: \(receipt.factors)") }
+    }
+
+    // MARK: - A sign-in
+
+    /// Signs the browser in whose page shows the code: starts, prepares, and finishes by device and PIN. Each of the three
+    /// is on disk at the server before it answers.
+    package mutating func signIn(_ code: IdentityCode, on phone: inout HTTPConnection) throws {
+        let path = "/identity/sessions/\(code.id)"
+        let _: RequestDocument = try self.exchange(
+            "\(path)/start", StartRequest(claim: code.claim, security: nil), on: &phone)
+        let answer: PrepareResponse = try self.exchange(
+            "\(path)/prepare", PrepareRequest(role: nil, answers: [:], security: nil), on: &phone)
+        guard case .prepared(let prepared) = answer else { throw LoadError("not prepared") }
+        let challenge = SessionDocument.challenge(of: prepared.document)
+        let parameters = try self.parameters(prepared.appID, challenge)
+        self.counter += 1
+        let assertions = try [(self.possession, self.counter), (self.pin, 0)].map { factor, counter in
+            let data = try SignedData(
+                aaid: factor.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion, mode: .userVerified,
+                signatureAlgorithm: .p256Raw, nonce: RandomSource.system.bytes(16),
+                finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: factor.keyID,
+                signCounter: counter)
+            return EncodedAssertion(
+                bytes: try AuthenticationAssertion(signedData: data, signature: try factor.sign(data.signedBytes))
+                    .serialized())
+        }
+        let response = AuthenticationResponse(
+            header: OperationHeader(operation: .authentication, appID: prepared.appID), fcParams: parameters,
+            assertions: assertions)
+        let factors = try SealedMessage(
+            sealing: FinishRequest.Factors(response: String(decoding: response.serialized, as: UTF8.self)),
+            to: self.server.keys.sealingKeys[0], for: .factors(session: code.id, challenge: challenge.text))
+        let finished: FinishResponse = try self.exchange(
+            "\(path)/finish", FinishRequest(factors: factors, security: nil), on: &phone)
+        guard case .accepted = finished else { throw LoadError("the factors were refused") }
+    }
+
+    // MARK: - Requests
+
+    private func parameters(_ appID: String, _ challenge: Challenge) throws -> String {
+        FinalChallengeParams(appID: appID, challenge: challenge, facetID: try FacetID(SoftwareDevice.facetID)).encoded
+    }
+
+    /// Sends what the device proves to be its own.
+    private func exchange<Answer: IdentityMessage>(
+        _ path: String, _ message: some IdentityMessage, on phone: inout HTTPConnection
+    ) throws -> Answer {
+        let body = message.serialized
+        let unsigned = try DeviceProof.unsigned(
+            DeviceProof.Request(
+                audience: self.server.issuer, method: "POST", target: self.server.issuer + path, body: body),
+            keyID: self.activation, at: TimeSource.system.now(), random: .system)
+        let signature = try self.signing.signature(for: unsigned.signingInput)
+        return try Self.exchange(
+            path, body, proof: unsigned.compact(signature: Array(signature.rawRepresentation)), on: &phone)
+    }
+
+    /// Sends a request, and reads the server's message. Its signature is a phone's to verify, and no work of the server's.
+    private static func exchange<Answer: IdentityMessage>(
+        _ path: String, _ body: [UInt8], proof: String?, on phone: inout HTTPConnection
+    ) throws -> Answer {
+        let headers = [forwardedHeader()] + (proof.map { ["Device-Proof: \($0)"] } ?? [])
+        let answer = try phone.exchange(Request("POST", path, headers: headers, body: body))
+        let parts = String(decoding: answer.body, as: UTF8.self).split(separator: ".")
+        guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(parts[1]),
+            case .object(let response) = try JSON(parsing: payload)
+        else { throw LoadError("\(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))") }
+        guard let message = try response.object("body") else {
+            throw LoadError("\(path): \(try response.object("error").map { JSON.object($0).text } ?? "no message")")
+        }
+        return try Answer(json: message)
+    }
+}
