@@ -226,6 +226,15 @@ actor AccountRegister: CustomReflectable {
         try self.write(content)
     }
 
+    /// Forgets the keys by which the device speaks for itself, and that the server knows them, as long as they are these.
+    func forget(_ identity: IdentityKeys, of key: AccountKey) throws {
+        var content = self.content
+        guard let index = Self.index(of: key, in: content), content.accounts[index].identity == identity else { return }
+        content.accounts[index].identity = nil
+        content.accounts[index].isIdentityKnown = false
+        try self.write(content)
+    }
+
     func isApproved(browser: String, by key: AccountKey) -> Bool {
         self.record(of: key)?.browsers.containsBytes(of: browser) ?? false
     }

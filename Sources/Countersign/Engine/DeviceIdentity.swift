@@ -114,9 +114,21 @@ extension ClientCore {
         return await self.register.record(of: account)?.identity
     }
 
+    /// Forgets keys of a device that will never sign again: others are made for the next authentication, and told with it.
+    func forget(_ lost: IdentityKeys, of account: AccountKey) async {
+        // Where that cannot be written down, the next request ends here again.
+        guard (try? await self.register.forget(lost, of: account)) != nil else { return }
+        try? self.module.deleteIdentity(lost)
+    }
+
     /// Deletes the keys of a device that were made for a registration, unless the account has them.
     func forgetUnlessKept(_ device: IdentityKeys, of account: AccountKey) async {
         guard await self.register.record(of: account)?.identity != device else { return }
         try? self.module.deleteIdentity(device)
     }
+}
+
+extension DeviceKeyError {
+    /// Whether the key will never sign again.
+    var isForGood: Bool { self == .gone || self == .closed }
 }

@@ -33,8 +33,8 @@ extension ClientCore {
     /// Sends a request with what its caller shows.
     ///
     /// A device whose clock is another than the server's proves the request once more, by the server's. One that the server
-    /// refuses tells its keys anew with the next authentication. Throws what the transport throws, and ``EngineError``
-    /// `notAuthorized` where the device's keys do not sign.
+    /// refuses tells its keys anew with the next authentication, and one whose keys are gone tells new ones. Throws what the
+    /// transport throws, and ``EngineError`` `notAuthorized` where the device's keys do not sign.
     func send(
         _ request: TransportRequest, by caller: RequestCaller, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
@@ -66,7 +66,8 @@ extension ClientCore {
                 method: request.method, target: request.url.absoluteString, body: request.body,
                 clockOffset: clockOffset)
             request.headers.append(("Device-Proof", proof))
-        } catch is DeviceKeyError {
+        } catch let error as DeviceKeyError {
+            if error.isForGood { await self.forget(keys, of: account) }
             throw EngineError(.notAuthorized, "the device's keys do not sign")
         }
         return try await self.channel.send(request, recording)

@@ -48,6 +48,14 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         }
     }
 
+    /// The keys that nothing locks are gone, such as those by which a device speaks for itself.
+    public func loseUnlocked() {
+        self.lock.withLock {
+            self.entries = self.entries.filter { if case .none = $0.value.lock { false } else { true } }
+            self.agreements = [:]
+        }
+    }
+
     /// Whether there is no room for further keys, after the next `count`.
     public func refuseKeys(_ isFull: Bool, after count: Int = 0) {
         self.lock.withLock { self.room = isFull ? count : .max }

@@ -215,6 +215,27 @@ struct DeviceIdentityTests {
         #expect(try await Self.told(world, "authentication") != nil)
     }
 
+    @Test("A device whose own keys are gone makes others, and tells them with the next authentication")
+    func lostKeys() async throws {
+        let world = try await World(keyStore: .file)
+        let chip = try #require(world.phone.keys as? VerifyingKeys)
+        try await world.enroll()
+        let first = try #require(try await Self.identity(world).signingKey.keyID)
+        try await Self.authenticate(world, knowing: first)
+        chip.loseUnlocked()
+        let sent = await world.server.requests.count
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .notAuthorized)
+        #expect(await world.server.requests.count == sent)
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .missingInteraction)
+        try await Self.authenticate(world)
+        let told = try #require(try await Self.told(world, "authentication"))
+        let second = try await Self.identity(world)
+        #expect(second.signingKey.keyID != first)
+        #expect(try told.signingKey == Self.point(second.signingKey))
+        try await Self.authenticate(world, knowing: second.signingKey.keyID)
+        #expect(try await Self.questions(world).isEmpty)
+    }
+
     @Test("A server that knows nothing of it, or another key, is told again, and everything goes on as before")
     func foreign() async throws {
         let world = try await World()
