@@ -31,6 +31,7 @@ struct IdentityActivations: Sendable {
     let core: IdentityCore
 
     private var factors: IdentityFactors { IdentityFactors(core: self.core) }
+    private var receipts: IdentityReceipts { IdentityReceipts(core: self.core) }
 
     // MARK: Opening
 
@@ -67,8 +68,9 @@ struct IdentityActivations: Sendable {
     /// Makes the identity's keys and has the server take them. What was interrupted is brought to its end first.
     ///
     /// Throws ``OperationFailure``, ``EngineError`` (`knownAccount` where there is an identity of that server already,
-    /// `unavailable` where one waits for its receipt and the server cannot be asked), and what
-    /// ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the server can be asked.
+    /// `unavailable` where one waits for its receipt, and the server cannot be asked or may yet take it), and what
+    /// ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the server has said that it
+    /// has nothing, and nothing can be on its way any more.
     func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
         try await self.core.serially(at: proven.code.server) {
             try await self.enrollAlone(proven, name: name, witness: witness)
@@ -111,9 +113,11 @@ struct IdentityActivations: Sendable {
                     response: message),
                 to: try await exchange.sealingKey(),
                 for: .enrolment(activation: proven.code.id, token: token.withBytes { Base64URL.encode($0) }))
-            let receipt = try await exchange.sendToTheEnd(
-                EnrollRequest(enrolment: sealed), to: Self.path(of: proven.code) + "/enroll",
-                by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+            let receipt = try await self.receipts.sending(identity) {
+                try await exchange.sendToTheEnd(
+                    EnrollRequest(enrolment: sealed), to: Self.path(of: proven.code) + "/enroll",
+                    by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+            }
             return try await self.adopt(identity, receipt.message)
         } catch let error as Refused {
             // The refusal may be of a repetition of what the server has taken: only the server can tell.
@@ -163,6 +167,7 @@ struct IdentityActivations: Sendable {
         }
         let adopted = try self.core.register.change(identity) { identity in
             identity.state = .active
+            identity.sent = nil
             identity.name = receipt.name
             if let version = receipt.pinVersion { try? identity.pin?.settle(on: version) }
         }
@@ -194,31 +199,35 @@ struct IdentityActivations: Sendable {
 
     private func settlePending(_ identity: StoredIdentity) async {
         do {
-            let record = try await ManagerExchange(self.core, identity.server).send(
-                "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+            let record = try await self.receipts.record(of: identity)
             _ = try await self.adopt(identity, record.message)
         } catch let error as Refused where error.problem.code.saysThatThereIsNone {
+            guard !self.receipts.mayArrive(identity, at: error.now) else { return }
+            try? await self.core.forget(identity)
+        } catch let error as DeviceKeyError where error.isForGood {
+            // It could never prove itself. What the server may have of it, its owner ends at the server.
             try? await self.core.forget(identity)
         } catch {}
     }
 
-    /// Asks the server which of the factors it has whose receipt was lost.
+    /// Asks the server which of the factors it has whose receipt was lost. It had none of their types before they left
+    /// (``IdentityCompletions/add(_:)``), so one that it lists has arrived; one that it does not list may yet.
     func settleFactors(of identity: StoredIdentity) async {
         guard !identity.unconfirmed.isEmpty,
-            let record = try? await ManagerExchange(self.core, identity.server).send(
-                "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationRecord.self
-            ).message, record.activation.hasSameBytes(as: identity.activation)
+            let answer = try? await self.receipts.record(of: identity)
         else { return }
         let (known, unknown) = identity.unconfirmed.reduce(into: ([KeyName](), [KeyName]())) { keys, key in
             let type = AuthenticatorModel(aaid: key.aaid)?.type?.rawValue ?? ""
-            if record.factors.contains(where: { $0.hasSameBytes(as: type) }) {
+            if answer.message.factors.contains(where: { $0.hasSameBytes(as: type) }) {
                 keys.0.append(key)
             } else {
                 keys.1.append(key)
             }
         }
+        guard unknown.isEmpty || !self.receipts.mayArrive(identity, at: answer.now) else { return }
         let changed = try? self.core.register.change(identity) { identity in
             identity.unconfirmed.removeAll { known.contains($0) || unknown.contains($0) }
+            identity.sent = nil
             if identity.state == .active { identity.keys += known }
         }
         guard changed != nil else { return }
@@ -244,6 +253,8 @@ struct IdentityActivations: Sendable {
                 "DELETE", [], to: Self.path, by: ManagerExchange.Prover(identity), as: EmptyMessage.self)
         } catch let error as Refused {
             guard error.problem.code.saysThatThereIsNone else { throw error }
+        } catch let error as DeviceKeyError where error.isForGood {
+            // Nobody could ever tell the server from here.
         }
         try await self.core.forget(identity)
     }

@@ -1,5 +1,6 @@
 import Ceremony
 import Crypto
+import Foundation
 import JOSE
 import UAF
 import UAFClient
@@ -11,7 +12,15 @@ struct IdentityCompletions: Sendable {
     let session: ClaimedSession
     /// The document that the factors have signed: what is new is registered over its challenge.
     let checked: CheckedSession
+    private let tries = UnsettledTries()
 
+    init(core: IdentityCore, session: ClaimedSession, checked: CheckedSession) {
+        self.core = core
+        self.session = session
+        self.checked = checked
+    }
+
+    private var receipts: IdentityReceipts { IdentityReceipts(core: self.core) }
     private var factors: IdentityFactors { IdentityFactors(core: self.core) }
     private var sessions: IdentitySessions { IdentitySessions(core: self.core) }
 
@@ -21,10 +30,10 @@ struct IdentityCompletions: Sendable {
 
     /// Adds a finger or a face.
     ///
-    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has one, ``EngineError`` `unavailable` where one
-    /// waits for its receipt and the server cannot be asked, ``OperationFailure``, and what
-    /// ``IdentitySessions/complete(_:_:)`` throws. No key is left then, but where the answer was lost: that one stays until
-    /// the server can be asked.
+    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has one, here or at its server, ``EngineError``
+    /// `unavailable` where one waits for its receipt, and the server cannot be asked or may yet take it, ``OperationFailure``,
+    /// and what ``IdentitySessions/complete(_:_:)`` throws. No key is left then, but where the answer was lost: that one stays
+    /// until the server has said that it has none, and nothing can be on its way any more.
     func add(_ witness: BiometricWitness) async throws {
         try await self.core.serially(at: self.session.server) { try await self.addAlone(witness) }
     }
@@ -43,6 +52,11 @@ struct IdentityCompletions: Sendable {
         guard !self.factors.types(of: identity).contains(.biometric) else {
             throw IdentityProblem(.factorAlreadyEnrolled)
         }
+        // Of a key whose receipt is lost the server tells no more than its type. It has to be the only one of it.
+        let record = try await self.receipts.record(of: identity).message
+        guard !record.factors.contains(where: { $0.hasSameBytes(as: AuthenticatorType.biometric.rawValue) }) else {
+            throw IdentityProblem(.factorAlreadyEnrolled)
+        }
         let (keys, message) = try await self.factors.register(
             [witness.model], witness: witness,
             for: IdentityFactors.Target(appID: identity.appID, username: identity.username),
@@ -50,23 +64,26 @@ struct IdentityCompletions: Sendable {
         do {
             // Written down before it leaves: a key that the server knows is of use also where its answer is lost.
             try self.core.register.change(identity) { $0.unconfirmed += keys }
-            _ = try await self.sessions.complete(self.session, .addFactor(response: message))
-        } catch let error as Unsettled {
-            throw error
+            _ = try await self.receipts.sending(identity) {
+                try await self.sessions.complete(self.session, .addFactor(response: message))
+            }
         } catch {
+            guard !error.leavesUnsettled else { throw error }
             _ = try? self.core.register.change(identity) { $0.unconfirmed.removeAll(where: keys.contains) }
             await self.factors.settle(keys, isKept: false)
             throw error
         }
         try self.core.register.change(identity) { identity in
             identity.unconfirmed.removeAll(where: keys.contains)
+            identity.sent = nil
             if identity.state == .active { identity.keys += keys }
         }
         await self.factors.settle(keys, isKept: true)
     }
 
     /// Changes the PIN. Both are here until the server has said which of them counts: with its receipt, or with a later
-    /// session.
+    /// session. Where a try of the same PIN has left unsettled, and the next one is refused as over, the server is asked which
+    /// PIN it has.
     ///
     /// Throws ``ServerPinError``, and what ``IdentitySessions/complete(_:_:)`` throws.
     func change(pin: SecretBytes) async throws {
@@ -99,10 +116,18 @@ struct IdentityCompletions: Sendable {
         let response = RegistrationResponse(
             header: OperationHeader(operation: .registration, appID: identity.appID), fcParams: finalChallenge,
             assertions: [assertion])
-        let answer = try await self.sessions.complete(
-            self.session,
-            .changePin(version: secret.version, response: String(decoding: response.serialized, as: UTF8.self)))
-        guard let version = answer.activation?.pinVersion else { return }
+        let version: UInt32?
+        do {
+            version = try await self.settling(pin) {
+                try await self.sessions.complete(
+                    self.session,
+                    .changePin(version: secret.version, response: String(decoding: response.serialized, as: UTF8.self)))
+            }.activation?.pinVersion
+        } catch let error as Refused where error.problem.code.saysThatItIsOver && self.tries.mayHaveDone(pin) {
+            guard try await self.receipts.record(of: identity).message.pinVersion == secret.version else { throw error }
+            version = secret.version
+        }
+        guard let version else { return }
         // It is done, whatever the storage says now: the next session names the version again.
         _ = try? self.core.register.change(identity) { identity in try? identity.pin?.settle(on: version) }
     }
@@ -138,18 +163,58 @@ struct IdentityCompletions: Sendable {
         return text
     }
 
-    /// Deletes the account at its server, for good, and what this device has of it.
+    /// Deletes the account at its server, for good, and what this device has of it. That the server does not know the device
+    /// means that it is done only where a try has left unsettled: an activation that ended elsewhere is no account that ended.
     ///
     /// Throws what ``IdentitySessions/complete(_:_:)`` throws, and ``StorageError`` once it is done.
     func deleteAccount() async throws {
         try await self.core.serially(at: self.session.server) {
             let identity = try self.sessions.identity(of: self.session)
             do {
-                _ = try await self.sessions.complete(self.session, .delete)
-            } catch let error as Refused where [.activationUnknown, .notProven].contains(error.problem.code) {
+                _ = try await self.settling { try await self.sessions.complete(self.session, .delete) }
+            } catch let error as Refused
+                where [.activationUnknown, .notProven].contains(error.problem.code) && self.tries.mayHaveDone(nil)
+            {
                 // It is gone already: the answer of an earlier try was lost.
             }
             try await self.core.forget(identity)
         }
+    }
+
+    /// Runs a try, and remembers where it leaves unsettled whether it was done.
+    private func settling<Answer>(_ pin: SecretBytes? = nil, _ body: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await body()
+        } catch {
+            if error.leavesUnsettled { self.tries.note(pin) }
+            throw error
+        }
+    }
+}
+
+/// The tries of a completion of which nobody here knows whether they were carried out.
+// Safe to share: every access to `pins` is within `lock`.
+private final class UnsettledTries: @unchecked Sendable {
+    private let lock = NSLock()
+    /// The PINs that they would have set, no more than two: where they are not one, nobody knows which it is.
+    private var pins: [SecretBytes?] = []
+
+    func note(_ pin: SecretBytes?) {
+        self.lock.withLock {
+            guard self.pins.count < 2, !self.pins.contains(pin) else { return }
+            self.pins.append(pin)
+        }
+    }
+
+    /// Whether one of them may have been carried out, and each would have come to the same as a try with this PIN.
+    func mayHaveDone(_ pin: SecretBytes?) -> Bool {
+        self.lock.withLock { !self.pins.isEmpty && self.pins.allSatisfy { $0 == pin } }
+    }
+}
+
+extension IdentityProblem.Code {
+    /// Whether what a session has permitted is not permitted any more, as once it was done.
+    fileprivate var saysThatItIsOver: Bool {
+        [.grantExpired, .sessionConsumed, .sessionUnknown, .sessionExpired].contains(self)
     }
 }

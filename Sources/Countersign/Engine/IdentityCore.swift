@@ -157,6 +157,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             identity.state = .ending
             identity.keys = []
             identity.unconfirmed = []
+            identity.sent = nil
             identity.pin = nil
         }
         // Its own and no others: keys that were made a moment ago, for another identity, may not be written down yet.

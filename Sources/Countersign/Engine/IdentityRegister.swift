@@ -36,6 +36,9 @@ struct StoredIdentity: Equatable, Sendable {
     var keys: [KeyName]
     /// Keys of factors that have left, and whose receipt has not come: nothing is signed with them before.
     var unconfirmed: [KeyName] = []
+    /// When the request left last that carried what waits for its receipt, by the server's clock; `nil` where none is on its
+    /// way, and where a version of before has written it.
+    var sent: Timestamp?
     /// What its PIN's key is made with; `nil` once it has ended.
     var pin: ServerPinRecord?
     /// When a person authenticated with it last.
@@ -211,6 +214,7 @@ extension StoredIdentity {
             "device": .object(self.device.json), "keys": .array(self.keys.map { .object($0.json) }),
         ]
         if !self.unconfirmed.isEmpty { object["unconfirmed"] = .array(self.unconfirmed.map { .object($0.json) }) }
+        object["sent"] = self.sent.map { .integer($0.milliseconds) }
         object["pin"] = self.pin.map { .object($0.json) }
         object["lastUsed"] = self.lastUsed.map { .integer($0.milliseconds) }
         return object
@@ -228,6 +232,7 @@ extension StoredIdentity {
             created: Timestamp(milliseconds: try object.requiredInteger("created")), state: state,
             name: try object.requiredString("name"), keys: try AccountRegister.keys("keys", of: object),
             unconfirmed: try AccountRegister.keys("unconfirmed", of: object),
+            sent: try object.integer("sent", as: Int64.self).map { Timestamp(milliseconds: $0) },
             pin: try object.object("pin").map { try ServerPinRecord(json: $0) },
             lastUsed: try object.integer("lastUsed", as: Int64.self).map { Timestamp(milliseconds: $0) })
     }

@@ -135,14 +135,16 @@ struct ManagerExchange: Sendable {
                 }
             case .refusal(let problem):
                 guard problem.code == .clockSkew, prover != nil else {
-                    throw Refused(problem: problem, now: response.now)
+                    throw Refused(problem: problem, now: response.now, wasRepeated: wasRepeated)
                 }
                 // The first request may have arrived in time. Proved anew it would be another one, and done twice.
                 guard !wasRepeated else {
                     throw Unsettled(cause: TransportError(.timedOut, "the answer is lost, and its proof too old"))
                 }
                 // The answer itself has told what the time is.
-                guard !isCorrected else { throw Refused(problem: problem, now: response.now) }
+                guard !isCorrected else {
+                    throw Refused(problem: problem, now: response.now, wasRepeated: false)
+                }
                 isCorrected = true
             }
         }
@@ -257,7 +259,7 @@ struct ManagerExchange: Sendable {
     }
 
     /// How long one exchange may take, its repetition included: shorter than a proof is taken for, which is a minute.
-    private static let longest = Duration.seconds(25)
+    static let longest = Duration.seconds(25)
 
     private var timeout: Duration {
         min(.seconds(self.core.configuration.networkTimeoutInSeconds), Self.longest)
@@ -282,6 +284,8 @@ struct Refused: Error, Sendable {
     let problem: IdentityProblem
     /// The server's time.
     let now: Timestamp
+    /// Whether it answers a repetition: the request that was lost before may be carried out all the same.
+    let wasRepeated: Bool
 }
 
 /// A message without members, such as the body of a request that says everything by its address.

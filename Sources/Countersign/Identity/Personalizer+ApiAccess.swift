@@ -30,7 +30,9 @@ extension Personalizer {
 
     /// Adds the factor that the request was completed with.
     ///
-    /// Throws ``CountersignError``: `factorMissing`, `factorAlreadyEnrolled`, `grantExpired`, the errors of fingers and faces.
+    /// Throws ``CountersignError``: `factorMissing`, `factorAlreadyEnrolled` also where only the server has one, `grantExpired`,
+    /// the errors of fingers and faces. After `connectionError` and `timeout` call it again, in two minutes where it ends so
+    /// again: as long as the server may yet take the finger that has left, no other is made.
     public func finishAddAuthenticationFactor(request: ApiAccessAddFactor) async throws {
         try await self.life.running { _ in try await request.completions.add(try request.factor()) }
     }
@@ -53,8 +55,8 @@ extension Personalizer {
         try Blocking.wait { try await self.startChangePin(idmIdentifier: idmIdentifier) }
     }
 
-    /// Changes the PIN to the one that the request was completed with. Where the answer is lost, the next authentication
-    /// goes by the PIN that the server has.
+    /// Changes the PIN to the one that the request was completed with. Where the answer is lost, call it again: a change that
+    /// was made is a success then. The next authentication goes by the PIN that the server has in any case.
     ///
     /// Throws ``CountersignError``: `pinMissing`, `pinRefused` (set another, and call it again), `grantExpired`.
     public func finishChangePin(request: ApiAccessChangePin) async throws {
@@ -115,7 +117,8 @@ extension Personalizer {
 
     /// Deletes the account, for good, and takes the identity off this device. Ask the person once more before.
     ///
-    /// Throws ``CountersignError``: `grantExpired`.
+    /// Throws ``CountersignError``: `grantExpired`; `activationUnknown` where this device's activation was ended elsewhere: the
+    /// account is not deleted then. After `connectionError` and `timeout` call it again, with the same request.
     public func finishDeletion(request: ApiAccessDelete) async throws {
         try await self.life.running { _ in try await request.completions.deleteAccount() }
     }

@@ -55,7 +55,8 @@ public struct Personalizer: Sendable {
     /// Makes the identity: its keys, of which the server gets the public halves, and its PIN, which stays the activation's.
     ///
     /// Throws ``CountersignError``: `alreadyPersonalized`, `activationDataExpired`, `activationDataConsumed`, the errors of
-    /// fingers and faces. After `connectionError` call it again: what the server had taken already is this identity.
+    /// fingers and faces. After `connectionError` and `timeout` call it again, in two minutes where it ends so again: what the
+    /// server had taken already is this identity, and as long as it may yet take it no other is made.
     @discardableResult
     public func finishPersonalization(request: Personalization) async throws -> PersonalizedIdentity {
         try await self.life.running { core in

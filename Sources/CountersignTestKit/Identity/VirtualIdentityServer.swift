@@ -109,6 +109,9 @@ public actor VirtualIdentityServer: Transport {
     private var refusals: [IdentityProblem] = []
     var findings: [[PersonalAttribute: AuthenticationInformationErrorCode]] = []
     private var losses = 0
+    private var delays = 0
+    private var passing = 0
+    private var heldBack: [TransportRequest] = []
     private var delay = Duration.zero
     private var repetitionProblem: IdentityProblem?
     private var isDown = false
@@ -152,6 +155,15 @@ public actor VirtualIdentityServer: Transport {
     public func loseAnswers(_ count: Int = 1, after delay: Duration = .zero) {
         self.losses = count
         self.delay = delay
+    }
+    /// Answers the next requests, before it refuses, loses or holds back any.
+    public func letPass(_ count: Int) { self.passing = count }
+    /// Holds the next requests back, as a network does: their sender hears nothing until it has given up.
+    public func holdBack(_ count: Int) { self.delays = count }
+    /// Carries out what was held back, in its order. Nobody waits for the answers any more.
+    public func deliver() throws {
+        defer { self.heldBack = [] }
+        for request in self.heldBack { _ = try self.answer(request) }
     }
     /// Refuses the next request so that was answered before.
     public func refuseRepetition(_ problem: IdentityProblem) { self.repetitionProblem = problem }
@@ -239,6 +251,15 @@ public actor VirtualIdentityServer: Transport {
         guard !self.isDown else { throw TransportError(.unreachable, "down") }
         if request.url.path().hasSuffix("/identity/keys") { return try self.keys() }
         if let answer = try self.answerToService(request) { return answer }
+        if self.passing > 0 {
+            self.passing -= 1
+            return try self.answer(request, isRefusable: false)
+        }
+        if self.delays > 0 {
+            self.delays -= 1
+            self.heldBack.append(request)
+            throw TransportError(.timedOut, "held back")
+        }
         let response = try self.answer(request)
         if self.losses > 0 {
             self.losses -= 1
@@ -262,7 +283,7 @@ public actor VirtualIdentityServer: Transport {
             body: Array(try set.signed(by: self.root).utf8))
     }
 
-    private func answer(_ request: TransportRequest) throws -> TransportResponse {
+    private func answer(_ request: TransportRequest, isRefusable: Bool = true) throws -> TransportResponse {
         let proof = request.headers.first { $0.name == "Device-Proof" }?.value
         let name = ManagerResponse.name(ofRequest: proof.map { Array($0.utf8) } ?? request.body)
         // An answer that was given before is given again, where nothing of the request has changed, as long as its proof is
@@ -280,7 +301,9 @@ public actor VirtualIdentityServer: Transport {
         }
         let content: ManagerResponse.Content
         do {
-            content = .message(try self.handle(request, try self.prover(proof, request)).json)
+            let prover = try self.prover(proof, request)
+            if isRefusable, !self.refusals.isEmpty { throw self.refusals.removeFirst() }
+            content = .message(try self.handle(request, prover).json)
         } catch let problem as IdentityProblem {
             content = .refusal(problem)
         } catch let error as IdentityMessageError {
@@ -324,7 +347,6 @@ public actor VirtualIdentityServer: Transport {
     }
 
     private func handle(_ request: TransportRequest, _ prover: String?) throws -> any IdentityMessage {
-        if !self.refusals.isEmpty { throw self.refusals.removeFirst() }
         let parts = request.url.path().split(separator: "/").map(String.init)
         guard parts.first == "identity", parts.count >= 2 else { throw IdentityProblem(.invalidRequest) }
         if parts[1] == "activations", parts.count == 4 {

@@ -54,6 +54,8 @@ import UAFClient
             Issue.record("another result")
             return
         }
+        // What asks whether there is a finger is answered.
+        await phone.server.letPass(1)
         await phone.server.loseAnswers(2)
         let personalizer = phone.sdk.personalizer
         let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
@@ -79,13 +81,16 @@ import UAFClient
         }
         let personalizer = phone.sdk.personalizer
         let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
+        await phone.server.letPass(1)
         await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
         #expect(await identityError(finish) == .tooManyRequests)
         phone.sensor.feel(.match)
         access.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
-        await phone.server.goDown(true)
-        #expect(await identityError(finish) == .connectionError)
-        await phone.server.goDown(false)
+        await phone.server.letPass(1)
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        // Once nothing can be on its way any more.
+        phone.clock.advance(by: .seconds(120))
         let restarted = try await phone.restarted()
         #expect(try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
         guard let again = try await self.addFinger(restarted) else {
@@ -95,6 +100,53 @@ import UAFClient
         try await restarted.sdk.personalizer.finishAddAuthenticationFactor(request: again)
         #expect(
             try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+    }
+
+    @Test("as long as a finger may be on its way it is kept, and it signs where it arrives") func lateFinger()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        guard let access = try await self.addFinger(phone) else {
+            Issue.record("another result")
+            return
+        }
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
+        // What asks whether there is a finger comes through. Then the finger and its repetition do not.
+        await phone.server.letPass(1)
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        #expect(await identityError(finish) == .connectionError)
+        phone.clock.advance(by: .seconds(59))
+        let restarted = try await phone.restarted()
+        #expect(try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
+        try await phone.server.deliver()
+        let found = try await restarted.restarted()
+        #expect(try found.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
+        let info = try await found.prepare()
+        found.sensor.feel(.match)
+        let finger = try await found.sdk.biometrics.factor(idmIdentifier: self.server)
+        #expect(try await found.finish(info, DeviceFactor(), finger).isUserLogin)
+    }
+
+    @Test("of a finger that only the server has left no other is made") func formerFinger() async throws {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        phone.sensor.enroll(Array("other fingers".utf8))
+        #expect(
+            await identityError { _ = try await phone.sdk.biometrics.factor(idmIdentifier: self.server) }
+                == .biometricInvalidated)
+        guard let access = try await self.addFinger(phone) else {
+            Issue.record("another result")
+            return
+        }
+        await phone.server.forgetRequests()
+        let personalizer = phone.sdk.personalizer
+        #expect(
+            await identityError { try await personalizer.finishAddAuthenticationFactor(request: access) }
+                == .factorAlreadyEnrolled)
+        #expect(await phone.server.requests.allSatisfy { $0.url.path() == "/identity/activation" })
+        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
     }
 
     private func changePin(_ phone: VirtualIdentityPhone, to pin: String) async throws -> ApiAccessChangePin? {
@@ -136,7 +188,7 @@ import UAFClient
         #expect(try await restarted.authenticate(try await restarted.data(), pin: wrong).lockout != nil)
     }
 
-    @Test("a change that is repeated after its answer was lost leaves the PIN good that the server has")
+    @Test("a change that is repeated after its answer was lost is done, and one to another PIN is not")
     func repeatedChange() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         guard let access = try await self.changePin(phone, to: "970358") else {
@@ -146,7 +198,10 @@ import UAFClient
         await phone.server.loseAnswers(2)
         let personalizer = phone.sdk.personalizer
         #expect(await identityError { try await personalizer.finishChangePin(request: access) } == .timeout)
+        #expect(access.pinSpec.setPin("604817") == .valid)
         #expect(await identityError { try await personalizer.finishChangePin(request: access) } == .grantExpired)
+        #expect(access.pinSpec.setPin("970358") == .valid)
+        #expect(await identityError { try await personalizer.finishChangePin(request: access) } == nil)
         #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
         #expect(try await phone.authenticate(try await phone.data(), pin: "970358").isUserLogin)
     }
@@ -248,6 +303,25 @@ extension ApiAccessTests {
         #expect(try personalizer.personalizedIdentities.count == 1)
         try await personalizer.finishDeletion(request: access)
         #expect(try personalizer.personalizedIdentities.isEmpty)
+    }
+
+    @Test("an activation that was ended elsewhere is no account that was deleted") func endedElsewhere() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let data = try await personalizer.startDeletion(idmIdentifier: self.server)
+        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        for code in [IdentityProblem.Code.activationUnknown, .notProven] {
+            await phone.server.refuseNext(IdentityProblem(code))
+            #expect(
+                await identityError { try await personalizer.finishDeletion(request: access) } == .activationUnknown)
+            #expect(try personalizer.personalizedIdentities.count == 1)
+        }
+        #expect(await phone.server.activeActivations.count == 1)
+        try await personalizer.finishDeletion(request: access)
+        #expect(await phone.server.activeActivations.isEmpty)
     }
 }
 

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 import UAF
 import UAFClient
+import _Primitives
 
 @Suite("Personalization (decision 65)") struct PersonalizationTests {
     @Test("an app gets an identity with the device and the PIN, and a finger where it is wanted")
@@ -116,6 +117,76 @@ import UAFClient
         #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
     }
 
+    @Test("as long as an enrolment may be on its way its keys are kept, and they answer where it arrives")
+    func lateArrival() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        let finish: () async throws -> Void = {
+            try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        }
+        // The enrolment with its repetition.
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        // The server has nothing, and says so, up to the end of the proof and of what an exchange may take.
+        #expect(await identityError(finish) == .connectionError)
+        phone.clock.advance(by: .seconds(59))
+        let restarted = try await phone.restarted()
+        #expect(try restarted.sdk.personalizer.personalizedIdentities.isEmpty)
+        try await phone.server.deliver()
+        let found = try await restarted.restarted()
+        #expect(await found.server.activeActivations == [try found.activation])
+        #expect(try await found.authenticate(try await found.data()).isUserLogin)
+    }
+
+    @Test("what waits for its receipt longer than anything can be on its way is forgotten", arguments: [85, 86])
+    func neverAny(_ seconds: Int) async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        let finish: () async throws -> Void = {
+            try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        }
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        phone.clock.advance(by: .seconds(seconds))
+        #expect(await identityError(finish) == (seconds > 85 ? nil : .connectionError))
+    }
+
+    @Test("an identity whose device's keys are gone is no obstacle: neither one that waits nor one that ends")
+    func lostKeys() async throws {
+        let keys = VerifyingKeys()
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        let personalizer = phone.sdk.personalizer
+        await phone.server.loseAnswers(2)
+        #expect(
+            await identityError { try await personalizer.finishPersonalization(request: personalization) } == .timeout)
+        keys.lose()
+        try await phone.personalize()
+        #expect(await phone.server.activeActivations.count == 2)
+        // The server does not hear of the end, and never will.
+        await phone.server.goDown(true)
+        try await personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        await phone.server.goDown(false)
+        keys.lose()
+        try await phone.personalize()
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+        let stored = try #require(phone.storage.snapshot["identity-identities"])
+        guard case .object(let content) = try JSON(parsing: stored) else {
+            Issue.record("no content")
+            return
+        }
+        #expect(try content.array("identities")?.count == 1)
+    }
+
     @Test("what never reached the server leaves nothing, and the code is still good") func neverArrived() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         let code = try await phone.server.activationCode(pin: "824193")
@@ -129,6 +200,8 @@ import UAFClient
         }
         #expect(failed == .connectionError)
         await phone.server.goDown(false)
+        // Once nothing can be on its way any more.
+        phone.clock.advance(by: .seconds(120))
         try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         #expect(try phone.sdk.personalizer.personalizedIdentities.count == 1)
         #expect(await phone.server.activeActivations.count == 1)
