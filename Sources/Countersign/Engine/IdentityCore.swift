@@ -29,7 +29,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     private let roots: [ExactText: JWKSet]
     private let traceRecorder: TraceRecorder?
     /// What makes, changes and settles the identities of one server comes one after the other.
-    private let gates: [ExactText: SerialGate]
+    private let turns = ExclusiveUse<ExactText>()
 
     /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
     init(
@@ -60,7 +60,6 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         self.facetID = facetID
         self.roots = roots
         self.traceRecorder = traceRecorder
-        self.gates = roots.mapValues { _ in SerialGate() }
     }
 
     /// Runs `body` while nothing else makes, changes or settles an identity of that server. It must not come back in here.
@@ -68,8 +67,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// Throws ``EngineError`` `foreignHost`, `CancellationError` and what `body` throws.
     func serially<Value: Sendable>(at server: String, _ body: @Sendable () async throws -> Value) async throws -> Value
     {
-        guard let gate = self.gates[ExactText(server)] else { throw EngineError(.foreignHost, "not configured") }
-        return try await gate.run(body)
+        _ = try self.roots(of: server)
+        return try await self.turns.run([ExactText(server)], body)
     }
 
     /// What is told of one process, and what its requests carry.

@@ -56,7 +56,8 @@ public actor AuthenticatorModule: CustomReflectable {
     private let softwareKeys: SoftwareKeys
     let ledger: AttemptLedger
     private(set) var database: KeyDatabase
-    private var queue = KeyQueue()
+    /// The operations that use a key or wait for it.
+    private let uses = ExclusiveUse<KeyName>()
 
     /// Opens the module over a platform; the first time, makes its secrets.
     ///
@@ -215,31 +216,8 @@ public actor AuthenticatorModule: CustomReflectable {
     ) async throws -> Result {
         // One order for all, so that two operations never wait for each other.
         let ordered = Set(names).sorted { $0.keyID.base64URL < $1.keyID.base64URL }
-        var held: [KeyName] = []
-        defer { for name in held { self.queue.release(name) } }
-        for name in ordered {
-            try await self.acquire(name)
-            held.append(name)
-        }
-        return try await body()
+        return try await self.uses.run(ordered, body)
     }
-
-    private func acquire(_ name: KeyName) async throws {
-        let ticket = self.queue.nextTicket()
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: KeyQueue.Continuation) in
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                } else {
-                    self.queue.enter(name, ticket, continuation)
-                }
-            }
-        } onCancel: {
-            Task { await self.leave(name, ticket) }
-        }
-    }
-
-    private func leave(_ name: KeyName, _ ticket: Int) { self.queue.leave(name, ticket) }
 }
 
 // MARK: - What the commands share
@@ -313,43 +291,4 @@ public struct KeyRegistration: Hashable, Sendable {
     public let name: KeyName
     /// Whether the server has not confirmed the key yet.
     public let isPending: Bool
-}
-
-/// The operations that use a key or wait for it, in the order of arrival.
-struct KeyQueue {
-    typealias Continuation = CheckedContinuation<Void, any Error>
-    private var used: Set<KeyName> = []
-    private var waiting: [KeyName: [(ticket: Int, continuation: Continuation)]] = [:]
-    private var tickets = 0
-
-    mutating func nextTicket() -> Int {
-        self.tickets += 1
-        return self.tickets
-    }
-
-    mutating func enter(_ name: KeyName, _ ticket: Int, _ continuation: Continuation) {
-        if self.used.insert(name).inserted {
-            continuation.resume()
-        } else {
-            self.waiting[name, default: []].append((ticket, continuation))
-        }
-    }
-
-    /// A cancelled task stops waiting.
-    mutating func leave(_ name: KeyName, _ ticket: Int) {
-        guard let index = self.waiting[name]?.firstIndex(where: { $0.ticket == ticket }),
-            let waiter = self.waiting[name]?.remove(at: index)
-        else { return }
-        waiter.continuation.resume(throwing: CancellationError())
-    }
-
-    mutating func release(_ name: KeyName) {
-        if var waiters = self.waiting[name], !waiters.isEmpty {
-            let next = waiters.removeFirst()
-            self.waiting[name] = waiters.isEmpty ? nil : waiters
-            next.continuation.resume()
-        } else {
-            self.used.remove(name)
-        }
-    }
 }
