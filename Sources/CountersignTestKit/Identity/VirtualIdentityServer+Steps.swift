@@ -33,7 +33,9 @@ extension VirtualIdentityServer {
         }
         switch step {
         case "open":
-            try check(OpenRequest(parsing: request.body).claim)
+            let message = try OpenRequest(parsing: request.body)
+            try check(message.claim)
+            try self.judge(message.security)
             return OpenResponse(challenge: pending.challenge, pin: pending.pin)
         case "prove":
             let message = try ProveRequest(parsing: request.body)

@@ -94,7 +94,10 @@ import _Primitives
                 }
                 phone.clock.advance(by: .seconds(61))
             case .code:
-                guard case .serviceLogin(let login) = try await phone.authenticate(try await inApp()) else { return }
+                guard case .serviceLogin(let login) = try await phone.authenticate(try await inApp()) else {
+                    Issue.record("another result")
+                    return
+                }
                 code = await meddled { _ = try await authenticator.fetchAuthorizationCode(login) }
             case .abort:
                 let request = try await phone.start()
@@ -105,6 +108,7 @@ import _Primitives
             case .complete:
                 let data = try await personalizer.startRequestNewActivationData(idmIdentifier: "https://id.example")
                 guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
+                    Issue.record("another result")
                     return
                 }
                 access.pinSpec.setPin("735041")
@@ -116,6 +120,7 @@ import _Primitives
                     code = await meddled { _ = try await other.open(activation, pin: "735041") }
                 } else {
                     guard case .newPersonalization(let request) = try await other.open(activation, pin: "735041") else {
+                        Issue.record("no new identity")
                         return
                     }
                     code = await meddled { try await other.sdk.personalizer.finishPersonalization(request: request) }

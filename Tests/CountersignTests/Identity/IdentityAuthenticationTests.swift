@@ -387,6 +387,36 @@ import UAFClient
         #expect(await server.requests.count == sent)
     }
 
+    @Test("a device that the server finds unsound is told so at every step, and at its personalisation")
+    func unsound() async throws {
+        let device = ChangedDevice()
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer()) { $0.securityInspection = device }
+        /// Whether the error of its own comes of what an unsound device does.
+        func isTold(_ step: () async throws -> Void) async -> Bool {
+            device.change(true)
+            defer { device.change(false) }
+            do {
+                try await step()
+                return false
+            } catch {
+                return (error as? CountersignSecurityInsufficientError)?.reasons == ["rooted"]
+            }
+        }
+        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
+        #expect(await isTold { _ = try await phone.open(code, pin: VirtualIdentityPhone.pin) })
+        try await phone.personalize()
+        #expect(await isTold { _ = try await phone.start() })
+        let request = try await phone.start()
+        let authenticator = phone.sdk.authenticator
+        #expect(await isTold { _ = try await authenticator.prepareAuthenticationUserInformation(request: request) })
+        let info = try await phone.prepare()
+        let pin = PinFactor(VirtualIdentityPhone.pin)
+        #expect(await isTold { _ = try await phone.finish(info, DeviceFactor(), pin) })
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+        #expect(await phone.server.accepted.isEmpty)
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+    }
+
     @Test("a process is prolonged up to its end, and given up") func sessions() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let request = try await phone.start()
@@ -465,5 +495,19 @@ import UAFClient
         #expect(requests.allSatisfy { $0.url.path().hasPrefix("/identity/") && $0.url.host() == "id.example" })
         #expect(requests.allSatisfy { !$0.headers.contains { $0.name == "Authorization" } })
         #expect(requests.last?.url.path().hasSuffix("/code") == true)
+    }
+}
+
+/// A device whose protection somebody takes away, and puts back.
+// Safe to share: every access to `isRooted` is within `lock`.
+private final class ChangedDevice: SecurityInspection, @unchecked Sendable {
+    private let lock = NSLock()
+    private var isRooted = false
+
+    func change(_ isRooted: Bool) { self.lock.withLock { self.isRooted = isRooted } }
+
+    func inspect() -> SecurityFindings {
+        SecurityFindings(
+            checkVersion: 1, osVersion: "Test 1", isRooted: self.lock.withLock { self.isRooted }, isHooked: false)
     }
 }
