@@ -9,12 +9,16 @@ public struct AccountDirectory: Sendable {
     let time: TimeSource
     private let random: RandomSource
     private let limits: Limits
+    private let endOfSessions: @Sendable (_ now: Timestamp) -> SessionEnding
 
-    /// Manages the accounts of a store.
+    /// Manages the accounts of a store. `endOfSessions` says what an account's history has of the sessions of identities that
+    /// end with a device which is deleted.
     public init(
         store: any AccountStore & NoticeStore, time: TimeSource = .system, random: RandomSource = .system,
-        limits: Limits = Limits()
+        limits: Limits = Limits(),
+        endOfSessions: @escaping @Sendable (_ now: Timestamp) -> SessionEnding = { _ in { _ in nil } }
     ) {
+        self.endOfSessions = endOfSessions
         self.store = store
         self.time = time
         self.random = random
@@ -181,8 +185,11 @@ public struct AccountDirectory: Sendable {
 
     /// Deletes a device with its keys, and ends the sessions that it signed in to. Throws `notFound`.
     public func deleteDevice(id: String, by operator: String) async throws {
-        let event = AuditEvent(.deviceDeleted, at: self.time.now(), actor: `operator`, detail: id)
-        guard try await self.store.deleteDevice(id: id, audit: event) else { throw AccountError(.notFound) }
+        let now = self.time.now()
+        let event = AuditEvent(.deviceDeleted, at: now, actor: `operator`, detail: id)
+        guard try await self.store.deleteDevice(id: id, audit: event, ending: self.endOfSessions(now)) else {
+            throw AccountError(.notFound)
+        }
     }
 
     /// What the devices of an account are told, newest first, at most ``Limits/activityRows``.

@@ -1,4 +1,5 @@
 import Accounts
+import Ceremony
 import CeremonyEngine
 import Foundation
 import SQLiteStore
@@ -41,6 +42,33 @@ struct DeregistrationTests {
     private static func notices(_ server: TestServer, _ account: AccountRecord) async throws -> [String] {
         try await server.directory.notices(accountID: account.id).filter { $0.kind == .authenticatorsRemoved }
             .map(\.subject)
+    }
+
+    @Test("what one device loses takes away no other that has no key, as one that is disabled; what asks for all does")
+    func devicesWithoutKeys() async throws {
+        let server = try TestServer { $0.limits.lockoutFailuresInARow = 1 }
+        try await server.addService()
+        let (account, disabled) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await disabled.start(code)
+        _ = try await disabled.miss(code.id, try await disabled.prepared(code.id))
+        let phone = try await server.addPhone(to: "alice")
+        #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [phone.keyID.bytes])
+        func deregister(_ mode: String, _ context: JSONObject) async throws {
+            var context = context
+            (context["subject"], context["mode"]) = (.string("bank|\(account.id)"), .string(mode))
+            let answer = try await server.engine.deregistrations.deregister(Self.ask(context), client: server.bank)
+            #expect(answer.statusCode == .ok)
+        }
+        func devices() async throws -> [String] {
+            try await server.database.devices(accountID: account.id).map(\.id)
+        }
+        try await deregister("key", ["keys": .array([Self.key(phone)])])
+        #expect(try await devices() == [disabled.id])
+        #expect(
+            try await server.engine.identities.listings.activations(accountID: account.id).map(\.isDisabled) == [true])
+        try await deregister("username", [:])
+        #expect(try await devices().isEmpty)
     }
 
     @Test("by name all keys of the account go, on every device, and nobody else's")

@@ -177,6 +177,18 @@ struct DeviceIdentityTests {
         #expect(entries.count { $0 == "device-keys-added" } == 1)
     }
 
+    @Test("A key that another registration of the account has is not the one that tells it: that one is not known by it")
+    func anothersKey() async throws {
+        let server = try TestServer()
+        let (device, other) = (TestDevice(), TestDevice())
+        try await Self.enrol(server, other)
+        let phone = try await Self.enrol(server, device)
+        let told = try await Self.authenticate(server, phone, counter: 2, telling: other)
+        #expect(told.statusCode == .ok && told.deviceKey == nil)
+        let own = try await Self.authenticate(server, phone, counter: 3, telling: device)
+        #expect(try own.deviceKey == device.name)
+    }
+
     @Test("By a code too, and a phone that shows no registered key adds none")
     func authenticationByCode() async throws {
         let server = try TestServer()
@@ -250,6 +262,22 @@ struct DeviceIdentityTests {
         await #expect(throws: DeviceProofRefusal.replayRefused) { try await proofs.prover(of: right) }
         _ = try await proofs.prover(of: try device.call(at: now - .seconds(60)))
         _ = try await proofs.prover(of: try device.call(at: now + .seconds(60)))
+    }
+
+    @Test("A proof counts once for the key: not again for another registration of its phone that has become the newest")
+    func replayedForAnotherRegistration() async throws {
+        let server = try TestServer()
+        let device = TestDevice()
+        try await Self.enrol(server, device)
+        try await Self.enrol(server, device)
+        let devices = try await server.database.devices(accountID: Self.account(server).id).map(\.id)
+        let proofs = server.engine.deviceProofs
+        let call = try device.call(at: server.clock.now)
+        #expect(try await proofs.prover(of: call).device.deviceID == devices[1])
+        try await server.directory.deleteDevice(id: devices[1], by: "test")
+        await #expect(throws: DeviceProofRefusal.replayRefused) { try await proofs.prover(of: call) }
+        let next = try await proofs.prover(of: try device.call(at: server.clock.now))
+        #expect(next.device.deviceID == devices[0] && !next.isGone)
     }
 
     @Test("A network that proves nothing is refused unjudged after some tries, and a right proof is taken all the same")

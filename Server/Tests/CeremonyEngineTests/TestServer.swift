@@ -70,7 +70,9 @@ final class TestServer: Sendable {
         self.engine = try engine(epoch: "")
         self.laterEngine = try engine(epoch: "restored")
         self.makeEngine = { try engine(epoch: $0) }
-        self.directory = AccountDirectory(store: database, time: self.clock.source)
+        self.directory = AccountDirectory(
+            store: database, time: self.clock.source,
+            endOfSessions: Identities.endOfSessions(limits: chosen.limits))
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }

@@ -109,14 +109,14 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
-        notice: NoticeRecord?
+        notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> DeregistrationOutcome {
         try await self.store.deregister(
-            selection, accountID: accountID, asker: asker, audit: audit, notice: notice)
+            selection, accountID: accountID, asker: asker, audit: audit, notice: notice, ending: ending)
     }
 
-    func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.store.deleteDevice(id: id, audit: audit)
+    func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool {
+        try await self.store.deleteDevice(id: id, audit: audit, ending: ending)
     }
 
     func account(id: String, ofDevice device: String) async throws -> AccountRecord? {

@@ -107,6 +107,37 @@ struct IDTokenEncryptionTests {
         }
     }
 
+    @Test("a client whose keys cannot be fetched is told to ask again, and its code is good for that")
+    func unreachable() async throws {
+        let calls = TestCalls()
+        try await ProviderFixture.run(calls: calls) { f in
+            let recipient = try Recipient()
+            var settings = ClientSettings(tokens: TokenSettings(idTokenEncryption: IDTokenEncryption(.ecdhES)))
+            settings.keySetAddress = "https://shop.example/keys"
+            let shop = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
+            calls.answer(.failure(OutgoingCallError("there is no connection to it")))
+            let session = try await f.signIn().session
+            let asked = try await f.provider.authorize(
+                f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
+            guard case .client(let answer) = asked, let code = try ProviderFixture.fields(of: answer)["code"] else {
+                Issue.record("\(asked)")
+                return
+            }
+            func exchange() async throws -> ProviderAnswer {
+                try await f.provider.token(header: f.basic(shop), body: f.form(code))
+            }
+            let refused = try await exchange()
+            #expect(refused.error == "temporarily_unavailable")
+            #expect(try refused.body?.string("error_description")?.contains("ask again") == true)
+            calls.answer(200, recipient.publicSet)
+            f.clock.advance(.seconds(59))
+            let given = try await exchange()
+            #expect(given.status == 200, "\(given)")
+            #expect(try given.body?.requiredString("id_token").split(separator: ".").count == 5)
+        }
+    }
+
     @Test("it can be switched off again, and is off where nobody has asked for it")
     func off() async throws {
         try await ProviderFixture.run { f in
@@ -138,6 +169,34 @@ struct IDTokenEncryptionTests {
                 }
                 #expect(error?.message?.contains(algorithm.rawValue) == true)
             }
+        }
+    }
+
+    @Test("keys to encrypt to alone are taken in the place of others where nothing is verified by the client's, and else not")
+    func turningKeys() async throws {
+        try await ProviderFixture.run { f in
+            let (first, second) = (try Recipient(), try Recipient())
+            let shop = try await self.client(f, IDTokenEncryption(.ecdhES), keySet: first.publicSet)
+            _ = try await f.provider.changeClient(shop.client.id, ClientChange(keySet: second.publicSet))
+            let body = try #require(try await self.tokens(f, shop).body)
+            _ = try JWE(
+                opening: body.requiredString("id_token"), with: second.elliptic, allowing: [.ecdhES],
+                encryptions: [.a128CBCHS256])
+
+            var settings = try ClientKey(.es256, named: "own").settings
+            let own = try JWKSet(parsing: Array(try #require(settings.keySet).utf8)).keys
+            settings.keySet = JSON.object(JWKSet(own + [first.elliptic]).publicJSON).text
+            settings.tokens.idTokenEncryption = IDTokenEncryption(.ecdhES)
+            let signing = try await f.register(settings)
+            let plain = try await f.register(ClientSettings(idTokenAlgorithm: .es256))
+            for client in [signing, plain] {
+                let error = await #expect(throws: OAuthError.self) { () async throws in
+                    _ = try await f.provider.changeClient(client.client.id, ClientChange(keySet: second.publicSet))
+                }
+                #expect(error?.message?.contains("has no key to verify with") == true)
+            }
+            let both = JSON.object(JWKSet(own + [second.elliptic]).publicJSON).text
+            _ = try await f.provider.changeClient(signing.client.id, ClientChange(keySet: both))
         }
     }
 

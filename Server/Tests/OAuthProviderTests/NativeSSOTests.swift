@@ -233,6 +233,18 @@ struct NativeSSOTests {
         #expect(answer.refusal?.reason?.contains(reason) == true, "\(answer.refusal?.reason ?? "") \(reason)")
     }
 
+    @Test("an app that does not take the person any more, as what they came as, gets no tokens; the first one's stay")
+    func lostRoles() async throws {
+        try await ProviderFixture.run { f in
+            let apps = try await Apps(f)
+            let given = try await apps.signIn()
+            #expect(try await apps.exchange(given).status == 200)
+            f.people.close(apps.second.client.id)
+            self.expectRefusal(try await apps.exchange(given), "who have come to it as what they are there")
+            #expect(try await apps.exchange(given, by: apps.first).status == 200)
+        }
+    }
+
     @Test("an ID token that was edited, is another's, or goes with another secret is refused")
     func foreignIDTokens() async throws {
         try await ProviderFixture.run { f in

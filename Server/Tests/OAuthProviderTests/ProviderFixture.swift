@@ -50,7 +50,13 @@ final class ListedPeople: PersonDirectory {
             phone: AccountPhone(number: "+4930901820", isVerified: false),
             address: PostalAddress(["street_address": .string("Main Road 1"), "locality": .string("Berlin")])),
     ])
+    private let closed = Mutex<Set<String>>([])
     func lock(_ account: String) { self.people.withLock { $0[account] = nil } }
+    /// Has a client take nobody, as a service of identities where nobody is any more what they came as.
+    func close(_ client: String) { self.closed.withLock { _ = $0.insert(client) } }
+    func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool {
+        self.closed.withLock { !$0.contains(client) }
+    }
     func person(account: String) async throws -> Person? { self.people.withLock { $0[account] } }
 }
 

@@ -38,6 +38,13 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case activationConfirmed = "activation-confirmed"
     case authenticationSent = "authentication-sent"
     case authenticationAccepted = "authentication-accepted"
+    // A person signs in with a personalised app.
+    case sessionClaimed = "session-claimed"
+    case sessionDescribed = "session-described"
+    case answersSent = "answers-sent"
+    case answersJudged = "answers-judged"
+    case factorsSent = "factors-sent"
+    case factorsJudged = "factors-judged"
     case approvalAnnounced = "approval-announced"
     case continuationOpened = "continuation-opened"
     case signInCompleted = "sign-in-completed"
@@ -132,6 +139,14 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         case .activationConfirmed: Arrow(from: .administrator, to: .server, label: "confirm device and number")
         case .authenticationSent: Arrow(from: .phone, to: .server, label: "UAF authentication response, signed")
         case .authenticationAccepted: Arrow(from: .server, to: .phone, label: "accepted")
+        case .sessionClaimed: Arrow(from: .phone, to: .server, label: "claim the code's session, with the device's proof")
+        case .sessionDescribed:
+            Arrow(from: .server, to: .phone, label: "who asks, in which roles, for what", isAnswer: true)
+        case .answersSent: Arrow(from: .phone, to: .server, label: "the role, and what the person says")
+        case .answersJudged:
+            Arrow(from: .server, to: .phone, label: "what is to be signed, or corrected", isAnswer: true)
+        case .factorsSent: Arrow(from: .phone, to: .server, label: "the document, signed by factors and sealed")
+        case .factorsJudged: Arrow(from: .server, to: .phone, label: "the verdict, signed", isAnswer: true)
         case .approvalAnnounced: Arrow(from: .server, to: .browser, label: "event: approved")
         case .continuationOpened: Arrow(from: .browser, to: .server, label: "continuation, with the browser's cookie")
         case .signInCompleted: Arrow(from: .browser, to: .server, label: "complete, with the browser's cookie")

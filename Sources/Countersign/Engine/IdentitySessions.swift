@@ -56,7 +56,7 @@ struct IdentitySessions: Sendable {
         let claimed = ClaimedSession(server: server, id: session, activation: identity.activation)
         let document = try await self.send(
             StartRequest(claim: claim, security: try await self.core.securityReport()), claimed, "start",
-            as: RequestDocument.self
+            as: RequestDocument.self, noting: .sessionClaimed
         ).message
         return (claimed, document)
     }
@@ -67,7 +67,7 @@ struct IdentitySessions: Sendable {
     {
         try await self.send(
             PrepareRequest(role: role, answers: answers, security: try await self.core.securityReport()), session,
-            "prepare"
+            "prepare", noting: .answersSent
         ).message
     }
 
@@ -134,7 +134,7 @@ struct IdentitySessions: Sendable {
                 for: .factors(session: session.id, challenge: challenge.text))
             return try await exchange.sendToTheEnd(
                 FinishRequest(factors: sealed, security: security), to: try Self.path(of: session, "finish"),
-                by: ManagerExchange.Prover(identity), as: FinishResponse.self)
+                by: ManagerExchange.Prover(identity), as: FinishResponse.self, noting: .factorsSent)
         }
         if case .accepted = answer.message {
             // It is done, whatever the storage says now.
@@ -186,11 +186,12 @@ struct IdentitySessions: Sendable {
     }
 
     private func send<Answer: IdentityMessage>(
-        _ message: some IdentityMessage, _ session: ClaimedSession, _ step: String, as: Answer.Type = Answer.self
+        _ message: some IdentityMessage, _ session: ClaimedSession, _ step: String, as: Answer.Type = Answer.self,
+        noting event: TraceEvent? = nil
     ) async throws -> ManagerExchange.Answered<Answer> {
         let identity = try self.identity(of: session)
         return try await ManagerExchange(self.core, session.server).send(
-            message, to: try Self.path(of: session, step), by: ManagerExchange.Prover(identity))
+            message, to: try Self.path(of: session, step), by: ManagerExchange.Prover(identity), noting: event)
     }
 
     private static func path(of session: ClaimedSession, _ step: String) throws -> String {

@@ -114,18 +114,20 @@ struct ManagerExchange: Sendable {
     /// Throws ``Refused`` for a refusal, ``Unsettled`` once the request has left and nobody here knows what has become of it,
     /// and before that what ``keys()`` throws, `DeviceKeyError` and ``StorageError``.
     func send<Answer: IdentityMessage>(
-        _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self
+        _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self,
+        noting event: TraceEvent? = nil
     ) async throws -> Answered<Answer> {
-        try await self.send("POST", message.serialized, to: path, by: prover)
+        try await self.send("POST", message.serialized, to: path, by: prover, noting: event)
     }
 
     /// Sends a request; see ``send(_:to:by:as:)``.
     func send<Answer: IdentityMessage>(
-        _ method: String, _ body: [UInt8], to path: String, by prover: Prover?, as: Answer.Type = Answer.self
+        _ method: String, _ body: [UInt8], to path: String, by prover: Prover?, as: Answer.Type = Answer.self,
+        noting event: TraceEvent? = nil
     ) async throws -> Answered<Answer> {
         var isCorrected = false
         while true {
-            let (response, wasRepeated) = try await self.exchange(method, body, path, prover)
+            let (response, wasRepeated) = try await self.exchange(method, body, path, prover, event)
             switch response.content {
             case .message(let object):
                 do {
@@ -153,17 +155,18 @@ struct ManagerExchange: Sendable {
     /// As ``send(_:to:by:as:)``, for what a factor has signed: it leaves and is judged also where the process's task is
     /// cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
     func sendToTheEnd<Answer: IdentityMessage>(
-        _ message: some IdentityMessage, to path: String, by prover: Prover?, as type: Answer.Type = Answer.self
+        _ message: some IdentityMessage, to path: String, by prover: Prover?, as type: Answer.Type = Answer.self,
+        noting event: TraceEvent? = nil
     ) async throws -> Answered<Answer> {
         // A task of its own, which the process's does not cancel. The transport's time limit bounds it.
-        try await Task { try await self.send(message, to: path, by: prover, as: type) }.value
+        try await Task { try await self.send(message, to: path, by: prover, as: type, noting: event) }.value
     }
 
     /// One request, proved anew, and its verified answer. An answer that was lost is asked for once more with the same
     /// bytes: the server has kept it, and nothing is done twice.
-    private func exchange(_ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?) async throws
-        -> (answer: ManagerResponse, wasRepeated: Bool)
-    {
+    private func exchange(
+        _ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?, _ event: TraceEvent?
+    ) async throws -> (answer: ManagerResponse, wasRepeated: Bool) {
         let keys = try await self.keys()
         let url = try self.address(path)
         var headers = [("Accept", Self.responseType)]
@@ -181,7 +184,7 @@ struct ManagerExchange: Sendable {
         let request = TransportRequest(
             method: method, url: url, headers: headers, body: body, timeout: self.timeout / 2)
         do {
-            let (response, wasRepeated) = try await self.sendTwice(request)
+            let (response, wasRepeated) = try await self.sendTwice(request, event)
             return (try await self.answer(in: response, to: name, keys), wasRepeated)
         } catch {
             throw Unsettled(cause: error)
@@ -189,17 +192,19 @@ struct ManagerExchange: Sendable {
     }
 
     /// Sends a request and, where its answer was lost, sends it again in what is left of the time.
-    private func sendTwice(_ request: TransportRequest) async throws -> (TransportResponse, wasRepeated: Bool) {
+    private func sendTwice(_ request: TransportRequest, _ event: TraceEvent?) async throws
+        -> (TransportResponse, wasRepeated: Bool)
+    {
         let clock = self.core.platform.clock
         let start = clock.uptime()
         do {
-            return (try await self.core.channel.send(request, self.recording), false)
+            return (try await self.core.channel.send(request, self.recording, noting: event), false)
         } catch let error as TransportError where [.unreachable, .timedOut].contains(error.code) {
             try Task.checkCancellation()
             var again = request
             // Never less than the first try had, and nothing of what that one has used.
             again.timeout = max(self.timeout - max(.zero, clock.uptime() - start), request.timeout)
-            return (try await self.core.channel.send(again, self.recording), true)
+            return (try await self.core.channel.send(again, self.recording, noting: event), true)
         }
     }
 

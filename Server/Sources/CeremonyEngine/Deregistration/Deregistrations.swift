@@ -87,7 +87,8 @@ public struct Deregistrations: CeremonyPart {
                 .deregistered, at: now, accountID: accountID, actor: client?.id, detail: asker.device)
             let notice = client.map { self.steps.notice(accountID: accountID, deregisteredBy: $0.name, at: now) }
             switch try await self.store.deregister(
-                context.selection, accountID: accountID, asker: asker, audit: event, notice: notice)
+                context.selection, accountID: accountID, asker: asker, audit: event, notice: notice,
+                ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
             {
             case .deregistered, .unknown: break
             case .locked:

@@ -1,4 +1,5 @@
 public import Store
+public import _Primitives
 
 /// Everything that personalised identities keep their state in.
 public typealias IdentityStores = AccountStore & IdentityStore & IdentityKeyStore & ServiceStore
@@ -56,5 +57,12 @@ public struct Identities: Sendable {
         self.ends = SessionEnds(
             environment: environment, store: store, envelope: envelope, steps: steps, services: services)
         self.completions = Completions(environment: environment, envelope: envelope, steps: steps)
+    }
+}
+
+extension Identities {
+    /// What the history has of sessions that end because somebody takes their device away, at a moment.
+    public static func endOfSessions(limits: Limits) -> @Sendable (_ now: Timestamp) -> SessionEnding {
+        { CeremonyRecord.ending(.failed, at: $0, limits: limits) }
     }
 }

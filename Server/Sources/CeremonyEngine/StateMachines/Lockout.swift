@@ -57,9 +57,13 @@ package struct Lockout: Equatable, Sendable {
     }
 
     /// The lockout that runs; `nil` where none does.
+    ///
+    /// While the last attempt that there is is verified nobody knows yet that it has disabled the activation: until the rest
+    /// is over that it costs, others are told of that.
     package func pending(at now: Timestamp) -> LockoutInformation? {
-        if self.isPermanent { return LockoutInformation(lockedUntil: nil) }
-        return self.lockedUntil.flatMap { now < $0 ? LockoutInformation(lockedUntil: $0) : nil }
+        let rest = self.lockedUntil.flatMap { now < $0 ? LockoutInformation(lockedUntil: $0) : nil }
+        guard self.isPermanent else { return rest }
+        return self.reservation == nil ? LockoutInformation(lockedUntil: nil) : rest ?? LockoutInformation(lockedUntil: nil)
     }
 
     /// What came of reserving an attempt.

@@ -139,7 +139,9 @@ public struct ServerAssembly: Sendable {
         time: TimeSource = .system, random: RandomSource = .system
     ) async throws -> ServerAssembly {
         let limits = configuration.limits
-        let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
+        let directory = AccountDirectory(
+            store: store, time: time, random: random, limits: limits,
+            endOfSessions: Identities.endOfSessions(limits: limits))
         let rules = try configuration.rules()
         let phone = PhoneSignIn()
         let asking = PhoneAsking(directory: directory, random: random)
@@ -259,7 +261,7 @@ public struct ServerAssembly: Sendable {
             directory: self.directory, provider: self.provider, grants: self.grants, upstream: self.upstreamProviders,
             backchannel: self.ceremonies.backchannel, authorization: devices
         ).mount(on: router)
-        IdentityRoutes(identities: self.ceremonies.identities, limits: limits).mount(on: router)
+        IdentityRoutes(identities: self.ceremonies.identities, limits: limits, trace: self.trace).mount(on: router)
         IdentityRootRoutes(identities: self.ceremonies.identities).mount(on: router)
         self.mountPages(on: router, answers)
         PublicOperations(metadata: self.provider.discovery, hasMail: self.configuration.mail != nil).mount(on: router)

@@ -1,3 +1,4 @@
+import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -12,6 +13,7 @@ import _Primitives
 struct IdentityRoutes: Sendable {
     let identities: Identities
     let limits: Limits
+    let trace: TraceRecorder?
 
     /// What answers a call.
     private typealias Answering = @Sendable (IdentityCall) async throws -> IdentityReply
@@ -43,13 +45,15 @@ struct IdentityRoutes: Sendable {
                 ("start", identities.starts.start), ("prepare", identities.starts.prepare),
                 ("finish", identities.finishes.finish), ("code", identities.ends.code),
                 ("abort", identities.ends.abort), ("prolong", identities.ends.prolong),
-            ], on: router)
+            ],
+            recording: ["start": .sessionDescribed, "prepare": .answersJudged, "finish": .factorsJudged], on: router)
         self.mount("/identity/api-access", [("complete", identities.completions.complete)], on: router)
     }
 
-    /// Mounts the steps of what is named below a path.
+    /// Mounts the steps of what is named below a path, with the events that answers to them are.
     private func mount(
-        _ path: String, _ steps: [(name: String, answering: AnsweringAbout)], on router: ServerRouter
+        _ path: String, _ steps: [(name: String, answering: AnsweringAbout)],
+        recording events: [String: TraceEvent] = [:], on router: ServerRouter
     ) {
         for step in steps {
             router.endpoint(
@@ -58,7 +62,7 @@ struct IdentityRoutes: Sendable {
                     .post: { request, context in
                         let id = try context.pathParameter("id")
                         return try await self.reply(
-                            request, context, at: "\(path)/\(id)/\(step.name)"
+                            request, context, at: "\(path)/\(id)/\(step.name)", recording: events[step.name]
                         ) { try await step.answering(id, $0) }
                     }
                 ])
@@ -69,9 +73,12 @@ struct IdentityRoutes: Sendable {
         { request, context in try await self.reply(request, context, at: path, answering) }
     }
 
-    /// - Parameter path: The path below the issuer, as the phone has proved it.
+    /// - Parameters:
+    ///   - path: The path below the issuer, as the phone has proved it.
+    ///   - event: What the answer is in a recorded run, where it is no refusal.
     private func reply(
-        _ request: Request, _ context: ServerContext, at path: String, _ answering: Answering
+        _ request: Request, _ context: ServerContext, at path: String, recording event: TraceEvent? = nil,
+        _ answering: Answering
     ) async throws -> Response {
         let body = try await request.body(
             of: [.json], limit: self.limits.bodyBytes, orNone: request.method != .post)
@@ -81,6 +88,8 @@ struct IdentityRoutes: Sendable {
                 proof: DeviceProofField.name.flatMap { request.headers[$0] }, source: context.source))
         if let refusal = reply.refusal {
             context.notes.note(RequestRefusal(code: refusal, reason: "A phone's request was refused."))
+        } else if let event {
+            self.trace?.record(event, in: request.trace, context)
         }
         var headers: HTTPFields = [.contentType: "application/jose", .cacheControl: "no-store"]
         let status: HTTPResponse.Status

@@ -31,7 +31,7 @@ extension Migration {
 extension SQLiteDatabase {
     public func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
-        notice: NoticeRecord?
+        notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> DeregistrationOutcome {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: accountID, sealing) else { return .unknown }
@@ -39,7 +39,8 @@ extension SQLiteDatabase {
                 guard try db.isActiveDevice(device, ofAccount: accountID) else { return .unknown }
                 guard !account.isLocked else { return .locked }
             }
-            let gone = try db.deregister(selection, accountID: accountID, asker: asker, at: audit.at)
+            let gone = try db.deregister(
+                selection, accountID: accountID, asker: asker, at: audit.at, sealing, ending)
             if !gone.isEmpty {
                 try db.appendAudit(audit, sealing)
                 if let notice { try db.insertNotice(notice, sealing) }
@@ -48,12 +49,12 @@ extension SQLiteDatabase {
         }
     }
 
-    public func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
+    public func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool {
         try await self.step { [sealing] db in
             let account = try String.fetchOne(
                 db.cachedStatement(sql: "SELECT account_id FROM device WHERE id = ?"), arguments: [id])
             guard let account else { return false }
-            try db.revokeDevice(id: id, accountID: account, at: audit.at)
+            try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
             var audit = audit
             audit.accountID = account
             try db.appendAudit(audit, sealing)
@@ -71,7 +72,8 @@ extension SQLiteDatabase {
 extension Database {
     /// Deletes keys of an account, and the devices that have none left. Says which keys there were.
     func deregister(
-        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp
+        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp,
+        _ sealing: Sealing, _ ending: SessionEnding
     ) throws -> [CredentialSelection.Name] {
         var gone: [CredentialSelection.Name] = []
         var touched: Set<String> = []
@@ -108,7 +110,7 @@ extension Database {
         // One that has been without a key before, as an activation that was disabled, goes where everything was asked for.
         var isEverything = false
         if case .all = selection { isEverything = own.isEmpty }
-        try self.revokeEmptyDevices(of: isEverything ? nil : touched, accountID: accountID, at: now)
+        try self.revokeEmptyDevices(of: isEverything ? nil : touched, accountID: accountID, at: now, sealing, ending)
         return gone
     }
 
@@ -130,7 +132,9 @@ extension Database {
 
     /// Deletes the keys that a device takes the place of, and the devices that have none left. Says which devices lost
     /// keys.
-    func replaceKeys(by successor: String, accountID: String, at now: Timestamp) throws -> [String] {
+    func replaceKeys(
+        by successor: String, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
+    ) throws -> [String] {
         let devices = try String.fetchAll(
             self.cachedStatement(
                 sql: """
@@ -144,12 +148,14 @@ extension Database {
                 AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
                 """
         ).execute(arguments: [accountID, successor, successor])
-        try self.revokeEmptyDevices(of: Set(devices), accountID: accountID, at: now)
+        try self.revokeEmptyDevices(of: Set(devices), accountID: accountID, at: now, sealing, ending)
         return devices
     }
 
     /// Takes away those of these devices of an account that have no key left; `nil` for all of its devices.
-    fileprivate func revokeEmptyDevices(of devices: Set<String>?, accountID: String, at now: Timestamp) throws {
+    fileprivate func revokeEmptyDevices(
+        of devices: Set<String>?, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
+    ) throws {
         let empty = try String.fetchAll(
             self.cachedStatement(
                 sql: """
@@ -157,13 +163,16 @@ extension Database {
                     AND NOT EXISTS (SELECT 1 FROM credential WHERE device_id = device.id)
                     """), arguments: [accountID])
         for id in empty where devices?.contains(where: id.hasSameBytes(as:)) ?? true {
-            try self.revokeDevice(id: id, accountID: accountID, at: now)
+            try self.revokeDevice(id: id, accountID: accountID, at: now, sealing, ending)
         }
     }
 
     /// Deletes a device with its keys and sessions, and ends what is open with it: an enrolment that nobody has
-    /// confirmed, a sign-in that its browser has not taken up.
-    func revokeDevice(id: String, accountID: String, at now: Timestamp) throws {
+    /// confirmed, a sign-in that its browser has not taken up. What ends of an identity stands in its account's history.
+    func revokeDevice(
+        id: String, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
+    ) throws {
+        try self.noteEnds(of: id, accountID: accountID, sealing, ending)
         _ = try self.deleteDevice(id: id)
         try self.endIdentity(ofDevice: id, at: now)
         try self.deleteAuthentications(of: .device(id), at: now)

@@ -211,7 +211,7 @@ extension Database {
         guard let id = ceremony.deviceID else { return }
         try self.activateDevice(id: id)
         guard let accountID = ceremony.accountID else { return }
-        for replaced in try self.replaceKeys(by: id, accountID: accountID, at: now) {
+        for replaced in try self.replaceKeys(by: id, accountID: accountID, at: now, sealing, change.endOfSessions) {
             guard var event = change.replacementAudit else { continue }
             event.detail = replaced
             try self.appendAudit(event, sealing)
@@ -236,7 +236,8 @@ extension Database {
                 if let id = ceremony.deviceID, try self.deleteDevice(id: id) { try self.deleteIdentity(ofDevice: id) }
             }
             if let selection = change.deregistration, let accountID = ceremony.accountID {
-                let gone = try self.deregister(selection, accountID: accountID, at: now)
+                let gone = try self.deregister(
+                    selection, accountID: accountID, at: now, sealing, change.endOfSessions)
                 try self.note(deregistered: gone, ceremonyID: ceremony.id)
                 if !gone.isEmpty {
                     if let event = change.deregistrationAudit { try self.appendAudit(event, sealing) }

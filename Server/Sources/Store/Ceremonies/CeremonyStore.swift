@@ -25,7 +25,7 @@ public struct CounterAdvance: Sendable, Equatable {
 }
 
 /// What else becomes durable together with a ceremony's change.
-public struct CeremonyChange: Sendable, Equatable {
+public struct CeremonyChange: Sendable {
     /// What happens to the ceremony's pending device.
     public enum DeviceFate: Sendable, Equatable {
         case keep
@@ -51,6 +51,9 @@ public struct CeremonyChange: Sendable, Equatable {
     public var deregistrationAudit: AuditEvent?
     /// See ``deregistrationAudit``.
     public var deregistrationNotice: NoticeRecord?
+    /// What the account's history has of the sessions of identities that end with devices which are taken away, because they
+    /// were deregistered or replaced.
+    public var endOfSessions: SessionEnding = { _ in nil }
     /// What becomes of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
     /// What the trail keeps of each device that lost keys because its successor was activated; the store adds the

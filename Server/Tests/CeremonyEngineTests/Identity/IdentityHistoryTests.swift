@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import JOSE
@@ -118,6 +119,41 @@ struct IdentityHistoryTests {
         #expect(
             try await self.history(server, account).first == self.entry(.failed, at: server.clock.now), "taken back")
         #expect(try await self.history(server, account).count == 3)
+    }
+
+    /// Who takes the device of a session away.
+    enum Taker: CaseIterable { case administrator, service, dispatched }
+
+    @Test("Sessions of a device that is taken away stand there as failed, whoever takes it away", arguments: Taker.allCases)
+    func endedWithTheDevice(taker: Taker) async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        // What came to something before is no second entry.
+        _ = try await phone.login(try await server.showCode("done"))
+        let done = self.entry(.finished, at: server.clock.now, role: "patient")
+        server.clock.advance(.seconds(5))
+        let (open, shown) = (try await server.showCode("open"), try await server.showCode("shown"))
+        _ = try await phone.start(open)
+        _ = try await phone.prepare(open.id)
+        let context: JSONObject = ["subject": .string("bank|\(account.id)"), "mode": .string("username")]
+        switch taker {
+        case .administrator: try await server.directory.deleteDevice(id: phone.id, by: "test")
+        case .service:
+            let request = GetUAFRequest(operation: .deregistration, context: context)
+            _ = try await server.engine.deregistrations.deregister(request, client: server.bank)
+        case .dispatched:
+            let answer = try await server.engine.dispatches.dispatch(
+                DispatchRequest(dispatcher: "link", operation: .deregistration, context: context), client: server.bank)
+            _ = try await server.engine.redemptions.redeem(
+                token: try #require(answer.token), operation: .deregistration)
+        }
+        #expect(try await server.database.activation(id: phone.id) == nil)
+        let failed = self.entry(.failed, at: server.clock.now, role: "patient")
+        #expect(try await self.history(server, account) == [failed, done])
+        #expect(try await server.engine.signIns.state(reference: "open", browser: server.browser) == .expired)
+        #expect(try await server.engine.signIns.state(reference: "shown", browser: server.browser) == .waiting)
+        #expect(shown.id != open.id)
     }
 
     @Test("What an account does with itself stands there when it is done, or failed, without a service")

@@ -84,6 +84,35 @@ struct IdentityMergeTests {
         }
     }
 
+    @Test("A page makes codes of an invitation while it is open: what came of it is its person's, and gets none by it")
+    func codesOfAnInvitationEndWithIt() async throws {
+        let invited = try await self.invited()
+        let (server, account) = (invited.server, invited.provisional.id)
+        let offers = server.engine.identities.offers
+        func make() async throws -> ActivationOffer {
+            try await offers.offerOnPage(accountID: account, pin: "604817", isAnew: true, source: "a")
+        }
+        let proven = try await server.prove(invited.offer)
+        let phone = IdentityPhone(server, id: invited.offer.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(phone, proven)
+        #expect(try await server.engine.identities.enrolments.enroll(invited.offer.id, call).refusal == nil)
+        #expect(try await server.database.invite(invited.offer.id)?.state == .accepted)
+        await #expect(throws: CeremonyError(.conflict)) { () async throws in _ = try await make() }
+        #expect(try await server.database.offers(accountID: account, at: server.clock.now).isEmpty)
+        #expect(try await server.database.activations(accountID: account).map(\.device.id) == [phone.id])
+
+        let late = try await self.invited()
+        #expect(
+            try await late.server.engine.identities.offers.offerOnPage(
+                accountID: late.provisional.id, pin: "604817", isAnew: true, source: "a"
+            ).id == late.offer.id, "while it is open there is one, by the invitation's name")
+        late.server.clock.advance(.seconds(86_400))
+        await #expect(throws: CeremonyError(.conflict)) { () async throws in
+            _ = try await late.server.engine.identities.offers.offerOnPage(
+                accountID: late.provisional.id, pin: "604817", isAnew: true, source: "a")
+        }
+    }
+
     @Test("The invitation's PIN and the factors of the person's own account are both needed")
     func bothHaveToBeProven() async throws {
         let invited = try await self.invited()

@@ -111,6 +111,48 @@ struct OwnIdentityTests {
         }
     }
 
+    // MARK: Roles
+
+    @Test("Who has lost the role that they came in is asked anew, and gets no code for it, before and after the sign-in")
+    func lostRole() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let party = fixture.party
+            func code() async throws -> String? {
+                try await browser.get(party.authorizeAddress()).redirectParameters["code"]
+            }
+            func has(_ role: String, _ isHeld: Bool) async throws {
+                let store = fixture.server.database
+                let account = try await fixture.server.assembly.directory.account(written: "alice").id
+                let audit = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: fixture.server.clock.now())
+                let isChanged =
+                    try await isHeld
+                    ? store.assignRole(role, accountID: account, service: party.id, audit: audit)
+                    : store.revokeRole(role, accountID: account, service: party.id, audit: audit)
+                #expect(isChanged)
+            }
+            #expect(try await code() != nil, "as long as they are that")
+            try await has("resident", false)
+            let asked = try await browser.get(party.authorizeAddress())
+            #expect(asked.headers[.location]?.hasPrefix("/sign-in?request=") == true)
+            let silent = try await browser.get(party.authorizeAddress("&prompt=none"))
+            #expect(silent.redirectParameters["error"] == "login_required")
+            try await has("resident", true)
+            #expect(try await code() != nil)
+
+            // It is lost after the phone has signed, and before the browser comes back.
+            let other = TestBrowser(fixture.client)
+            let (request, page) = try await fixture.server.signInPage(other, party)
+            let outcome = try await fixture.scan(try TerminalPhoneFixture.code(on: page), lines: ["258036"])
+            #expect(outcome.refusal == nil, "\(outcome.lines)")
+            try await has("resident", false)
+            let refused = try await other.get("/sign-in/complete?request=\(request)")
+            #expect(refused.redirectParameters["error"] == "access_denied")
+            #expect(refused.redirectParameters["code"] == nil)
+        }
+    }
+
     // MARK: Another device
 
     @Test(

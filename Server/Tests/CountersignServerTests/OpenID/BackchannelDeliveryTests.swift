@@ -21,14 +21,22 @@ import _Primitives
 /// A client's address: it notes what it is sent, and answers as the test has it.
 private final class NotedCalls: OutgoingCalls {
     private let state = Mutex<(calls: [OutgoingCall], status: Int?)>(([], 204))
+    private let keySet = Mutex<(address: String, text: String?)?>(nil)
 
     var calls: [OutgoingCall] { self.state.withLock { $0.calls } }
 
     /// Answers with this status from now on, or not at all.
     func answer(_ status: Int?) { self.state.withLock { $0.status = status } }
 
+    /// Has the client's keys at an address from now on; `nil` where that is not reached.
+    func publish(_ keySet: String?, at address: String) { self.keySet.withLock { $0 = (address, keySet) } }
+
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
-        try self.state.withLock { state in
+        if let published = self.keySet.withLock({ $0 }), published.address == call.address {
+            guard let text = published.text else { throw OutgoingCallError("there is no connection to it") }
+            return OutgoingAnswer(status: 200, body: Array(text.utf8))
+        }
+        return try self.state.withLock { state in
             state.calls.append(call)
             guard let status = state.status else { throw OutgoingCallError("there is no connection to it") }
             return OutgoingAnswer(status: status, body: Array("{\"not\": \"read\"".utf8))
@@ -276,6 +284,29 @@ struct BackchannelDeliveryTests {
     }
 
     // MARK: When the client does not say that it was told
+
+    @Test("where the keys that its tokens are encrypted to cannot be fetched, nothing is given up: it is told later")
+    func unreachableKeys() async throws {
+        try await ToldCentre.run(.push) { told in
+            let keys = "https://calls.example/keys"
+            told.calls.publish(nil, at: keys)
+            var change = ClientChange(tokens: TokenSettingsChange(idTokenEncryption: .on(IDTokenEncryption(.ecdhES))))
+            change.keySetAddress = keys
+            _ = try await told.server.assembly.provider.changeClient(told.centre.id, change)
+            _ = try await told.begin()
+            try await told.centre.answer(told.phone)
+            #expect(try await told.deliver() == [.failed])
+            #expect(told.calls.calls.isEmpty, "it is told nothing wrong meanwhile")
+            let point = Array(P256.KeyAgreement.PrivateKey().publicKey.rawRepresentation)
+            var key = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
+            key.use = "enc"
+            told.calls.publish(JSON.object(JWKSet([key]).publicJSON).text, at: keys)
+            told.server.clock.advance(by: .seconds(60))
+            #expect(try await told.deliver() == [.delivered])
+            #expect(try told.told().requiredString("id_token").split(separator: ".").count == 5)
+            #expect(try await told.userinfo(try told.told().requiredString("access_token")) == .ok)
+        }
+    }
 
     @Test("401 and 403 end it at once, and nobody has what was pushed", arguments: [401, 403], ["ping", "push"])
     func refused(status: Int, mode: String) async throws {

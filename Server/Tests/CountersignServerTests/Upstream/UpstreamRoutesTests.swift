@@ -40,6 +40,21 @@ struct UpstreamRoutesTests {
         }
     }
 
+    @Test("who came by another provider is not surely there: for a code for another device they sign in here")
+    func noOtherDevice() async throws {
+        var settings = Self.created
+        settings["usualLevel"] = .string("urn:countersign:acr:two-factor")
+        try await TwoServers.run(settings: settings) { two async throws in
+            let claims = try await two.claims(try await two.signIn(try await two.open()))
+            #expect(try claims.string("acr") == "urn:countersign:acr:two-factor")
+            #expect(try await two.here.get("/account").status == .ok)
+            let page = try await two.here.get("/account/activation")
+            #expect(page.status == .forbidden && page.text.contains("Sign in once more"))
+            #expect(page.text.contains("by two factors here"))
+            #expect(try page.attribute("href", of: "link") == "/oauth2/logout")
+        }
+    }
+
     @Test("where there are several ways the person is asked, by the provider's title")
     func chooser() async throws {
         try await TwoServers.run(methods: ["phone", "provider:staff", "provider:gone"], settings: Self.created) {

@@ -11,7 +11,7 @@ public struct OwnActivations: CeremonyPart {
     /// `GET /identity/activation`: what the server has of the activation.
     public func record(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
-            guard proven.activation.isActive else { throw IdentityProblem(.activationDisabled) }
+            if let inactivity = proven.activation.inactivity(at: proven.at) { throw inactivity }
             let credentials = try await self.store.credentials(accountID: proven.activation.device.accountID)
                 .filter { $0.deviceID.hasSameBytes(as: proven.activation.device.id) }
             return try self.envelope.keys.sign(

@@ -1,11 +1,28 @@
+import Ceremony
 import Crypto
 import JOSE
 import Store
 import UAF
 import UAFRelyingParty
+import _Primitives
 
 /// An activation as it is on record.
 typealias StoredActivation = Store.ActivationRecord
+
+extension StoredActivation {
+    /// What it is told where it may do nothing; `nil` where it may. While its last attempt is judged it rests: that may be
+    /// right.
+    func inactivity(at now: Timestamp) -> IdentityProblem? {
+        guard !self.isActive else { return nil }
+        guard self.isJudged, let lockout = Lockout(self.lockout).pending(at: now) else {
+            return IdentityProblem(.activationDisabled)
+        }
+        return IdentityProblem(lockout)
+    }
+
+    /// Whether an attempt of it is counted that may be right.
+    var isJudged: Bool { self.device.isActive && self.lockout.reservation != nil }
+}
 
 extension JWK {
     /// The public key of a compressed point of P-256; `nil` where it is none.

@@ -39,6 +39,11 @@ struct IdentityTurn {
     /// Whether the activation may do anything.
     var isActive: Bool { self.activation.isActive && !self.isAccountLocked }
 
+    /// What the activation is told where it may do nothing; `nil` where it may.
+    var inactivity: IdentityProblem? {
+        self.isAccountLocked ? IdentityProblem(.activationDisabled) : self.activation.inactivity(at: self.now)
+    }
+
     /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more.
     ///
     /// - Parameter request: The request whose attempt may be reserved. Until it is settled, the last attempt that an activation
@@ -47,13 +52,12 @@ struct IdentityTurn {
     mutating func requireBound(reservedBy request: [UInt8]? = nil) throws {
         guard self.isBound else { throw IdentityProblem(.notProven) }
         let isOwn = request.map { self.activation.lockout.reservation?.request == $0 } ?? false
-        let mayAct = isOwn ? self.activation.device.isActive && !self.isAccountLocked : self.isActive
-        if !mayAct, self.progress.session.state.ending == nil {
-            guard self.activation.lockout.reservation == nil || self.isAccountLocked else {
-                throw IdentityProblem(.activationDisabled)
-            }
-            try self.end(.withdrawActivation, telling: .activationDisabled)
+        let isJudged = self.activation.isJudged && !self.isAccountLocked
+        guard let inactivity = self.inactivity, !(isOwn && isJudged), self.progress.session.state.ending == nil else {
+            return
         }
+        guard !isJudged else { throw inactivity }
+        try self.end(.withdrawActivation, telling: .activationDisabled)
     }
 
     /// Lets the session judge an event. Throws `IdentityProblem` where it did not happen, and ``EndedSession`` where the

@@ -30,8 +30,8 @@ public struct SessionEnds: CeremonyPart {
         try await self.envelope.reply(to: call) { proven in
             try await self.steps.answer(session, proven) { turn in
                 // It ends nothing: until the last attempt that there is was settled, the activation looks disabled.
-                guard !turn.isBound || turn.isActive || turn.progress.session.state.ending != nil else {
-                    throw IdentityProblem(.activationDisabled)
+                if turn.isBound, turn.progress.session.state.ending == nil, let inactivity = turn.inactivity {
+                    throw inactivity
                 }
                 try turn.take(.prolong(isEntitled: turn.isBound))
                 return turn.deadlines

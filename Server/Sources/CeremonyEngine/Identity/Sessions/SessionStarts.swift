@@ -35,7 +35,7 @@ public struct SessionStarts: CeremonyPart {
                     turn.token != nil
                     && (turn.ceremony.accountID.map { $0.hasSameBytes(as: turn.activation.device.accountID) } ?? true)
                     && (turn.ceremony.deviceID == nil || turn.isBound)
-                conditions.isActivationActive = turn.isActive
+                conditions.isActivationActive = turn.inactivity?.code != .activationDisabled
                 conditions.lockout = Lockout(turn.activation.lockout).pending(at: turn.now)
                 conditions.isSecure = reasons.isEmpty
                 conditions.isMember = terms.isMember

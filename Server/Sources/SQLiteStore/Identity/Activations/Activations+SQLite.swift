@@ -77,8 +77,7 @@ extension SQLiteDatabase {
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let account = try db.accountOfActivation(id: id) else { return false }
-            try db.noteEnds(of: id, accountID: account, sealing, ending)
-            try db.revokeDevice(id: id, accountID: account, at: audit.at)
+            try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
             var audit = audit
             audit.accountID = account
             try db.appendAudit(audit, sealing)

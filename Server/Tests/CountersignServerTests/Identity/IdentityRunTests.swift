@@ -1,0 +1,87 @@
+import Ceremony
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HummingbirdTesting
+import Testing
+import _Primitives
+
+@Suite("Recorded runs of personalised identities (founding decision, Recorded flows)")
+struct IdentityRunTests {
+    private static let pin = "258036"
+    private static let step: [TraceEvent] = [.sessionClaimed, .sessionDescribed, .answersSent, .answersJudged]
+
+    /// What server and phone have recorded.
+    private static func texts(_ stage: IdentityStage) throws -> [String] {
+        try ["server-trace", "phone-trace"].map { try String(contentsOfFile: "\(stage.folder)/\($0)", encoding: .utf8) }
+    }
+
+    @Test("A sign-in is drawn from its code to the service's, with what phone and server say to each other in between")
+    func signIn() async throws {
+        try await IdentityStage.run { stage async throws in
+            let phone = try await stage.phone()
+            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
+            let browser = TestBrowser(stage.client)
+            let (code, request) = try await stage.code(in: browser)
+            guard case .userLogin = try await phone.authenticate(code, pin: Self.pin) else {
+                Issue.record("not signed in")
+                return
+            }
+            _ = try await browser.get("/sign-in/wait/events?request=\(request)")
+            let completed = try await browser.get("/sign-in/complete?request=\(request)")
+            _ = try await stage.party.exchange(try #require(completed.redirectParameters["code"]), stage.client)
+            let texts = try Self.texts(stage)
+            let diagram = try SequenceDiagram(files: texts.reversed())
+            #expect(
+                diagram.events == [.authorizationRequested, .codeShown] + Self.step + [
+                    .factorsSent, .factorsJudged, .approvalAnnounced, .signInCompleted, .authorizationCodeSent,
+                    .tokensIssued,
+                ])
+            #expect(
+                try diagram.only([.sessionClaimed, .factorsSent, .factorsJudged]).mermaid() == """
+                    sequenceDiagram
+                        participant server as Countersign
+                        participant phone as Phone
+                        phone->>server: claim the code's session, with the device's proof
+                        phone->>server: the document, signed by factors and sealed
+                        server-->>phone: the verdict, signed
+
+                    """)
+            // A line has a time, names and numbers: no place for anything that was sent.
+            for line in texts.joined().split(separator: "\n") {
+                guard case .object(let object) = try JSON(parsing: String(line)) else { throw OtherProcess() }
+                let known: Set = ["time", "trace", "recorder", "sequence", "event", "cause"]
+                #expect(known.isSuperset(of: object.members.map(\.name)))
+                #expect(try object.requiredString("trace").wholeMatch(of: /[0-9a-f]{32}/) != nil)
+            }
+        }
+    }
+
+    @Test("Wrong factors are a verdict, too; a request that is refused is answered by no arrow")
+    func refused() async throws {
+        try await IdentityStage.run { stage async throws in
+            let phone = try await stage.phone()
+            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
+            let browser = TestBrowser(stage.client)
+            let (code, request) = try await stage.code(in: browser)
+            guard case .authentication(let data) = try phone.sdk.common.parseProcessInitializationData(code),
+                case let info = try await phone.prepare(data),
+                case .lockout = try await phone.finish(info, pin: "852963")
+            else {
+                Issue.record("a wrong PIN was taken")
+                return
+            }
+            _ = try await browser.post("/sign-in/cancel", form: "request=\(request)")
+            stage.server.clock.advance(by: .seconds(60))
+            await #expect(throws: CountersignError.self) { () async throws in
+                _ = try await phone.finish(info, pin: Self.pin)
+            }
+            let run = try SequenceDiagram(files: try Self.texts(stage))
+            #expect(
+                run.events.filter { $0.participants.from == .phone || $0.participants.to == .phone }
+                    == Self.step + [.factorsSent, .factorsJudged, .factorsSent])
+        }
+    }
+}
