@@ -152,7 +152,8 @@ let package = Package(
                 "SQLiteStore", "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"),
                 sdk("CountersignLinux"), sdk("CountersignTestKit"),
                 hummingbird,
-                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1, grdb,
+                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509,
+                asn1, grdb,
             ]),
         .testTarget(
             name: "BankCommandTests",

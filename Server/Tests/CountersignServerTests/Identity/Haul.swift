@@ -80,9 +80,12 @@ struct Haul: Sendable {
             server: IdentityStage.issuer, activation: activation.device.id, version: activation.pinVersion ?? 0)
         let keys = try await stage.server.database.credentials(accountID: account.id).map(\.publicKey)
         let offers = try await stage.server.database.offers(accountID: account.id, at: stage.server.clock.now())
-        let halves = try phone.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }.filter { half in
-            let key = try Self.key(of: Self.right, half, context)
-            return keys.contains(Array(key.publicKey.x963Representation))
+        let drawn = phone.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }
+        let half = try await TriedPins.run {
+            try drawn.first { half in
+                let key = try TriedPins.key(of: Self.right, half, context)
+                return keys.contains(Array(key.publicKey.x963Representation))
+            }
         }
         let trail = try await stage.server.database.auditEntries(after: 0, limit: 1000)
         let traces = ["server-trace", "phone-trace"].compactMap {
@@ -96,13 +99,18 @@ struct Haul: Sendable {
             storage: phone.storage.everWritten + phone.drawn.all,
             traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
             records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
-            deviceSecret: try #require(halves.first, "the phone's half was drawn by chance"))
+            deviceSecret: try #require(half, "the phone's half was drawn by chance"))
     }
 
-    static func key(of pin: String, _ half: [UInt8], _ context: PinScheme.Context) throws -> P256.Signing.PrivateKey {
-        try PinScheme.pin1.key(
-            pin: SecretBytes(utf8: pin), deviceSecret: SecretBytes(half), parameters: try PinParameters(),
-            context: context)
+    /// The key of a PIN by the product's own scheme.
+    static func key(of pin: String, _ half: [UInt8], _ context: PinScheme.Context) async throws
+        -> P256.Signing.PrivateKey
+    {
+        try await TriedPins.run {
+            try PinScheme.pin1.key(
+                pin: SecretBytes(utf8: pin), deviceSecret: SecretBytes(half), parameters: try PinParameters(),
+                context: context)
+        }
     }
 
     /// Every text and every blob of every table.

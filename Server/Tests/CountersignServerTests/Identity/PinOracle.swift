@@ -8,7 +8,7 @@ import _Primitives
 ///
 /// They know how this product works, and how others do: that a PIN's key is made of the PIN and of 32 bytes, that PINs are
 /// hashed with a salt, that things are encrypted by them. They try every value that they have as each of those.
-struct PinOracle {
+struct PinOracle: Sendable {
     /// Every value, and whatever is written in it as text, JSON or base64url, however deep.
     private let values: [[UInt8]]
     /// What the PIN's key is bound to.
@@ -30,25 +30,35 @@ struct PinOracle {
     }
 
     /// How one PIN is told from another: empty where it is not.
-    func tells(_ pin: String, from other: String) throws -> Set<String> {
-        let found = try self.traces(of: pin)
-        // Whatever goes with no PIN tells none from another.
-        return found.isEmpty ? [] : found.subtracting(try self.traces(of: other))
+    func tells(_ pin: String, from other: String) async throws -> Set<String> {
+        try await TriedPins.run {
+            let found = self.traces(of: pin).subtracting(self.traces(of: other))
+            // A half with which nothing goes with this PIN tells it from no other.
+            let telling = try self.halves.filter { try !self.traces(of: pin, with: $0).isEmpty }
+            return try telling.reduce(into: found) { found, half in
+                found.formUnion(try self.traces(of: pin, with: half).subtracting(self.traces(of: other, with: half)))
+            }
+        }
     }
 
     // MARK: What goes with a PIN
 
-    private func traces(of pin: String) throws -> Set<String> {
-        let keys = try self.halves.map { try Haul.key(of: pin, $0, self.context) }
-        var found = self.decrypted(by: pin)
-        if keys.contains(where: self.hasSigned) { found.insert("a signature") }
-        let traces = SecretsSeen()
-        for trace in keys.flatMap(Self.parts) + self.hashes(of: pin) {
-            traces.note(Base64URL.encode(trace.bytes), as: trace.name)
-        }
-        let finder = SecretFinder(traces)
-        for value in self.values { found.formUnion(finder.names(in: value)) }
-        return found
+    private func traces(of pin: String) -> Set<String> {
+        self.decrypted(by: pin).union(self.names(of: self.hashes(of: pin)))
+    }
+
+    private func traces(of pin: String, with half: [UInt8]) throws -> Set<String> {
+        let key = try TriedPins.key(of: pin, half, self.context)
+        let found = self.names(of: Self.parts(of: key))
+        return self.hasSigned(key) ? found.union(["a signature"]) : found
+    }
+
+    /// The names of those that stand in any value.
+    private func names(of traces: [Trace]) -> Set<String> {
+        let sought = SecretsSeen()
+        for trace in traces { sought.note(Base64URL.encode(trace.bytes), as: trace.name) }
+        let finder = SecretFinder(sought)
+        return self.values.reduce(into: []) { $0.formUnion(finder.names(in: $1)) }
     }
 
     private static func parts(of key: P256.Signing.PrivateKey) -> [Trace] {

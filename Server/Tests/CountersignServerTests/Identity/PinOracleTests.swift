@@ -9,47 +9,50 @@ import _Primitives
 /// nothing.
 @Suite("Decision 58: whoever copies what there is cannot tell a right PIN from a wrong one")
 struct PinOracleTests {
-    private func tells(_ loot: [[UInt8]], _ context: PinScheme.Context, half: [UInt8]? = nil) throws -> Set<String> {
-        try PinOracle(having: loot, context: context, half: half).tells(Haul.right, from: Haul.wrong)
+    private func tells(_ loot: [[UInt8]], _ context: PinScheme.Context, half: [UInt8]? = nil) async throws
+        -> Set<String>
+    {
+        try await PinOracle(having: loot, context: context, half: half).tells(Haul.right, from: Haul.wrong)
     }
 
     @Test("The database, and the keys of PINs that the server's own key opens, without the phone (47)")
     func database() async throws {
         let haul = try await Haul.shared
         let stored = haul.database + haul.openedKeys
-        #expect(try self.tells(stored, haul.phone) == [])
+        #expect(try await self.tells(stored, haul.phone) == [])
         // The PIN of a code that waits is the phone's, once it is personalised.
-        #expect(try self.tells(stored, haul.waiting) == [])
+        #expect(try await self.tells(stored, haul.waiting) == [])
         // A server that has the phone's half as well.
-        #expect(try self.tells(haul.openedKeys + [haul.deviceSecret], haul.phone) == ["a key"])
+        #expect(try await self.tells(haul.openedKeys + [haul.deviceSecret], haul.phone) == ["a key"])
         // A server that keeps PINs as others keep passwords.
         let salt = Array(repeating: UInt8(7), count: 16)
         let hash = Array(SHA256.hash(data: salt + Array(Haul.right.utf8)))
-        #expect(try self.tells([salt, hash], haul.phone) == ["a hash of the PIN"])
+        #expect(try await self.tells([salt, hash], haul.phone) == ["a hash of the PIN"])
     }
 
     @Test("The code of an activation, and what the server answers to whoever has it (87)")
     func code() async throws {
         let haul = try await Haul.shared
-        #expect(try self.tells(haul.code, haul.waiting) == [])
+        #expect(try await self.tells(haul.code, haul.waiting) == [])
         let text = String(decoding: haul.code[0], as: UTF8.self)
         let half = try #require(Base64URL.decode(text.split(separator: "~")[1]))
-        let key = try Haul.key(of: Haul.right, half, haul.waiting)
+        let key = try await Haul.key(of: Haul.right, half, haul.waiting)
         // A code that names the key of its PIN, one whose answer does by its hash, and one that the PIN opens.
         let named = Base64URL.encode(Array(key.publicKey.compressedRepresentation))
-        #expect(try self.tells(haul.code + [Array(named.utf8)], haul.waiting) == ["a key"])
+        #expect(try await self.tells(haul.code + [Array(named.utf8)], haul.waiting) == ["a key"])
         let hash = Array(SHA256.hash(data: key.publicKey.x963Representation))
-        #expect(try self.tells(haul.code + [hash], haul.waiting) == ["a key's hash"])
+        #expect(try await self.tells(haul.code + [hash], haul.waiting) == ["a key's hash"])
         let sealed = try AES.GCM.seal(
             Array("an activation".utf8), using: SymmetricKey(data: SHA256.hash(data: Array(Haul.right.utf8))))
         let combined = try #require(sealed.combined)
-        #expect(try self.tells([Array(Base64URL.encode(Array(combined)).utf8)], haul.waiting) == ["what the PIN opens"])
+        let told = Array(Base64URL.encode(Array(combined)).utf8)
+        #expect(try await self.tells([told], haul.waiting) == ["what the PIN opens"])
         // A proof of it that was sent as it is.
         let challenge = "a-challenge-of-22-letters"
         let proof = try key.signature(
             for: ProveRequest.Proof.signedBytes(activation: haul.waiting.activation, challenge: challenge))
         #expect(
-            try self.tells(haul.code + [Array(challenge.utf8), Array(proof.rawRepresentation)], haul.waiting)
+            try await self.tells(haul.code + [Array(challenge.utf8), Array(proof.rawRepresentation)], haul.waiting)
                 == ["a signature"])
     }
 
@@ -57,9 +60,9 @@ struct PinOracleTests {
     func traffic() async throws {
         let haul = try await Haul.shared
         #expect(haul.traffic.count >= 24)
-        #expect(try self.tells(haul.traffic + haul.storage, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.traffic + haul.storage, haul.phone, half: haul.deviceSecret) == [])
         // The factors of the same phone, had they been sent as they are.
-        let key = try Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
         let data = try SignedData(
             aaid: ServerPinModel.aaid, authenticatorVersion: 1, mode: .userVerified, signatureAlgorithm: .p256Raw,
             nonce: RandomSource.system.bytes(32), finalChallengeHash: RandomSource.system.bytes(32),
@@ -69,27 +72,27 @@ struct PinOracleTests {
             signedData: data, signature: Array(signature.rawRepresentation)
         ).serialized()
         let sent = Array(#"{"assertion":"\#(Base64URL.encode(assertion))"}"#.utf8)
-        #expect(try self.tells([sent], haul.phone, half: haul.deviceSecret) == ["a signature"])
+        #expect(try await self.tells([sent], haul.phone, half: haul.deviceSecret) == ["a signature"])
     }
 
     @Test("All that a phone has, with the trail of what was agreed to, traces of both sides, and logs")
     func records() async throws {
         let haul = try await Haul.shared
         #expect(haul.records.count >= 20)
-        #expect(try self.tells(haul.storage + haul.records, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.storage + haul.records, haul.phone, half: haul.deviceSecret) == [])
         // A trail that names the keys that signed by their hash.
-        let key = try Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
         let thumbprint = Base64URL.encode(Array(SHA256.hash(data: key.publicKey.x963Representation)))
         #expect(
-            try self.tells([Array("finished keys=\(thumbprint)".utf8)], haul.phone, half: haul.deviceSecret)
+            try await self.tells([Array("finished keys=\(thumbprint)".utf8)], haul.phone, half: haul.deviceSecret)
                 == ["a key's hash"])
     }
 
     @Test("All that a phone has, with what a registration has left in the database, without the server's key (T5)")
     func registration() async throws {
         let haul = try await Haul.shared
-        #expect(try self.tells(haul.storage + haul.database, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.storage + haul.database, haul.phone, half: haul.deviceSecret) == [])
         // The keys as the server's own key opens them.
-        #expect(try self.tells(haul.openedKeys, haul.phone, half: haul.deviceSecret) == ["a key"])
+        #expect(try await self.tells(haul.openedKeys, haul.phone, half: haul.deviceSecret) == ["a key"])
     }
 }
