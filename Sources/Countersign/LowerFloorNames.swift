@@ -103,6 +103,10 @@ public typealias AuthenticationInformation = PersonalInformation.AuthenticationI
 /// What is wrong with an attribute, by the server's last word.
 public typealias AuthenticationInformationErrorCode = PersonalInformation.AuthenticationInformationErrorCode
 
+/// What a service can ask of a person: the twelve attributes, by the names of the properties of
+/// ``AuthenticationPersonalInformation``.
+public typealias PersonalAttribute = PersonalInformation.PersonalAttribute
+
 /// A value that an account has, without the value: a word that its owner gave it.
 public typealias PersonalInformationAlias = PersonalInformation.PersonalInformationAlias
 

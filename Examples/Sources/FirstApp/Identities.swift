@@ -67,6 +67,7 @@ func personalize(
         try await sdk.personalizer.finishPersonalization(request: personalization)
         await screens.show("This phone is yours now.")
     case .mergePersonalization(_, let data):
+        guard await screens.agrees(to: "Take this invitation into the account that this phone has?") else { return }
         let request = try await sdk.authenticator.startAuthentication(data: data)
         try await answer(request, with: sdk, on: screens)
     case .alreadyPersonalized:
@@ -115,12 +116,40 @@ func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens
 func sentence(
     of request: AuthenticateRequest, as role: Role, _ userInformation: AuthenticationUserInformation
 ) -> String {
-    var sentence = "Sign in to \(request.serviceName) (\(request.serviceUrl)) as \(role.name)"
-    // Of what this app fills in. What is optional it never gives away.
-    if request.info.givenName?.isRequired == true { sentence += ", and tell it your given name" }
+    let purpose =
+        switch request.purpose {
+        case .userLogin, .serviceLogin: "Sign in to"
+        case .addFactor: "Add your finger or your face at"
+        case .changePin: "Change your PIN at"
+        case .newActivation: "Set up another phone at"
+        case .delete: "Delete your account, for good, at"
+        case .merge: "Take the invitation into your account at"
+        }
+    var sentence = "\(purpose) \(request.serviceName) (\(request.serviceUrl)) as \(role.name)"
+    let told = userInformation.confirmedAttributes.map { confirmed in
+        "your \(name(of: confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
+    }
+    if !told.isEmpty { sentence += ", and tell it \(told.joined(separator: ", "))" }
     sentence += "?"
     if let text = userInformation.transactionText { sentence += "\n\n\(text)" }
     return sentence
+}
+
+func name(of attribute: PersonalAttribute) -> String {
+    switch attribute {
+    case .username: "user name"
+    case .nickname: "nickname"
+    case .givenName: "given name"
+    case .familyName: "family name"
+    case .birthdate: "birthday"
+    case .address: "address"
+    case .nationality: "nationality"
+    case .placeOfBirth: "place of birth"
+    case .gender: "gender"
+    case .salutation: "salutation"
+    case .email: "e-mail address"
+    case .phoneNumber: "telephone number"
+    }
 }
 
 func fill(
@@ -216,8 +245,10 @@ func changePin(at idmIdentifier: String, with sdk: CountersignSDK, on screens: a
     try await authenticate(data, with: sdk, on: screens)
 }
 
-/// Runs while the app is in the foreground: a task begins it when the app comes there, and is cancelled when it leaves.
-func watchDevice(with sdk: CountersignSDK, on screens: any IdentityScreens) async {
+/// Runs anew whenever the app comes to the foreground or leaves it, once the SDK is initialised: the task of before is
+/// cancelled.
+func watchDevice(isActive: Bool, with sdk: CountersignSDK, on screens: any IdentityScreens) async {
+    guard isActive else { return }
     do {
         try await sdk.common.watchSecurity { result in
             if result.isRooted || result.isHooked { await screens.show("Somebody has changed this phone.") }

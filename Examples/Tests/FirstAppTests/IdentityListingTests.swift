@@ -15,7 +15,7 @@ actor ScriptedScreens: IdentityScreens {
     private var pins: [String] = []
     private var names: [String] = []
     private var role = 0
-    private var answers: [String: Bool] = [:]
+    private var refused: String?
     private(set) var shown: [String] = []
     private(set) var asked: [String] = []
     private(set) var opened: [URL] = []
@@ -26,8 +26,8 @@ actor ScriptedScreens: IdentityScreens {
     func type(pins: String...) { self.pins += pins }
     func type(names: String...) { self.names += names }
     func choose(role: Int) { self.role = role }
-    /// Answers no to a question that begins so.
-    func refuse(_ beginning: String) { self.answers[beginning] = false }
+    /// Answers no to a question that begins so; `nil`: to none.
+    func refuse(_ beginning: String?) { self.refused = beginning }
     func forget() { (self.shown, self.asked) = ([], []) }
 
     func pin(_ why: String) throws -> String {
@@ -51,7 +51,7 @@ actor ScriptedScreens: IdentityScreens {
     }
     func agrees(to sentence: String) -> Bool {
         self.asked.append(sentence)
-        return !self.answers.keys.contains { sentence.hasPrefix($0) }
+        return self.refused.map { !sentence.hasPrefix($0) } ?? true
     }
     func show(_ sentence: String) { self.shown.append(sentence) }
     func openInBrowser(_ address: URL) { self.opened.append(address) }
@@ -133,10 +133,28 @@ actor ScriptedScreens: IdentityScreens {
         try await handle(
             try await self.server.activationCode(pin: "970358"), with: self.phone.sdk, on: self.screens)
         #expect(await self.screens.shown.last == "This phone is personalised already.")
-        await self.screens.type(pins: "970358", "824193")
-        try await handle(
-            try await self.server.activationCode(pin: "970358", mayMerge: true), with: self.phone.sdk, on: self.screens)
-        #expect(await self.screens.shown.last == "Done. The code of the invitation is void: throw it away.")
+    }
+
+    @Test("Personalise an app: an invitation is taken into the account that there is, where the person wants that")
+    func merged() async throws {
+        try await self.personalize()
+        await self.screens.type(pins: "970358", "970358", "824193")
+        let invitation = try await self.server.activationCode(pin: "970358", mayMerge: true)
+        let question = "Take this invitation into the account that this phone has?"
+        await self.screens.refuse(question)
+        try await handle(invitation, with: self.phone.sdk, on: self.screens)
+        #expect(await self.screens.asked == ["The PIN of your activation", question])
+        #expect(await self.server.requests.allSatisfy { !$0.url.path().contains("/sessions/") })
+        await self.screens.forget()
+        await self.screens.refuse(nil)
+        try await handle(invitation, with: self.phone.sdk, on: self.screens)
+        #expect(
+            await self.screens.asked == [
+                "The PIN of your activation", question,
+                "Take the invitation into your account at Health Portal (https://health.example) as Patient?",
+                "Your PIN",
+            ])
+        #expect(await self.screens.shown == ["Done. The code of the invitation is void: throw it away."])
     }
 
     @Test("Authenticate: the role and the attribute that the person chose are what is agreed to and signed")
@@ -181,10 +199,85 @@ actor ScriptedScreens: IdentityScreens {
         #expect(
             await self.screens.asked == [
                 "Given name: Home or Work",
-                "Sign in to Health Portal (https://health.example) as Patient, and tell it your given name?"
+                "Sign in to Health Portal (https://health.example) as Patient, and tell it your given name (Work)?"
                     + "\n\nOrder medicine", "Your PIN",
             ])
         #expect(await self.server.accepted.last == [.givenName: .alias(id: "a2")])
+    }
+
+    @Test("Authenticate: everything that goes along is in the sentence, also what nobody was asked for")
+    func everything() async throws {
+        try await self.personalize()
+        await self.server.ask {
+            $0.attributes = PersonalAttribute.allCases.map { attribute in
+                let alias = PersonalInformationAlias(id: "a-\(attribute)", alias: "My \(attribute)", isPrimary: true)
+                // What is optional, and not chosen, goes nowhere.
+                return RequestedAttribute(attribute, isRequired: attribute != .gender, aliases: [alias])
+            }
+        }
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(
+            await self.screens.asked.first
+                == """
+                Sign in to Health Portal (https://health.example) as Patient, and tell it your user name (My username), \
+                your nickname (My nickname), your given name (My givenName), your family name (My familyName), \
+                your birthday (My birthdate), your address (My address), your nationality (My nationality), \
+                your place of birth (My placeOfBirth), your salutation (My salutation), \
+                your e-mail address (My email), your telephone number (My phoneNumber)?
+                """)
+        #expect(
+            await self.server.accepted.last
+                == PersonalAttribute.allCases.filter { $0 != .gender }.reduce(into: [:]) {
+                    $0[$1] = .alias(id: "a-\($1)")
+                })
+        #expect(Set(PersonalAttribute.allCases.map(name(of:))).count == 12)
+    }
+
+    @Test("Authenticate: what it is for is said first", arguments: AuthenticationPurpose.allCases)
+    func purposes(_ purpose: AuthenticationPurpose) async throws {
+        try await self.personalize()
+        await self.screens.refuse("")
+        let personalizer = self.phone.sdk.personalizer
+        let server = self.server.identifier
+        let beginning: String
+        switch purpose {
+        case .userLogin:
+            beginning = "Sign in to"
+            try await self.signIn()
+        case .serviceLogin:
+            beginning = "Sign in to"
+            let data = try await self.phone.sdk.authenticator.fetchInAppAuthenticationInitializationData(
+                InAppAuthenticationRequest(
+                    idmIdentifier: server, clientID: "app", redirectURI: "app:/back",
+                    codeChallenge: String(repeating: "a", count: 43)))
+            try await authenticate(data, with: self.phone.sdk, on: self.screens)
+        case .addFactor:
+            beginning = "Add your finger or your face at"
+            let data = try await personalizer.startAddAuthenticationFactor(server)
+            try await authenticate(data, with: self.phone.sdk, on: self.screens)
+        case .changePin:
+            beginning = "Change your PIN at"
+            try await changePin(at: server, with: self.phone.sdk, on: self.screens)
+        case .newActivation:
+            beginning = "Set up another phone at"
+            let data = try await personalizer.startRequestNewActivationData(idmIdentifier: server)
+            try await authenticate(data, with: self.phone.sdk, on: self.screens)
+        case .delete:
+            beginning = "Delete your account, for good, at"
+            let data = try await personalizer.startDeletion(idmIdentifier: server)
+            try await authenticate(data, with: self.phone.sdk, on: self.screens)
+        case .merge:
+            beginning = "Take the invitation into your account at"
+            await self.screens.type(pins: "970358")
+            await self.screens.refuse(beginning)
+            try await handle(
+                try await self.server.activationCode(pin: "970358", mayMerge: true), with: self.phone.sdk,
+                on: self.screens)
+        }
+        #expect(
+            await self.screens.asked.last == "\(beginning) Health Portal (https://health.example) as Patient?")
+        #expect(await self.server.ends == [.sessionAborted])
     }
 
     @Test("Authenticate: what the server finds wrong is typed again; what the app cannot give ends it")
@@ -272,9 +365,12 @@ actor ScriptedScreens: IdentityScreens {
         // A letter of it changed, it is refused on the phone.
         let changed = link.replacing("#e", with: "#f")
         #expect(changed != link)
-        await #expect(throws: CountersignError.self) {
+        let before = await self.server.requests.count
+        let broken = await #expect(throws: CountersignError.self) {
             try await handle(changed, with: self.phone.sdk, on: trusting)
         }
+        #expect(broken?.errorCode == .malformedData)
+        #expect(await self.server.requests.count == before)
     }
 
     @Test("Finish: begun by a link on the same phone, the browser is opened again") func sameDevice() async throws {
@@ -312,7 +408,17 @@ actor ScriptedScreens: IdentityScreens {
         try await authenticate(
             try await personalizer.startDeletion(idmIdentifier: self.server.identifier), with: self.phone.sdk,
             on: self.screens)
+        #expect(await self.screens.asked.last == "Delete the account for good?")
         #expect(try personalizer.personalizedIdentities.count == 1)
+        #expect(await self.server.activeActivations.count == 2)
+        await self.screens.refuse(nil)
+        await self.screens.type(pins: "824193")
+        try await authenticate(
+            try await personalizer.startDeletion(idmIdentifier: self.server.identifier), with: self.phone.sdk,
+            on: self.screens)
+        #expect(try personalizer.personalizedIdentities.isEmpty)
+        let left = try other.sdk.personalizer.personalizedIdentities.map(\.activation)
+        #expect(await self.server.activeActivations == left)
     }
 
     @Test("Look at the device: what is found is shown, and so is that nobody can look") func watched() async throws {
@@ -321,11 +427,13 @@ actor ScriptedScreens: IdentityScreens {
                 SecurityFindings(checkVersion: 1, osVersion: "Test 1", isRooted: true, isHooked: false)
             }
         }
-        await watchDevice(with: self.phone.sdk, on: self.screens)
+        await watchDevice(isActive: false, with: CountersignSDK(), on: self.screens)
+        #expect(await self.screens.shown.isEmpty)
+        await watchDevice(isActive: true, with: self.phone.sdk, on: self.screens)
         #expect(await self.screens.shown == ["Nobody can tell whether this phone is sound."])
         let rooted = try await VirtualIdentityPhone(server: self.server) { $0.securityInspection = Inspection() }
         let screens = ScriptedScreens(clock: self.clock)
-        let watch = Task { await watchDevice(with: rooted.sdk, on: screens) }
+        let watch = Task { await watchDevice(isActive: true, with: rooted.sdk, on: screens) }
         await self.clock.untilSleeping()
         watch.cancel()
         await watch.value

@@ -6,14 +6,15 @@ extension CommonProcesses {
     /// on: 30 to 180 minutes after the look before, each moment as likely as any other.
     ///
     /// It is for the time that the app is in the foreground. Begin it each time that the app comes there, and cancel its task
-    /// when the app leaves, so that there is a look each time: in SwiftUI by `task(id: scenePhase)`.
+    /// when the app leaves, so that there is a look each time: in SwiftUI by `task(id: scenePhase)`, which begins one at every
+    /// phase, and has to leave at once where that is not `active`.
     ///
     /// It returns when its task is cancelled, and has no form that blocks. What is found is given to `report`, and is the
     /// app's to act on: a server is told of the looks that belong to its own processes.
     ///
     /// - Parameter report: Gets each result. The next look is counted from its return.
     ///
-    /// Throws ``CountersignError``: `invalidConfiguration` where the app has no ``SecurityInspection``; what
+    /// Throws ``CountersignError``: `notInitialized`; `invalidConfiguration` where the app has no ``SecurityInspection``; what
     /// ``executeSecurityCheck()`` throws where one fails. Then nobody looks any more: take it as a device that is not sound.
     public func watchSecurity(_ report: @Sendable (SecurityCheckResult) async -> Void) async throws {
         while !Task.isCancelled {

@@ -51,6 +51,12 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
+    /// What goes to the service with the signatures, in the order of the attributes: to be said before the person signs. What
+    /// the service cannot do without is among them also where it had but one value, and nobody was asked.
+    public var confirmedAttributes: [ConfirmedAttribute] {
+        self.lock.withLock { self.state.checked.document.confirmedAttributes }
+    }
+
     /// Takes a factor, in the place of one of its type. It signs when the authentication is finished; a wrong PIN is one like
     /// any other, and comes out then.
     ///
