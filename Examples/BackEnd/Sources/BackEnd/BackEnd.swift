@@ -24,29 +24,43 @@ public struct BackEnd: Sendable {
     private let begun: Kept<InAppSignIn>
     private let sessions: Kept<SignedInPerson>
 
-    /// A back end that has its codes exchanged by `identities`.
-    public init(_ identities: IdentityBackend, time: TimeSource = .system) {
+    /// A back end that has its codes exchanged by `identities`. Past `signIns` that are begun at once, or `sessions`, nobody
+    /// else is let in: whoever begins in masses keeps others out for a while, and puts nobody out.
+    public init(
+        _ identities: IdentityBackend, time: TimeSource = .system, signIns: Int = 10_000, sessions: Int = 100_000
+    ) {
         self.identities = identities
-        self.begun = Kept(for: .seconds(15 * 60), atMost: 10_000, time)
-        self.sessions = Kept(for: .seconds(12 * 3600), atMost: 100_000, time)
+        self.begun = Kept(for: .seconds(15 * 60), atMost: signIns, time)
+        self.sessions = Kept(for: .seconds(12 * 3600), atMost: sessions, time)
     }
 
     /// What answers.
     public var router: Router<Context> {
         let router = Router(context: Context.self)
-        router.post("sign-in") { _, _ in await self.begin() }
+        router.post("sign-in") { _, _ in try await self.begin() }
         router.post("sign-in/finish") { request, context in try await self.finish(request, context) }
-        router.get("me") { request, _ in Person(try await self.person(request).person) }
+        router.get("me") { request, _ in Welcome(try await self.session(request).person) }
         router.delete("me") { request, _ in
-            await self.sessions.take(try await self.person(request).token)
+            await self.sessions.take(try await self.session(request).token)
             return HTTPResponse.Status.noContent
         }
         return router
     }
 
-    private func begin() async -> Begun {
+    /// Who is signed in with a token: for what the service does for the person, and not for the app.
+    public func person(of token: String) async -> SignedInPerson? { await self.sessions.value(of: token) }
+
+    private func begin() async throws -> Begun {
         let signIn = self.identities.begin()
-        return Begun(handle: await self.begun.keep(signIn), signIn.offer)
+        return Begun(handle: try await self.keep(signIn, in: self.begun), signIn.offer)
+    }
+
+    private func keep<Value>(_ value: Value, in kept: Kept<Value>) async throws -> String {
+        do throws(Kept<Value>.Full) {
+            return try await kept.keep(value)
+        } catch {
+            throw Refusal(full: error.wait)
+        }
     }
 
     private func finish(_ request: Request, _ context: Context) async throws -> Session {
@@ -64,14 +78,13 @@ public struct BackEnd: Sendable {
             context.logger.warning("sign-in", metadata: ["error": "\(error)"])
             throw Refusal(error)
         }
-        let name = person.attributes[.givenName] ?? "you"
-        return Session(token: await self.sessions.keep(person), greeting: "Hello, \(name)!")
+        return Session(token: try await self.keep(person, in: self.sessions), greeting: Welcome(person).greeting)
     }
 
-    private func person(_ request: Request) async throws -> (token: String, person: SignedInPerson) {
+    private func session(_ request: Request) async throws -> (token: String, person: SignedInPerson) {
         let header = request.headers[.authorization] ?? ""
         let token = String(header.dropFirst("Bearer ".count))
-        guard header.hasPrefix("Bearer "), let person = await self.sessions.value(of: token) else {
+        guard header.hasPrefix("Bearer "), let person = await self.person(of: token) else {
             throw Refusal(.unauthorized, "Sign in.")
         }
         return (token, person)

@@ -21,16 +21,14 @@ struct Brought: Decodable { let handle, code, state, issuer: String }
 
 struct Session: ResponseEncodable { let token, greeting: String }
 
-struct Person: ResponseEncodable {
-    /// What this service files the person under: no other service has the same.
-    let id: String
+/// What the app gets of a person: how to greet them, and what they may do. Everything else stays here.
+struct Welcome: ResponseEncodable {
+    let greeting: String
     let roles: [String]
-    let attributes: [String: String]
 
     init(_ person: SignedInPerson) {
-        self.id = person.mappingID
+        self.greeting = "Hello, \(person.attributes[.givenName] ?? "you")!"
         self.roles = person.roles
-        self.attributes = Dictionary(uniqueKeysWithValues: person.attributes.map { ($0.key.rawValue, $0.value) })
     }
 }
 
@@ -39,10 +37,20 @@ struct Refusal: HTTPResponseError {
     static let again = "This sign-in is over. Begin again."
     let status: HTTPResponse.Status
     let error: String
+    /// When it is worth another try, in seconds.
+    let wait: Int64?
 
-    init(_ status: HTTPResponse.Status, _ error: String) {
+    init(_ status: HTTPResponse.Status, _ error: String, wait: Int64? = nil) {
         self.status = status
         self.error = error
+        self.wait = wait
+    }
+
+    /// There is no room before then.
+    init(full wait: Duration) {
+        self.init(
+            .serviceUnavailable, "Too many people come at once. Begin again later.",
+            wait: max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)))
     }
 
     init(_ error: BackendError) {
@@ -56,8 +64,10 @@ struct Refusal: HTTPResponseError {
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = try JSONEncoder().encode(["error": self.error])
+        var headers: HTTPFields = [.contentType: "application/json"]
+        if let wait { headers[.retryAfter] = "\(wait)" }
         return Response(
-            status: self.status, headers: [.contentType: "application/json"],
+            status: self.status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 }

@@ -39,13 +39,16 @@ import _Primitives
         self.calls = Recorder(server: self.server)
     }
 
-    private func backEnd(secret: String = "s3cret") -> some ApplicationProtocol {
+    private func backEnd(
+        secret: String = "s3cret", signIns: Int = 10, sessions: Int = 10
+    ) -> (backEnd: BackEnd, application: some ApplicationProtocol) {
         let identities = IdentityBackend(
             BackendConfiguration(
                 issuer: self.server.identifier, clientID: "town-app", clientSecret: SecretBytes(utf8: secret),
                 redirectURI: "https://town.example/app"),
             transport: self.calls, time: self.clock.timeSource)
-        return Application(router: BackEnd(identities, time: self.clock.timeSource).router)
+        let backEnd = BackEnd(identities, time: self.clock.timeSource, signIns: signIns, sessions: sessions)
+        return (backEnd, Application(router: backEnd.router))
     }
 
     private func own(_ client: some TestClientProtocol) throws -> OwnBackEnd {
@@ -66,12 +69,18 @@ import _Primitives
 
     @Test("the app gets a session and a greeting; who it is, and what was confirmed, the back end alone gets to know")
     func whole() async throws {
-        try await self.backEnd().test(.live) { client in
+        let (service, application) = self.backEnd()
+        let person = Person()
+        try await application.test(.live) { client in
             let backEnd = try self.own(client)
             let session = try #require(
-                try await signIn(
-                    to: backEnd, at: self.server.identifier, with: self.phone.sdk, on: Person()))
+                try await signIn(to: backEnd, at: self.server.identifier, with: self.phone.sdk, on: person))
             #expect(session.greeting == "Hello, Ada!")
+            #expect(
+                await person.sentences == [
+                    "Sign in to Town Hall (https://health.example) as Citizen, and tell it your given name, "
+                        + "your e-mail address (At home)?"
+                ])
             // What the app has asked, and what the back end has.
             let asked = await self.calls.paths
             #expect(
@@ -86,13 +95,14 @@ import _Primitives
             let me = try await client.execute(
                 uri: "/me", method: .get, headers: [.authorization: "Bearer \(session.token)"])
             #expect(me.status == .ok)
-            struct Me: Decodable, Equatable { let id: String, roles: [String], attributes: [String: String] }
-            let activation = try #require(try self.phone.sdk.personalizer.personalizedIdentities.first?.activation)
             #expect(
-                try JSONDecoder().decode(Me.self, from: Data(buffer: me.body))
-                    == Me(
-                        id: "person of \(activation) at town-app", roles: ["citizen"],
-                        attributes: ["givenName": "Ada", "email": "ada@example.org"]))
+                try JSON(parsing: Array(buffer: me.body))
+                    == .object(["greeting": .string("Hello, Ada!"), "roles": .array([.string("citizen")])]))
+            let activation = try #require(try self.phone.sdk.personalizer.personalizedIdentities.first?.activation)
+            let known = try #require(await service.person(of: session.token))
+            #expect(known.mappingID == "person of \(activation) at town-app")
+            #expect(known.roles == ["citizen"])
+            #expect(known.attributes == [.givenName: "Ada", .email: "ada@example.org"])
             for (method, status) in [(HTTPRequest.Method.delete, HTTPResponse.Status.noContent), (.get, .unauthorized)]
             {
                 let answer = try await client.execute(
@@ -103,7 +113,7 @@ import _Primitives
     }
 
     @Test("a code is good once, for the sign-in that it belongs to, and in time") func refusals() async throws {
-        try await self.backEnd().test(.live) { client in
+        try await self.backEnd().application.test(.live) { client in
             let backEnd = try self.own(client)
             func refusal(_ begun: OwnBackEnd.SignIn, _ code: AuthorizationCode) async -> String? {
                 await #expect(throws: OwnBackEnd.Refusal.self) {
@@ -136,7 +146,7 @@ import _Primitives
     }
 
     @Test("a session ends by itself, and what is no session is none") func sessions() async throws {
-        try await self.backEnd().test(.live) { client in
+        try await self.backEnd().application.test(.live) { client in
             let session = try #require(
                 try await signIn(
                     to: try self.own(client), at: self.server.identifier, with: self.phone.sdk, on: Person()))
@@ -152,8 +162,36 @@ import _Primitives
         }
     }
 
+    @Test("past its limit nobody is put out: who comes then is told when to come again") func full() async throws {
+        try await self.backEnd(signIns: 2, sessions: 1).application.test(.live) { client in
+            let backEnd = try self.own(client)
+            func begin() async throws -> TestResponse { try await client.execute(uri: "/sign-in", method: .post) }
+            let first = try await backEnd.begin()
+            self.clock.advance(by: .milliseconds(60_500))
+            let second = try await backEnd.begin()
+            let third = try await begin()
+            #expect(third.status == .serviceUnavailable)
+            // The rest of the first one's quarter of an hour.
+            #expect(third.headers[.retryAfter] == "840")
+            #expect(
+                String(buffer: third.body) == #"{"error":"Too many people come at once. Begin again later."}"#)
+            _ = try await backEnd.finish(first, with: try await self.code(for: first))
+            // What has ended makes room; so does what was taken.
+            _ = try await backEnd.begin()
+            #expect(try await begin().status == .serviceUnavailable)
+            // There is but one session. It stays, and nobody else gets one.
+            let error = await #expect(throws: OwnBackEnd.Refusal.self) {
+                _ = try await backEnd.finish(second, with: try await self.code(for: second))
+            }
+            #expect(error?.error == "Too many people come at once. Begin again later.")
+            self.clock.advance(by: .seconds(15 * 60))
+            for _ in 0..<2 { #expect(try await begin().status == .ok) }
+            #expect(try await begin().status == .serviceUnavailable)
+        }
+    }
+
     @Test("what is no request is refused, and trouble with the server says what to do") func trouble() async throws {
-        try await self.backEnd().test(.router) { client in
+        try await self.backEnd().application.test(.router) { client in
             for body in ["", "[]", "{}", #"{"handle":1}"#, String(repeating: "x", count: 5000)] {
                 let answer = try await client.execute(
                     uri: "/sign-in/finish", method: .post, headers: [.contentType: "application/json"],
@@ -165,7 +203,7 @@ import _Primitives
             ("another", false, "We cannot sign you in now. Tell us, if it stays so."),
             ("s3cret", true, "Nobody answers. Begin again in a moment."),
         ] {
-            try await self.backEnd(secret: secret).test(.live) { client in
+            try await self.backEnd(secret: secret).application.test(.live) { client in
                 let backEnd = try self.own(client)
                 let begun = try await backEnd.begin()
                 let code = try await self.code(for: begun)
@@ -194,15 +232,19 @@ private actor Recorder: Transport {
 }
 
 /// Somebody who says yes, and is called Ada.
-private struct Person: IdentityScreens {
+private actor Person: IdentityScreens {
     struct Unasked: Error {}
+    private(set) var sentences: [String] = []
     func pin(_ why: String) -> String { "824193" }
     func role(of roles: [Role]) -> Role { roles[0] }
     func value(of attribute: String, _ error: String?) -> String { "Ada" }
     func choice(of attribute: String, among aliases: Set<PersonalInformationAlias>) throws -> PersonalInformationAlias {
         throw Unasked()
     }
-    func agrees(to sentence: String) -> Bool { true }
+    func agrees(to sentence: String) -> Bool {
+        self.sentences.append(sentence)
+        return true
+    }
     func show(_ sentence: String) {}
     func openInBrowser(_ address: URL) {}
     func wait(for duration: Duration) {}
