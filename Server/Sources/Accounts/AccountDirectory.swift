@@ -5,7 +5,7 @@ public import _Primitives
 
 /// Accounts and devices, as operators manage them. Every change is in the audit trail under the operator's name.
 public struct AccountDirectory: Sendable {
-    let store: any AccountStore & NoticeStore
+    let store: any AccountStore & DeregistrationStore & NoticeStore
     let time: TimeSource
     private let random: RandomSource
     private let limits: Limits
@@ -14,7 +14,7 @@ public struct AccountDirectory: Sendable {
     /// Manages the accounts of a store. `endOfSessions` says what an account's history has of the sessions of identities that
     /// end with a device which is deleted.
     public init(
-        store: any AccountStore & NoticeStore, time: TimeSource = .system, random: RandomSource = .system,
+        store: any AccountStore & DeregistrationStore & NoticeStore, time: TimeSource = .system, random: RandomSource = .system,
         limits: Limits = Limits(),
         endOfSessions: @escaping @Sendable (_ now: Timestamp) -> SessionEnding = { _ in { _ in nil } }
     ) {

@@ -177,7 +177,7 @@ struct DeviceIdentityTests {
         #expect(entries.count { $0 == "device-keys-added" } == 1)
     }
 
-    @Test("A key that another registration of the account has is not the one that tells it: that one is not known by it")
+    @Test("A key that another registration of the account has is not known as the key of the one that tells it")
     func anothersKey() async throws {
         let server = try TestServer()
         let (device, other) = (TestDevice(), TestDevice())

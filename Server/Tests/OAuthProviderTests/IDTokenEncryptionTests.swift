@@ -172,7 +172,7 @@ struct IDTokenEncryptionTests {
         }
     }
 
-    @Test("keys to encrypt to alone are taken in the place of others where nothing is verified by the client's, and else not")
+    @Test("keys to encrypt to alone take the place of others where nothing is verified by the client's, and else not")
     func turningKeys() async throws {
         try await ProviderFixture.run { f in
             let (first, second) = (try Recipient(), try Recipient())

@@ -139,7 +139,8 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         case .activationConfirmed: Arrow(from: .administrator, to: .server, label: "confirm device and number")
         case .authenticationSent: Arrow(from: .phone, to: .server, label: "UAF authentication response, signed")
         case .authenticationAccepted: Arrow(from: .server, to: .phone, label: "accepted")
-        case .sessionClaimed: Arrow(from: .phone, to: .server, label: "claim the code's session, with the device's proof")
+        case .sessionClaimed:
+            Arrow(from: .phone, to: .server, label: "claim the code's session, with the device's proof")
         case .sessionDescribed:
             Arrow(from: .server, to: .phone, label: "who asks, in which roles, for what", isAnswer: true)
         case .answersSent: Arrow(from: .phone, to: .server, label: "the role, and what the person says")

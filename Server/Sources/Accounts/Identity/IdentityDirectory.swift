@@ -5,7 +5,8 @@ public import _Primitives
 /// them. Every change is in the audit trail under the operator's name.
 public struct IdentityDirectory: Sendable {
     /// What it is kept in.
-    public typealias Stores = AccountStore & AdditionalEmailStore & ClientStore & IdentityHistoryStore & InviteStore
+    public typealias Stores = AccountStore & AdditionalEmailStore & ClientStore & DeregistrationStore
+        & IdentityHistoryStore & InviteStore
         & NoticeStore
         & OrganisationStore & PersonalInformationStore & ServiceStore
 

@@ -6,7 +6,7 @@ import _Primitives
 /// Deregistrations that are asked for directly, by a person's own device or by a relying party.
 public struct Deregistrations: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore
+    let store: any AccountStore & DeregistrationStore
     let subjects: Subjects
     let steps: DeregistrationSteps
 

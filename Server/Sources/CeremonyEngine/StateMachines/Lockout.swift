@@ -63,7 +63,8 @@ package struct Lockout: Equatable, Sendable {
     package func pending(at now: Timestamp) -> LockoutInformation? {
         let rest = self.lockedUntil.flatMap { now < $0 ? LockoutInformation(lockedUntil: $0) : nil }
         guard self.isPermanent else { return rest }
-        return self.reservation == nil ? LockoutInformation(lockedUntil: nil) : rest ?? LockoutInformation(lockedUntil: nil)
+        let forEver = LockoutInformation(lockedUntil: nil)
+        return self.reservation == nil ? forEver : rest ?? forEver
     }
 
     /// What came of reserving an attempt.

@@ -36,24 +36,24 @@ struct IdentityRoutes: Sendable {
         self.mount(
             "/identity/activations",
             [
-                ("open", identities.openings.open), ("prove", identities.openings.prove),
-                ("enroll", identities.enrolments.enroll),
+                ("open", identities.openings.open, nil), ("prove", identities.openings.prove, nil),
+                ("enroll", identities.enrolments.enroll, nil),
             ], on: router)
         self.mount(
             "/identity/sessions",
             [
-                ("start", identities.starts.start), ("prepare", identities.starts.prepare),
-                ("finish", identities.finishes.finish), ("code", identities.ends.code),
-                ("abort", identities.ends.abort), ("prolong", identities.ends.prolong),
-            ],
-            recording: ["start": .sessionDescribed, "prepare": .answersJudged, "finish": .factorsJudged], on: router)
-        self.mount("/identity/api-access", [("complete", identities.completions.complete)], on: router)
+                ("start", identities.starts.start, .sessionDescribed),
+                ("prepare", identities.starts.prepare, .answersJudged),
+                ("finish", identities.finishes.finish, .factorsJudged), ("code", identities.ends.code, nil),
+                ("abort", identities.ends.abort, nil), ("prolong", identities.ends.prolong, nil),
+            ], on: router)
+        self.mount("/identity/api-access", [("complete", identities.completions.complete, nil)], on: router)
     }
 
-    /// Mounts the steps of what is named below a path, with the events that answers to them are.
+    /// Mounts the steps of what is named below a path, with what answers to them are in a recorded run.
     private func mount(
-        _ path: String, _ steps: [(name: String, answering: AnsweringAbout)],
-        recording events: [String: TraceEvent] = [:], on router: ServerRouter
+        _ path: String, _ steps: [(name: String, answering: AnsweringAbout, event: TraceEvent?)],
+        on router: ServerRouter
     ) {
         for step in steps {
             router.endpoint(
@@ -62,7 +62,7 @@ struct IdentityRoutes: Sendable {
                     .post: { request, context in
                         let id = try context.pathParameter("id")
                         return try await self.reply(
-                            request, context, at: "\(path)/\(id)/\(step.name)", recording: events[step.name]
+                            request, context, at: "\(path)/\(id)/\(step.name)", recording: step.event
                         ) { try await step.answering(id, $0) }
                     }
                 ])

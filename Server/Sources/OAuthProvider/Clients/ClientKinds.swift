@@ -11,7 +11,10 @@ extension OpenIDProvider {
 
     /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
-    func checkKind(of client: ClientRecord) throws {
+    ///
+    /// - Parameter before: The client as it was, where it is changed. The keys that it had may stay though nothing is done by
+    ///   them any more, as those that its tokens were encrypted to.
+    func checkKind(of client: ClientRecord, insteadOf before: ClientRecord? = nil) throws {
         let settings = client.settings
         if settings.isPublic { try Self.checkPublic(settings) }
         let known = Self.tokenGrants.map { type(of: $0).type }
@@ -36,9 +39,10 @@ extension OpenIDProvider {
                 .invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks, or jwks_uri).")
         }
         if let text = settings.keySet {
+            let isKept = before?.settings.keySet == text
             let verifies =
-                settings.tokens.idTokenEncryption == nil
-                || PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
+                PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
+                || settings.tokens.idTokenEncryption == nil && !isKept
             _ = try JWKSet(ofClient: Array(text.utf8), verifies: verifies)
         }
         if let address = settings.keySetAddress {

@@ -154,7 +154,7 @@ public struct ClientRegistrations: Sendable {
                 guard current.settings.grantTypes.allSatisfy(allowed.containsBytes) else {
                     throw OAuthError(.invalidClientMetadata, "The grant types have changed meanwhile.")
                 }
-                do { try self.provider.checkKind(of: current) } catch let error as OAuthError
+                do { try self.provider.checkKind(of: current, insteadOf: before) } catch let error as OAuthError
                     where error.code == .invalidRequest
                 {
                     throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)

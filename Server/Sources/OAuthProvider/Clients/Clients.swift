@@ -372,7 +372,7 @@ extension OpenIDProvider {
             current.postLogoutRedirectURIs = change.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
             if change.clientURI != nil { current.clientURI = change.home }
             if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
-            try self.checkKind(of: current)
+            try self.checkKind(of: current, insteadOf: before)
             return current.events(after: before, at: now, by: `operator`)
         }
         if let changed { self.warn(of: changed) }

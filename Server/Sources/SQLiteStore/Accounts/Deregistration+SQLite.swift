@@ -76,7 +76,7 @@ extension Database {
         _ sealing: Sealing, _ ending: SessionEnding
     ) throws -> [CredentialSelection.Name] {
         var gone: [CredentialSelection.Name] = []
-        var touched: Set<String> = []
+        var touched: [String] = []
         var own: [any DatabaseValueConvertible] = []
         if case .device(let device) = asker { own = [device] }
         let isOwn =
@@ -92,7 +92,7 @@ extension Database {
             let statement = try self.cachedStatement(
                 sql: "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id, device_id")
             gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments + own)).map { row in
-                if let device = try row.optionalText("device_id") { touched.insert(device) }
+                if let device = try row.optionalText("device_id") { touched.append(device) }
                 return CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
             }
         }
@@ -148,13 +148,13 @@ extension Database {
                 AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
                 """
         ).execute(arguments: [accountID, successor, successor])
-        try self.revokeEmptyDevices(of: Set(devices), accountID: accountID, at: now, sealing, ending)
+        try self.revokeEmptyDevices(of: devices, accountID: accountID, at: now, sealing, ending)
         return devices
     }
 
     /// Takes away those of these devices of an account that have no key left; `nil` for all of its devices.
     fileprivate func revokeEmptyDevices(
-        of devices: Set<String>?, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
+        of devices: [String]?, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
         let empty = try String.fetchAll(
             self.cachedStatement(

@@ -1,7 +1,7 @@
 import _Primitives
 
 /// Accounts, their devices and keys. Every method that changes something appends its audit event in the same step.
-public protocol AccountStore: DeregistrationStore {
+public protocol AccountStore: Sendable {
     /// Adds an account. Throws `conflict` where the user name is taken.
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws
 

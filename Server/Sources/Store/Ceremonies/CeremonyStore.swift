@@ -164,7 +164,7 @@ public typealias CeremonyJudge = @Sendable (inout CeremonyRecord) throws -> Cere
 ///
 /// Each method is one atomic step: all of it is durable when it returns, or nothing of it when it throws. Two steps on
 /// one ceremony never run at the same time: the judge of the second sees what the first has written.
-public protocol CeremonyStore: Sendable {
+public protocol CeremonyStore: DeregistrationStore {
     /// Adds a ceremony and its tokens. Where it has a reference, an earlier ceremony of that reference loses it, ends as
     /// cancelled unless it has ended, and its tokens expire. Throws `conflict` where that earlier one was started by
     /// another browser: nobody takes over what somebody else has begun.

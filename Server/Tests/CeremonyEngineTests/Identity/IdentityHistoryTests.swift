@@ -124,7 +124,9 @@ struct IdentityHistoryTests {
     /// Who takes the device of a session away.
     enum Taker: CaseIterable { case administrator, service, dispatched }
 
-    @Test("Sessions of a device that is taken away stand there as failed, whoever takes it away", arguments: Taker.allCases)
+    @Test(
+        "Sessions of a device that is taken away stand there as failed, whoever takes it away",
+        arguments: Taker.allCases)
     func endedWithTheDevice(taker: Taker) async throws {
         let server = try TestServer()
         try await server.addService()

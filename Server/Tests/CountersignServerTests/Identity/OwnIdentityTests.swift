@@ -113,7 +113,7 @@ struct OwnIdentityTests {
 
     // MARK: Roles
 
-    @Test("Who has lost the role that they came in is asked anew, and gets no code for it, before and after the sign-in")
+    @Test("Who has lost the role that they came in is asked anew, and gets no code for it, before and after they sign")
     func lostRole() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)

@@ -52,10 +52,6 @@ public struct IdentityScene: Sendable {
     }
 }
 
-/// What the history of an account has of a session, as it is before something else ends it; `nil` for one that leaves
-/// nothing there.
-public typealias SessionEnding = @Sendable (CeremonyRecord) throws -> IdentityOutcomeChange?
-
 /// What becomes durable with a step of a session, beside the session's own row and the activation's.
 public struct IdentityChange: Sendable {
     /// What any ceremony can change: counters, keys, trail, notices.
@@ -175,7 +171,7 @@ public protocol IdentityStore: CeremonyStore {
         judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
     ) async throws -> IdentityStep<Result>
 
-    /// Takes an activation back, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:)`` does; `false`
+    /// Takes an activation back, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:ending:)`` does; `false`
     /// where there is none. Its open sessions end with it, of which `ending` says what the history has. The store adds the
     /// account to the event.
     func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding)
