@@ -203,6 +203,8 @@ extension OutOfBandPayload {
 // MARK: - Writing
 
 extension OutOfBandPayload {
+    /// Where the links that open an app lead at a server.
+    public static let linkPath = "/open"
     private static let linkParameter = "dispatchTokenResponse"
 
     /// The JSON text, members in the order of the documentation. It holds the token.
@@ -229,7 +231,7 @@ extension OutOfBandPayload {
     /// `base` is the issuer's address; a slash at its end does not matter.
     public func link(base: String) -> String {
         let trimmed = base.hasSuffix("/") ? String(base.dropLast()) : base
-        return "\(trimmed)/open?\(Self.linkParameter)=\(self.base64URLEncoded)"
+        return "\(trimmed)\(Self.linkPath)?\(Self.linkParameter)=\(self.base64URLEncoded)"
     }
 }
 

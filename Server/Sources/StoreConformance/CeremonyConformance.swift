@@ -57,14 +57,15 @@ public enum CeremonyConformance {
             try expect(try await store.change(.id("other")) { _ in CeremonyChange() } == nil, "unknown: nil")
         },
         ConformanceCheck("a second ceremony of a reference ends the first and its tokens") { store in
-            try await store.createCeremony(
-                sampleCeremony("one", reference: "request", browser: [1]), tokens: [sampleToken()],
-                audit: sampleAudit())
+            var begun = sampleCeremony("one", reference: "request", browser: [1])
+            begun.progress = [1]
+            try await store.createCeremony(begun, tokens: [sampleToken()], audit: sampleAudit())
             var second = sampleCeremony("two", reference: "request", browser: [1])
             second.createdAt = .start + .seconds(5)
             try await store.createCeremony(second, tokens: [sampleToken(2)], audit: sampleAudit())
             let first = try await store.ceremony(.id("one"))
             try expect(first?.outcome == .cancelled && first?.reference == nil, "the first is cancelled")
+            try expect(first?.progress == nil, "what was said in it is forgotten")
             try expect(try await store.ceremony(.reference("request"))?.id == "two", "the second has the reference")
             _ = try await store.redeem(tokenDigest: sampleToken().digest) { _, token in
                 try expect(token.expiresAt == .start + .seconds(5), "the first one's token has expired")

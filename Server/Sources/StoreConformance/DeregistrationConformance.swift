@@ -37,7 +37,8 @@ public enum DeregistrationConformance {
             }
             try await Self.signIn(store, 4, account: "account-bob", device: "device-phone-bob")
             let outcome = try await store.deregister(
-                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event, notice: nil)
+                .all, accountID: "account-alice", asker: .person(onDevice: "device-second"), audit: Self.event,
+                notice: nil)
             try expect(outcome == .deregistered(credentials: 3), "three keys")
             try expect(try await store.credentials(accountID: "account-alice").isEmpty, "no key is left")
             try expect(try await store.devices(accountID: "account-alice").isEmpty, "no device is left")
@@ -52,7 +53,7 @@ public enum DeregistrationConformance {
             try await Self.signIn(store, 1, device: "device-phone-alice")
             try await Self.signIn(store, 2, device: "device-second")
             let outcome = try await store.deregister(
-                .model(Self.pin), accountID: "account-alice", askedBy: nil, audit: Self.event, notice: nil)
+                .model(Self.pin), accountID: "account-alice", asker: .anybody, audit: Self.event, notice: nil)
             try expect(outcome == .deregistered(credentials: 2), "two keys")
             try expect(try await store.credentials(accountID: "account-alice").map(\.aaid) == [Self.finger], "the rest")
             try expect(try await store.devices(accountID: "account-alice").map(\.id) == ["device-second"], "its device")
@@ -65,7 +66,7 @@ public enum DeregistrationConformance {
             let unknown = CredentialSelection.Name(aaid: Self.finger, keyID: key.keyID)
             for (id, expected) in [("first", 1), ("second", 0)] {
                 let outcome = try await store.deregister(
-                    .keys([unknown, known]), accountID: "account-alice", askedBy: nil, audit: Self.event,
+                    .keys([unknown, known]), accountID: "account-alice", asker: .anybody, audit: Self.event,
                     notice: Self.notice(id))
                 try expect(outcome == .deregistered(credentials: expected), "\(expected) keys")
             }
@@ -83,7 +84,7 @@ public enum DeregistrationConformance {
             let names = keys.map { CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID) }
             func deregister(_ names: [CredentialSelection.Name]) async throws -> DeregistrationOutcome {
                 try await store.deregister(
-                    .keys(names), accountID: "account-alice", askedBy: nil, audit: Self.event,
+                    .keys(names), accountID: "account-alice", asker: .anybody, audit: Self.event,
                     notice: Self.notice("once"))
             }
             for _ in 0..<2 {
@@ -161,12 +162,12 @@ public enum DeregistrationConformance {
             try await addDevice(store, sampleRegistration("pending", isActive: false))
             for device in ["device-never", "device-pending", "device-phone-bob"] {
                 let outcome = try await store.deregister(
-                    .all, accountID: "account-alice", askedBy: device, audit: Self.event, notice: nil)
+                    .all, accountID: "account-alice", asker: .person(onDevice: device), audit: Self.event, notice: nil)
                 try expect(outcome == .unknown, device)
                 try expect(try await store.account(id: "account-alice", ofDevice: device) == nil, device)
             }
             try expect(
-                try await store.deregister(.all, accountID: "never", askedBy: nil, audit: Self.event, notice: nil)
+                try await store.deregister(.all, accountID: "never", asker: .anybody, audit: Self.event, notice: nil)
                     == .unknown,
                 "an account that never was")
             try expect(try await store.credentials(accountID: "account-alice").count == 4, "nothing is deleted")
@@ -178,11 +179,12 @@ public enum DeregistrationConformance {
             try await Self.twoPhones(store)
             _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
             let refused = try await store.deregister(
-                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event, notice: nil)
+                .all, accountID: "account-alice", asker: .person(onDevice: "device-second"), audit: Self.event,
+                notice: nil)
             try expect(refused == .locked, "refused")
             try expect(try await store.credentials(accountID: "account-alice").count == 3, "nothing is deleted")
             let outcome = try await store.deregister(
-                .all, accountID: "account-alice", askedBy: nil, audit: Self.event, notice: nil)
+                .all, accountID: "account-alice", asker: .anybody, audit: Self.event, notice: nil)
             try expect(outcome == .deregistered(credentials: 3), "three keys")
         },
     ]

@@ -147,12 +147,8 @@ extension FailingStore {
         try await self.store.accounts(verifiedEmail: address, limit: limit)
     }
 
-    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteOutcome {
+    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteRecord {
         try await self.store.acceptInvite(id, accountID: accountID, audit: audit)
-    }
-
-    func acceptInvite(provisionalAccountID: String, audit: AuditEvent) async throws -> InviteOutcome {
-        try await self.store.acceptInvite(provisionalAccountID: provisionalAccountID, audit: audit)
     }
 
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {

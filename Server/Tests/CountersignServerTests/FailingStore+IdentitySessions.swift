@@ -33,8 +33,8 @@ extension FailingStore {
         try await self.store.begin(session, token: token, request: request, answer: answer, audit: audit)
     }
 
-    func offer(_ activation: PendingActivationRecord, replacing: Bool, audit: AuditEvent) async throws {
-        try await self.store.offer(activation, replacing: replacing, audit: audit)
+    func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws {
+        try await self.store.offer(activation, replacing: replacing, limit: limit, audit: audit)
     }
 
     func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool {

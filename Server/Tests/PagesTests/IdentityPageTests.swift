@@ -51,11 +51,14 @@ struct IdentityPageTests {
             renderer.html(IdentityPage(name: name)), renderer.html(Self.history(name)),
             renderer.html(IdentityHistoryPage(entries: [])), renderer.html(end),
             renderer.html(
-                ActivationRequestPage(proof: .confirmation("token"), digits: 5...32, problem: "Not so.")),
+                ActivationRequestPage(proof: .confirmation("token"), digits: 5...32, problem: .notTheSame)),
             renderer.html(
-                ActivationRequestPage(proof: .invitation(link: "a.b", to: Self.matter(name)), digits: 5...32)),
+                ActivationRequestPage(
+                    proof: .invitation(link: "a.b", to: Self.matter(name), action: "/invitation"), digits: 5...32)),
             renderer.html(
-                AcceptInvitationPage(link: "a.b", matter: Self.matter(name), username: name, confirmation: "token")),
+                AcceptInvitationPage(
+                    link: "a.b", matter: Self.matter(name), username: name, confirmation: "token",
+                    action: "/invitation")),
             renderer.html(Self.matter(name), signedInAs: name, home: nil),
         ] + ActivationStatePage.allCases.map { renderer.html($0, again: "/account/activation") }
     }

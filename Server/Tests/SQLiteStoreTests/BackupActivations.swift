@@ -36,7 +36,8 @@ struct BackupActivations {
     /// What lives for minutes or days: an offer, an answer, a session's progress, and a key to seal to. And the root, which
     /// stays.
     func begin(account: String, session: String) async throws {
-        try await self.store.offer(Self.offer("offer", of: account), audit: Self.event("offered"))
+        try await self.store.offer(
+            Self.offer("offer", of: account), replacing: false, limit: nil, audit: Self.event("offered"))
         _ = try await self.store.step(offer: "offer", request: nil) { _ in
             var change = OfferChange()
             change.answer = GivenAnswer(
@@ -58,7 +59,8 @@ struct BackupActivations {
             AccountRecord(id: "holder", username: "holder", displayName: nil, createdAt: Self.now),
             audit: Self.event("account-created"))
         for id in ["disabled", "rested"] {
-            try await self.store.offer(Self.offer(id, of: "holder"), audit: Self.event("offered"))
+            try await self.store.offer(
+                Self.offer(id, of: "holder"), replacing: false, limit: nil, audit: Self.event("offered"))
             let device = DeviceRecord(
                 id: id, accountID: "holder", name: "Phone \(id)", isActive: true, createdAt: Self.now)
             _ = try await self.store.step(offer: id, request: nil) { offer in

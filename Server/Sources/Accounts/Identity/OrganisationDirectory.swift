@@ -232,9 +232,9 @@ extension IdentityDirectory {
             .contains { $0.hasSameBytes(as: accountID) }
     }
 
-    /// Accepts an invitation for an account whose person says so.
-    public func accept(_ invite: InviteRecord, accountID: String) async throws -> InviteOutcome {
-        try await self.store.acceptInvite(
+    /// Accepts an invitation for an account whose person says so. Throws ``InviteRefusal``.
+    public func accept(_ invite: InviteRecord, accountID: String) async throws {
+        _ = try await self.store.acceptInvite(
             invite.id, accountID: accountID,
             audit: AuditEvent(.inviteAccepted, at: self.time.now(), accountID: accountID, detail: invite.id))
     }

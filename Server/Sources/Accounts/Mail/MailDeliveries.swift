@@ -1,3 +1,4 @@
+import Ceremony
 import PersonalInformation
 public import Store
 import Synchronization
@@ -255,7 +256,7 @@ private struct MailWords {
                 An app of the name \(name) has asked for a code for another device. Open this address on that device, \
                 with the app there:
 
-                \(letterhead.issuer)\(MailedLinkPaths.openInApp)#\(content.secret)
+                \(ProcessCode.link(with: content.secret, at: letterhead.issuer))
 
                 The app asks for the PIN that was chosen with it, which nobody else has to know.\(until)
 
@@ -282,8 +283,6 @@ public enum MailedLinkPaths {
     public static let addressConfirmation = "/account/address/confirm"
     /// To see an invitation, and to accept it.
     public static let invitation = "/invitation"
-    /// To the app on a device; what stands behind the `#` reaches no server.
-    public static let openInApp = "/open"
 }
 
 extension Timestamp {

@@ -21,6 +21,8 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let wrongBrowser = Self(name: "wrong-browser")
         /// What the request holds is not acceptable: a name, a text, a member that its caller may not send.
         public static let invalidRequest = Self(name: "invalid-request")
+        /// A PIN that somebody has chosen is one of those that are guessed first.
+        public static let pinTooSimple = Self(name: "pin-too-simple")
         /// What is to be confirmed as a picture is not one that is taken, or not what is said of it.
         public static let invalidPicture = Self(name: "invalid-picture")
         /// No authenticator of the person shows the picture that is to be confirmed.

@@ -310,7 +310,7 @@ struct ClientOperations: Sendable {
         return object
     }
 
-    /// The settings that a body names.
+    /// How ID tokens are to be encrypted, as a body says; `nil` where it says nothing of it.
     private static func encryption(_ body: JSONObject) throws -> IDTokenEncryptionChange? {
         do {
             return try IDTokenEncryptionChange(
@@ -321,6 +321,7 @@ struct ClientOperations: Sendable {
         }
     }
 
+    /// The settings that a body names.
     private static func change(_ body: JSONObject) throws -> ClientChange {
         var change = ClientChange(
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),

@@ -1,9 +1,11 @@
 import Accounts
+import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import JOSE
 import Pages
 import Store
+import UAF
 import _Primitives
 
 /// What apps need to be personalised: the root key that they are configured with, and codes that make an app a person's.
@@ -11,9 +13,6 @@ struct PersonalisationOperations: Sendable {
     let identities: Identities
     let directory: AccountDirectory
     let issuer: String
-
-    /// Where a person's browser shows what to do with a code; what stands behind the `#` reaches no server.
-    private static let linkPath = "/open"
 
     private static let activation: [AdminOperation.Field] = [
         .required("id", "The activation."), .required("name", "What its person calls the device."),
@@ -69,7 +68,10 @@ struct PersonalisationOperations: Sendable {
                 refusals: [
                     (404, "There is no such account."), (403, "The account is locked."),
                     (409, "The account is an invitation's, which has an activation already."),
-                    (422, "The PIN is none: it has digits alone, as many as the server wants."),
+                    (
+                        422,
+                        "The PIN is none, or one of those that are tried first: a date, a row, something that repeats."
+                    ),
                 ],
                 handler: self.offer),
         ]
@@ -90,7 +92,7 @@ struct PersonalisationOperations: Sendable {
         let activations = try await listings.activations(accountID: account.id).map { activation -> JSON in
             var object: JSONObject = [
                 "id": .string(activation.id), "name": .string(activation.name),
-                "factors": .array(activation.factors.map(JSON.string)),
+                "factors": .array(activation.factors.map { .string($0.rawValue) }),
                 "createdAt": .string(activation.createdAt.description), "disabled": .bool(activation.isDisabled),
             ]
             object["lastUsedAt"] = activation.lastUsedAt.map { .string($0.description) }
@@ -126,10 +128,14 @@ struct PersonalisationOperations: Sendable {
         } catch let error as CeremonyError where error.code == .invalidRequest {
             throw Problem(
                 .unprocessableContent, "invalid-pin", "A PIN has digits alone, as many as the server's policy says.")
+        } catch let error as CeremonyError where error.code == .pinTooSimple {
+            throw Problem(
+                .unprocessableContent, "pin-too-simple",
+                "A PIN is no date, no row, and nothing that repeats: others try such a one first.")
         }
         var object: JSONObject = [
             "id": .string(offer.id), "code": .string(offer.code),
-            "link": .string("\(self.issuer)\(Self.linkPath)#\(offer.code)"),
+            "link": .string(ProcessCode.link(with: offer.code, at: self.issuer)),
             "qrCodeSvg": .string(try QRCode(text: offer.code).svg(label: "QR code that personalises an app")),
         ]
         object["pin"] = offer.pin.map(JSON.string)

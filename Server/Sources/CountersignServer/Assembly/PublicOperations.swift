@@ -1,3 +1,4 @@
+import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -344,7 +345,8 @@ struct PublicOperations {
 
     private static let signIn: [PublicOperation] = [
         PublicOperation(
-            method: .get, path: "/open", id: "open", summary: "Where links of phones lead without the app.",
+            method: .get, path: OutOfBandPayload.linkPath, id: "open",
+            summary: "Where links of phones lead without the app.",
             answers: [Self.page]),
         PublicOperation(
             method: .get, path: "/admin/setup", id: "setUp", summary: "Where the first administrator begins.",
@@ -473,11 +475,10 @@ struct PublicOperations {
 
     /// UAF messages are refused with status 200 and a code of their own.
     private static func uaf(
-        _ path: String, _ id: String, _ summary: String, _ body: [DescribedField], caller: PublicOperation.Caller,
-        headers: [DescribedField] = []
+        _ path: String, _ id: String, _ summary: String, _ body: [DescribedField], caller: PublicOperation.Caller
     ) -> PublicOperation {
         PublicOperation(
-            method: .post, path: "/uaf/1.1/\(path)", id: id, summary: summary, caller: caller, headers: headers,
+            method: .post, path: "/uaf/1.1/\(path)", id: id, summary: summary, caller: caller,
             body: (.uaf, body),
             answers: [
                 .init(
@@ -498,7 +499,7 @@ struct PublicOperations {
                 caller: .client),
             Self.uaf(
                 "request/deregistration", "requestDeregistration", "Have keys deleted.", Self.uafRequest,
-                caller: .client, headers: [.optional(DeviceProofField.text, "That the device itself asks, as a JWT.")]),
+                caller: .clientOrDevice),
             Self.uaf("registration", "answerRegistration", "A phone's registration.", response, caller: .anybody),
             Self.uaf("authentication", "answerAuthentication", "A phone's assertion.", response, caller: .anybody),
             PublicOperation(

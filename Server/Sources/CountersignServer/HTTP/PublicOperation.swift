@@ -14,6 +14,8 @@ struct PublicOperation: Sendable {
         case token
         /// A device, by its own proof or by the token of an authentication on it.
         case device
+        /// A client, or a device as above.
+        case clientOrDevice
     }
 
     /// The form in which the operation's refusals are told.
@@ -73,6 +75,8 @@ struct PublicOperation: Sendable {
         case .token: document["security"] = .array([.object(["token": .array([])])])
         case .device:
             document["security"] = .array([.object(["device": .array([])]), .object(["token": .array([])])])
+        case .clientOrDevice:
+            document["security"] = .array(["client", "device", "token"].map { .object([$0: .array([])]) })
         }
         // Paths are our own words.
         let names = self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
@@ -108,6 +112,7 @@ struct PublicOperation: Sendable {
         case .client, .clientByHeader: refused.append((401, "No client that has proved who it is."))
         case .token: refused.append((401, "No token that is good for this."))
         case .device: refused.append((401, "No proof and no token that is good for this."))
+        case .clientOrDevice: refused.append((401, "No client, no proof and no token that is good for this."))
         }
         var all: [(status: Int, document: JSONObject)] = self.answers.map { ($0.status, Self.document($0)) }
         for (status, meaning) in refused where !all.contains(where: { $0.status == status }) {

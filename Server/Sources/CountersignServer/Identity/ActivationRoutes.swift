@@ -1,4 +1,5 @@
 import Accounts
+import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -35,15 +36,12 @@ struct ActivationRoutes: Sendable {
         let browser = self.cookies.browser(of: request) ?? self.cookies.newBrowser()
         let page = ActivationCodePage(
             activation: offer.id, ticket: self.cookies.formToken(browser, request: Self.matter(offer.id)),
-            code: offer.code, link: "\(self.issuer)\(Self.openPath)#\(offer.code)",
+            code: offer.code, link: ProcessCode.link(with: offer.code, at: self.issuer),
             // Rounded up: whoever asks when they are over is told that the code is, too.
             secondsLeft: Int((offer.expiresAt - self.time.now()).components.seconds) + 1,
             until: offer.expiresAt.shownMinute, renewal: renewal, merges: merges)
         return .page(try self.answers.pages.html(page), headers: HTTPFields([self.cookies.set(browser)]))
     }
-
-    /// Where the app on the same device is opened; what stands behind the `#` reaches no server.
-    private static let openPath = "/open"
 
     /// What a ticket is made for, told from everything else that a browser has tickets of.
     private static func matter(_ activation: String) -> String { "activation \(activation)" }

@@ -25,7 +25,7 @@ struct InvitationRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         router.endpoint(
-            RouterPath(IdentityPaths.invitation),
+            RouterPath(MailedLinkPaths.invitation),
             [.get: self.answers.page(self.show), .post: self.answers.page(self.accept)])
     }
 
@@ -95,13 +95,14 @@ struct InvitationRoutes: Sendable {
     }
 
     private func page(
-        about invite: InviteRecord, _ link: String, _ request: Request, problem: String? = nil,
+        about invite: InviteRecord, _ link: String, _ request: Request, problem: ActivationRequestPage.Problem? = nil,
         status: HTTPResponse.Status = .ok
     ) async throws -> Response {
         let matter = try await self.matter(of: invite)
         guard invite.provisionalAccountID == nil else {
             let page = ActivationRequestPage(
-                proof: .invitation(link: link, to: matter), digits: self.digits, problem: problem)
+                proof: .invitation(link: link, to: matter, action: MailedLinkPaths.invitation), digits: self.digits,
+                problem: problem)
             return .page(self.answers.pages.html(page), status: status)
         }
         var other: String?
@@ -110,7 +111,8 @@ struct InvitationRoutes: Sendable {
         {
             if try await self.directory.isAddressed(invite, accountID: active.account) {
                 let page = AcceptInvitationPage(
-                    link: link, matter: matter, username: name, confirmation: self.cookies.formToken(session))
+                    link: link, matter: matter, username: name, confirmation: self.cookies.formToken(session),
+                    action: MailedLinkPaths.invitation)
                 return .page(self.answers.pages.html(page))
             }
             other = name
@@ -139,7 +141,7 @@ struct InvitationRoutes: Sendable {
         }
         guard let pin = form["pin"], pin.hasSameBytes(as: form["pin-again"] ?? "") else {
             return try await self.page(
-                about: invite, link, request, problem: "These are not the same PIN.", status: .unprocessableContent)
+                about: invite, link, request, problem: .notTheSame, status: .unprocessableContent)
         }
         do {
             // Whoever has lost the code makes another one, by which that one is none any more.
@@ -148,12 +150,13 @@ struct InvitationRoutes: Sendable {
             let parameters: OAuth.Parameters = ["link": link]
             return try self.activations.response(
                 showing: offer, to: request,
-                renewal: "\(IdentityPaths.invitation)?\(parameters.encoded)", merges: true)
+                renewal: "\(MailedLinkPaths.invitation)?\(parameters.encoded)", merges: true)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             return try await self.page(
-                about: invite, link, request,
-                problem: "A PIN has \(self.digits.lowerBound) to \(self.digits.upperBound) digits, and nothing else.",
-                status: .unprocessableContent)
+                about: invite, link, request, problem: .noPIN, status: .unprocessableContent)
+        } catch let error as CeremonyError where error.code == .pinTooSimple {
+            return try await self.page(
+                about: invite, link, request, problem: .tooSimple, status: .unprocessableContent)
         } catch let error as CeremonyError where [.conflict, .notFound, .locked].contains(error.code) {
             // Somebody was quicker, or it has ended since.
             return self.page(try await self.opened(link).obstacle ?? .accepted, context)
@@ -166,19 +169,22 @@ struct InvitationRoutes: Sendable {
         guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
         else { return try await self.page(about: invite, link, request, status: .forbidden) }
         try self.cookies.requireToken(of: form, session)
-        switch try await self.directory.accept(invite, accountID: active.account) {
-        case .accepted:
-            return .page(
-                self.answers.pages.html(
-                    ResultPage(
-                        outcome: .done, headline: "You have accepted",
-                        explanation: "What you were invited to is yours from now on.",
-                        link: ("See your identity", IdentityPaths.overview))))
-        case .refused(.notInvited), .refused(.notMergeable):
-            return try await self.page(about: invite, link, request, status: .forbidden)
-        case .refused(.unknown): return self.page(.unknown, context)
-        case .refused(.consumed): return self.page(.accepted, context)
-        case .refused(.expired): return self.page(.expired, context)
+        do {
+            try await self.directory.accept(invite, accountID: active.account)
+        } catch let refusal as InviteRefusal {
+            switch refusal {
+            case .notInvited, .notMergeable:
+                return try await self.page(about: invite, link, request, status: .forbidden)
+            case .unknown: return self.page(.unknown, context)
+            case .consumed: return self.page(.accepted, context)
+            case .expired: return self.page(.expired, context)
+            }
         }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "You have accepted",
+                    explanation: "What you were invited to is yours from now on.",
+                    link: ("See your identity", IdentityPaths.overview))))
     }
 }

@@ -8,6 +8,7 @@ import OAuthProvider
 import Pages
 import PersonalInformation
 import Store
+import UAF
 import UAFRelyingParty
 import _Primitives
 
@@ -111,18 +112,18 @@ struct OwnIdentityRoutes: Sendable {
         return .page(self.answers.pages.html(IdentityHistoryPage(entries: entries)))
     }
 
-    private static func factor(_ type: String) -> String {
+    private static func factor(_ type: AuthenticatorType) -> String {
         switch type {
-        case "device": "the device itself"
-        case "pin": "PIN"
-        case "biometric": "fingerprint or face"
-        default: type
+        case .device: "the device itself"
+        case .pin: "PIN"
+        case .biometric: "fingerprint or face"
+        case .otp, .yubikey: type.rawValue
         }
     }
 
     /// What a session was for, in words.
     private static func purpose(_ text: String) -> String {
-        switch SessionDocument.Purpose.allCases.first(where: { $0.rawValue.hasSameBytes(as: text) }) {
+        switch SessionDocument.Purpose(exactly: text) {
         case .userLogin: "Sign-in"
         case .serviceLogin: "Sign-in of an app"
         case .addFactor: "A further factor"
@@ -159,10 +160,12 @@ struct OwnIdentityRoutes: Sendable {
                     outcome: .refused, headline: "Sign in once more",
                     explanation:
                         "A code for another device is made within \(minutes) minutes of a sign-in by two factors here, as with your app. Sign out here, sign in again, and come back.",
-                    link: ("Sign out", "/oauth2/logout"))), status: .forbidden)
+                    link: ("Sign out", SignOutQuestionPage.path))), status: .forbidden)
     }
 
-    private func form(_ visitor: Visitor, problem: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
+    private func form(
+        _ visitor: Visitor, problem: ActivationRequestPage.Problem? = nil, status: HTTPResponse.Status = .ok
+    ) -> Response {
         let page = ActivationRequestPage(
             proof: .confirmation(self.cookies.formToken(visitor.session)), digits: self.digits, problem: problem)
         return .page(self.answers.pages.html(page), status: status)
@@ -185,7 +188,7 @@ struct OwnIdentityRoutes: Sendable {
             return self.stale
         }
         guard let pin = form["pin"], pin.hasSameBytes(as: form["pin-again"] ?? "") else {
-            return self.form(visitor, problem: "These are not the same PIN.", status: .unprocessableContent)
+            return self.form(visitor, problem: .notTheSame, status: .unprocessableContent)
         }
         do {
             let offer = try await self.identities.offers.offerOnPage(
@@ -193,14 +196,11 @@ struct OwnIdentityRoutes: Sendable {
             return try self.activations.response(
                 showing: offer, to: request, renewal: IdentityPaths.activation, merges: false)
         } catch let error as CeremonyError where error.code == .invalidRequest {
-            return self.form(
-                visitor,
-                problem: "A PIN has \(self.digits.lowerBound) to \(self.digits.upperBound) digits, and nothing else.",
-                status: .unprocessableContent)
+            return self.form(visitor, problem: .noPIN, status: .unprocessableContent)
+        } catch let error as CeremonyError where error.code == .pinTooSimple {
+            return self.form(visitor, problem: .tooSimple, status: .unprocessableContent)
         } catch let error as CeremonyError where error.code == .conflict {
-            return self.form(
-                visitor, problem: "As many codes wait for a device as can be. Take one of them back first.",
-                status: .conflict)
+            return self.form(visitor, problem: .tooManyCodes, status: .conflict)
         }
     }
 

@@ -28,7 +28,8 @@ struct AuthorizationRoutes: Sendable {
             "/oauth2/authorize",
             [.get: self.answers.page(self.authorize), .post: self.answers.page(self.authorizeForm)])
         router.endpoint(
-            "/oauth2/logout", [.get: self.answers.page(self.logout), .post: self.answers.page(self.logoutForm)])
+            RouterPath(SignOutQuestionPage.path),
+            [.get: self.answers.page(self.logout), .post: self.answers.page(self.logoutForm)])
     }
 
     @Sendable private func authorize(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -87,7 +88,9 @@ struct AuthorizationRoutes: Sendable {
 
     @Sendable private func logoutForm(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await self.form(of: request)
-        guard let session = self.cookies.session(of: request) else { return .seeOther("/oauth2/logout?\(form)") }
+        guard let session = self.cookies.session(of: request) else {
+            return .seeOther("\(SignOutQuestionPage.path)?\(form)")
+        }
         // Another address of the same site can post with the cookie too; it cannot know what our page carried.
         let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
         let token = (try? Parameters(parsing: form, limits: limits))?[Self.confirmation] ?? ""

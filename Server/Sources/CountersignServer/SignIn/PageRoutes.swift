@@ -1,3 +1,4 @@
+import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -11,7 +12,8 @@ struct PageRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         // The address of this page holds a one-time token: it is not read here, and no log has it.
-        router.endpoint("/open", [.get: { _, _ in .page(self.pages.html(OpenInAppPage())) }])
+        router.endpoint(
+            RouterPath(OutOfBandPayload.linkPath), [.get: { _, _ in .page(self.pages.html(OpenInAppPage())) }])
         router.endpoint("/admin/setup", [.get: { _, _ in .page(self.pages.html(AdministratorSetUpPage())) }])
         for asset in self.pages.assets.all {
             let body = ByteBuffer(bytes: asset.bytes)

@@ -4,19 +4,31 @@ public struct ActivationRequestPage: Sendable {
     public enum Proof: Sendable {
         /// A person who is signed in.
         case confirmation(String)
-        /// Somebody with the link of an invitation.
-        case invitation(link: String, to: InvitationMatter)
+        /// Somebody with the link of an invitation, whose path is `action`.
+        case invitation(link: String, to: InvitationMatter, action: String)
+    }
+
+    /// What was wrong with what came before.
+    public enum Problem: Sendable, CaseIterable {
+        /// Two different PINs.
+        case notTheSame
+        /// Something else than digits, or too few or too many of them.
+        case noPIN
+        /// A PIN that is guessed first.
+        case tooSimple
+        /// The account has as many codes as it may.
+        case tooManyCodes
     }
 
     /// Who asks.
     public var proof: Proof
     /// How many digits a PIN has.
     public var digits: ClosedRange<Int>
-    /// What was wrong with what came before: a sentence of ours.
-    public var problem: String?
+    /// What was wrong with what came before.
+    public var problem: Problem?
 
     /// A page of these values.
-    public init(proof: Proof, digits: ClosedRange<Int>, problem: String? = nil) {
+    public init(proof: Proof, digits: ClosedRange<Int>, problem: Problem? = nil) {
         self.proof = proof
         self.digits = digits
         self.problem = problem
@@ -89,7 +101,16 @@ extension PageRenderer {
 
     /// Renders the page on which a code is asked for.
     public func html(_ page: ActivationRequestPage) -> RenderedPage {
-        let digits = page.digits
+        let digits = "\(page.digits.lowerBound) to \(page.digits.upperBound) digits"
+        let problem: String? =
+            switch page.problem {
+            case .notTheSame: "These are not the same PIN."
+            case .noPIN: "A PIN has \(digits), and nothing else."
+            case .tooSimple:
+                "Others try that PIN first. Choose one that is no date, no row like 123456, and nothing that repeats."
+            case .tooManyCodes: "As many codes wait for a device as can be. Take one of them back first."
+            case nil: nil
+            }
         var view: FormView
         switch page.proof {
         case .confirmation(let confirmation):
@@ -97,7 +118,7 @@ extension PageRenderer {
                 testID: "activation-request", headline: "Personalise another device",
                 lead:
                     "You get a code for the app on that device. Whoever has the code and the PIN is you from then on.",
-                problem: page.problem, action: IdentityPaths.activation, submit: "Make the code")
+                problem: problem, action: IdentityPaths.activation, submit: "Make the code")
             view.hidden = [.init(hiddenName: "confirmation", hiddenValue: confirmation)]
             view.fields = [
                 .init(
@@ -107,13 +128,12 @@ extension PageRenderer {
             view.links = [
                 .init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")
             ]
-        case .invitation(let link, let matter):
+        case .invitation(let link, let matter, let action):
             view = FormView(
                 testID: "invitation", headline: self.headline(of: matter),
                 lead: "\(self.sentence(of: matter)) Choose a PIN for the way. Then you get a code for the app on your "
                     + "phone, and with the code you accept.",
-                problem: page.problem, action: IdentityPaths.invitation, submit: "Accept, and make the code"
-            )
+                problem: problem, action: action, submit: "Accept, and make the code")
             view.hidden = [.init(hiddenName: "link", hiddenValue: link)]
         }
         view.fields += ["pin", "pin-again"].map { id in
@@ -121,9 +141,8 @@ extension PageRenderer {
                 id: id, label: id == "pin" ? "A PIN for the way" : "The same PIN again", type: "password",
                 autocomplete: "off", isNumber: true,
                 hint: id == "pin"
-                    ? "\(digits.lowerBound) to \(digits.upperBound) digits. The app asks for it once, after the code."
-                    : nil
-            )
+                    ? "\(digits), no date, no row, nothing that repeats. The app asks for it once, after the code."
+                    : nil)
         }
         return self.render(view, template: "form", title: view.headline)
     }

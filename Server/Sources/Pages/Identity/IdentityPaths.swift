@@ -8,6 +8,4 @@ public enum IdentityPaths {
     public static let activation = "/account/activation"
     /// Where an activation, or a code that waits, is ended.
     public static let activationEnd = "/account/activation/end"
-    /// Where the link of an invitation leads.
-    public static let invitation = "/invitation"
 }

@@ -44,7 +44,7 @@ extension PageTemplates {
         {{#organisations}}<h2>Your organisations</h2>
         <p data-testid="organisations"><bdi>{{.}}</bdi></p>{{/organisations}}
         <p class="other"><a href="{{history}}" data-testid="history">What your identity was used for</a></p>
-        <p class="other"><a href="/oauth2/logout" data-testid="sign-out">Sign out</a></p>
+        <p class="other"><a href="\(SignOutQuestionPage.path)" data-testid="sign-out">Sign out</a></p>
         </section>
         {{/main}}{{/frame}}
         """

@@ -25,9 +25,12 @@ public struct AcceptInvitationPage: Sendable {
     public var username: String
     /// What the form carries as a sign that it stood on our page.
     public var confirmation: String
+    /// Where the answer goes: the path of the link.
+    public var action: String
 
     /// A question.
-    public init(link: String, matter: InvitationMatter, username: String, confirmation: String) {
+    public init(link: String, matter: InvitationMatter, username: String, confirmation: String, action: String) {
+        self.action = action
         self.link = link
         self.matter = matter
         self.username = username
@@ -41,9 +44,9 @@ extension PageRenderer {
         let view = MessageView(
             emblem: PageAssets.keyEmblem, headline: self.headline(of: page.matter),
             explanation: "\(self.sentence(of: page.matter)) You are signed in as \(page.username).",
-            link: MessageView.Link(label: "Somebody else", target: "/oauth2/logout"),
+            link: MessageView.Link(label: "Somebody else", target: SignOutQuestionPage.path),
             form: MessageView.Form(
-                action: IdentityPaths.invitation, label: "Accept",
+                action: page.action, label: "Accept",
                 fields: [
                     .init(name: "link", value: page.link), .init(name: "confirmation", value: page.confirmation),
                 ]), testID: "invitation")
@@ -63,7 +66,7 @@ extension PageRenderer {
             + "who run \(self.serviceName) for a code."
         let link: MessageView.Link? =
             other != nil
-            ? MessageView.Link(label: "Sign out", target: "/oauth2/logout")
+            ? MessageView.Link(label: "Sign out", target: SignOutQuestionPage.path)
             : home.map { MessageView.Link(label: "Go to \($0.name)", target: $0.address) }
         let view = MessageView(
             emblem: PageAssets.phoneEmblem, headline: self.headline(of: matter), explanation: explanation, link: link,

@@ -70,6 +70,9 @@ public struct SignedOutPage: Sendable {
 
 /// The question before a sign-out that a service asked for, because anybody can make a browser ask.
 public struct SignOutQuestionPage: Sendable {
+    /// Where people sign out.
+    public static let path = "/oauth2/logout"
+
     /// The service that asked, where it said so.
     public var clientName: String?
     /// What the form carries on, names and values.
@@ -200,7 +203,7 @@ extension PageRenderer {
             explanation: "\(asker) your session at \(self.serviceName) in this browser.",
             // The address was registered by whoever runs the service, and was checked before anybody is asked.
             link: page.returnOrigin.map { MessageView.Link(label: "Stay signed in", target: $0 + "/") },
-            form: MessageView.Form(action: "/oauth2/logout", label: "Sign out", fields: fields),
+            form: MessageView.Form(action: SignOutQuestionPage.path, label: "Sign out", fields: fields),
             note: page.returnOrigin == nil ? "To stay signed in, close this page." : nil, testID: "sign-out")
         return self.render(
             view, template: "message", title: "Sign out", formTargets: page.returnOrigin.map { [$0] } ?? [])

@@ -166,8 +166,8 @@ public typealias CeremonyJudge = @Sendable (inout CeremonyRecord) throws -> Cere
 /// one ceremony never run at the same time: the judge of the second sees what the first has written.
 public protocol CeremonyStore: DeregistrationStore {
     /// Adds a ceremony and its tokens. Where it has a reference, an earlier ceremony of that reference loses it, ends as
-    /// cancelled unless it has ended, and its tokens expire. Throws `conflict` where that earlier one was started by
-    /// another browser: nobody takes over what somebody else has begun.
+    /// cancelled and forgets its progress unless it has ended, and its tokens expire. Throws `conflict` where that earlier
+    /// one was started by another browser: nobody takes over what somebody else has begun.
     func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
 
     /// The ceremony of a token as it is, and the token, and the keys that its redemption has deleted; `nil` where no

@@ -233,6 +233,32 @@ public enum ActivationConformance {
                 try await store.offer(another, replacing: true, audit: sampleAudit())
             }
         },
+        ConformanceCheck("of offers at once an account gets as many as the limit, of those that can still be used") {
+            store in
+            for name in ["alice", "bob"] {
+                try await store.createAccount(sampleAccount(name), audit: sampleAudit())
+            }
+            try await store.offer(sampleOffer("over", lifetime: .zero), audit: sampleAudit())
+            try await store.offer(sampleOffer("used"), audit: sampleAudit())
+            _ = try await store.step(offer: "used", request: nil) { offer in
+                offer.state = .enrolled
+                return (OfferChange(), ())
+            }
+            try await store.offer(sampleOffer("other", account: "account-bob"), audit: sampleAudit())
+            let trail = try await store.auditEntries(after: 0, limit: 99).count
+            let count = try await winners(20) { index in
+                do {
+                    try await store.offer(
+                        sampleOffer("\(index)"), replacing: false, limit: 2, audit: sampleAudit("offered"))
+                    return true
+                } catch let error as StoreError where error.code == .conflict {
+                    return false
+                }
+            }
+            try expect(count == 2, "two")
+            try expect(try await store.offers(accountID: "account-alice", at: .start).count == 2, "that can be used")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == trail + 2, "no event of the others")
+        },
         ConformanceCheck("an offer is taken back once, by its own account, while it can be used, and its key goes") {
             store in
             for name in ["alice", "bob"] {
@@ -340,7 +366,7 @@ public enum ActivationConformance {
                         CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID)
                     }
                     _ = try await store.deregister(
-                        .keys(names), accountID: "account-alice", askedBy: nil, audit: sampleAudit(), notice: nil)
+                        .keys(names), accountID: "account-alice", asker: .anybody, audit: sampleAudit(), notice: nil)
                 default:
                     var change = CeremonyChange()
                     change.deviceFate = .discard

@@ -71,6 +71,13 @@ extension IdentityStep {
     var isMissing: Bool { if case .missing = self { true } else { false } }
 }
 
+extension IdentityStore {
+    /// Adds an offer, of which there may be any number.
+    func offer(_ activation: PendingActivationRecord, replacing: Bool = false, audit: AuditEvent) async throws {
+        try await self.offer(activation, replacing: replacing, limit: nil, audit: audit)
+    }
+}
+
 /// Adds the account, unless it is there, and an activation of it as an offer becomes one.
 func activate(
     _ store: IdentityConformanceSubject, _ name: String = "phone", account: String = "alice"

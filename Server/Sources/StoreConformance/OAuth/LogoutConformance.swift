@@ -173,7 +173,7 @@ public enum LogoutConformance {
             "so does the deregistration of all keys",
             check { store in
                 let outcome = try await store.deregister(
-                    .all, accountID: "account-alice", askedBy: nil, audit: Self.event, notice: nil)
+                    .all, accountID: "account-alice", asker: .anybody, audit: Self.event, notice: nil)
                 return outcome == .deregistered(credentials: 1)
             }),
         ConformanceCheck(

@@ -53,6 +53,45 @@ struct IdentityOfferTests {
         #expect(try await server.database.activations(accountID: account.id).map(\.device.id) == [phone.id])
     }
 
+    @Test("of two codes that a person has pages make at once, one is the last that they may have")
+    func boundHoldsAtOnce() async throws {
+        let server = try TestServer { $0.limits.openOffersPerAccount = 3 }
+        let (account, _) = try await server.personalise()
+        let offers = server.engine.identities.offers
+        let made = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<5 {
+                group.addTask {
+                    do {
+                        _ = try await offers.offerOnPage(
+                            accountID: account.id, pin: "604817", source: "page \(number)")
+                        return true
+                    } catch let error as CeremonyError where error.code == .conflict {
+                        return false
+                    }
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(made == 3)
+        #expect(try await server.engine.identities.listings.offers(accountID: account.id).count == 3)
+        // An operator, who knows whom it is for, is not bound.
+        _ = try await offers.offer(accountID: account.id, by: "test")
+        #expect(try await server.engine.identities.listings.offers(accountID: account.id).count == 4)
+    }
+
+    @Test("a PIN that is guessed first is no activation's, whoever has chosen it")
+    func simplePIN() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        for pin in ["00000", "12345", "54321", "121212", "240775", "20011124"] {
+            await #expect(throws: CeremonyError(.pinTooSimple)) {
+                try await server.engine.identities.offers.offer(accountID: account.id, pin: pin, by: "test")
+            }
+        }
+        #expect(try await server.engine.identities.listings.offers(accountID: account.id).isEmpty)
+        _ = try await server.engine.identities.offers.offer(accountID: account.id, pin: "604817", by: "test")
+    }
+
     @Test("row 76: what a person calls the other device is what their list calls it; without a name the device has one")
     func alias() async throws {
         let server = try TestServer()
@@ -68,7 +107,7 @@ struct IdentityOfferTests {
         }
         let listed = try await server.engine.identities.listings.activations(accountID: account.id)
         #expect(listed.map(\.name) == ["Alice's phone", "Tablet", "What the device says"])
-        #expect(listed.map(\.factors) == [["device", "pin"], ["device", "pin"], ["device", "pin"]])
+        #expect(listed.map(\.factors) == [[.device, .pin], [.device, .pin], [.device, .pin]])
     }
 
     @Test("What is wrong with an activation is on the list: it rests, or is disabled")

@@ -105,6 +105,7 @@ extension TestServer {
                 pinParameters: String(decoding: JSON.object(try PinParameters().json).serialized, as: UTF8.self),
                 name: nil, inviteID: invite, challenge: RandomSource.system.token(), createdAt: self.clock.now,
                 expiresAt: self.clock.now + lifetime),
+            replacing: false, limit: nil,
             audit: AuditEvent(.init(rawValue: "activation-offered"), at: self.clock.now, accountID: account.id))
         return offer
     }

@@ -120,6 +120,10 @@ struct InvitationTests {
             for (fields, sentence) in [
                 (["pin": "604817", "pin-again": "1"], "These are not the same PIN."),
                 (["pin": "1", "pin-again": "1"], "A PIN has 5 to 32 digits, and nothing else."),
+                (
+                    ["pin": "123123", "pin-again": "123123"],
+                    "Others try that PIN first. Choose one that is no date, no row like 123456, and nothing that repeats."
+                ),
             ] {
                 let refused = try await place.accept(address, fields, browser)
                 #expect(refused.status == .unprocessableContent)

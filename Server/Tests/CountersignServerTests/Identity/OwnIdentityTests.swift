@@ -225,6 +225,11 @@ struct OwnIdentityTests {
                 #expect(refused.status == .unprocessableContent)
                 #expect(try refused.words(of: "problem") == "A PIN has 5 to 32 digits, and nothing else.")
             }
+            for pin in ["77777", "123456", "9876543210", "484848", "311299", "19991231"] {
+                let refused = try await fixture.makeCode(browser, pin: pin)
+                #expect(refused.status == .unprocessableContent)
+                #expect(try refused.words(of: "problem").contains("Choose one that is no date, no row"))
+            }
             let forged = try await fixture.post(
                 "/account/activation", ["confirmation": "forged", "pin": "604817", "pin-again": "604817"], browser)
             #expect(forged.status == .badRequest)

@@ -82,6 +82,14 @@ public struct ProcessCode: Hashable, Sendable {
         signed + "~" + secret.withBytes { Base64URL.encode($0) }
     }
 
+    /// The link that opens an app with the text of a code. What stands behind its `#` reaches no server by a browser that
+    /// opens it.
+    ///
+    /// - Parameter server: The server's base address, without a slash at its end.
+    public static func link(with text: String, at server: String) -> String {
+        "\(server)\(OutOfBandPayload.linkPath)#\(text)"
+    }
+
     // MARK: Reading
 
     /// The server that a code says it is of, before anything is verified: to find out whose keys to verify with, and for

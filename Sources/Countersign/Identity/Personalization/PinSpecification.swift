@@ -1,8 +1,9 @@
+import Ceremony
 import Foundation
 public import _Primitives
 
-/// A PIN that a person is to choose: what the server wants of it, and what they have typed. Which PINs are too simple is
-/// judged here and nowhere else, because the server never sees one.
+/// A PIN that a person is to choose: what the server wants of it, and what they have typed. That it is too simple only this
+/// device can say, because the server never sees it.
 // Safe to share: every access to `pin` is within `lock`, and everything else never changes.
 public final class PinSpecification: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     /// What a PIN comes to.
@@ -66,7 +67,7 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
             guard bytes.count >= self.minLength else { return .tooShort }
             guard bytes.count <= self.maxLength else { return .tooLong }
             if let former, former == pin { return .unchanged }
-            return SimplePin.isSimple(bytes.map { Int($0 - UInt8(ascii: "0")) }) ? .tooSimple : .valid
+            return SimplePin.isSimple(bytes) ? .tooSimple : .valid
         }
     }
 
@@ -74,42 +75,4 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
     public var description: String { "PinSpecification" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
-/// The PINs that are guessed first.
-enum SimplePin {
-    /// Whether the digits are a pattern that repeats, a row of neighbours, or a date.
-    static func isSimple(_ digits: [Int]) -> Bool {
-        self.repeats(digits) || self.isRow(digits) || self.isDate(digits)
-    }
-
-    /// One to three digits again and again: 111111, 121212, 123123.
-    private static func repeats(_ digits: [Int]) -> Bool {
-        (1...3).contains { length in
-            digits.count > length && digits.indices.allSatisfy { digits[$0] == digits[$0 % length] }
-        }
-    }
-
-    /// Each digit one more, or one less, than the one before, with 0 after 9.
-    private static func isRow(_ digits: [Int]) -> Bool {
-        [1, 9].contains { step in
-            zip(digits, digits.dropFirst()).allSatisfy { ($0 + step) % 10 == $1 }
-        }
-    }
-
-    /// A day of a life: DDMMYY, MMDDYY and YYMMDD, or the same with years of four digits from 1900 to 2099.
-    private static func isDate(_ digits: [Int]) -> Bool {
-        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
-        func isDay(_ month: Int, _ day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }
-        switch digits.count {
-        case 6:
-            return isDay(number(2..<4), number(0..<2)) || isDay(number(0..<2), number(2..<4))
-                || isDay(number(2..<4), number(4..<6))
-        case 8:
-            let ends = (1900...2099).contains(number(4..<8))
-            return ends && (isDay(number(2..<4), number(0..<2)) || isDay(number(0..<2), number(2..<4)))
-                || (1900...2099).contains(number(0..<4)) && isDay(number(4..<6), number(6..<8))
-        default: return false
-        }
-    }
 }

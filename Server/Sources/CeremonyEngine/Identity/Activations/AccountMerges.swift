@@ -11,7 +11,7 @@ struct AccountMerges: CeremonyPart {
     let store: any InviteStore & IdentityStore
 
     /// What puts the invitation's account into another, for the step by which its person has proved themselves.
-    func merge(_ invitation: String, into accountID: String, at now: Timestamp) -> InviteMerge {
+    func plan(_ invitation: String, into accountID: String, at now: Timestamp) -> InviteMerge {
         InviteMerge(
             invite: invitation, addressID: self.newIdentifier(), addresses: self.limits.emailsPerAccount,
             audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation))

@@ -1,5 +1,5 @@
 import Store
-import UAF
+public import UAF
 public import _Primitives
 
 /// An activation as its person and operators see it: nothing of its keys.
@@ -8,8 +8,8 @@ public struct ListedActivation: Sendable, Equatable {
     public let id: String
     /// What the person calls it.
     public let name: String
-    /// What it can sign with, in the words of the seeds: `device`, `pin`, `biometric`.
-    public let factors: [String]
+    /// What it can sign with.
+    public let factors: [AuthenticatorType]
     /// Since when it is there.
     public let createdAt: Timestamp
     /// When its factors were accepted last.
@@ -57,7 +57,7 @@ public struct ActivationListings: CeremonyPart {
             let until = activation.lockout.lockedUntil.flatMap { $0 > now ? $0 : nil }
             return ListedActivation(
                 id: activation.device.id, name: activation.device.name,
-                factors: AuthenticatorType.allCases.filter(types.contains).map(\.rawValue),
+                factors: AuthenticatorType.allCases.filter(types.contains),
                 createdAt: activation.device.createdAt, lastUsedAt: activation.lastUsedAt,
                 lockedUntil: activation.lockout.isPermanent ? nil : until, isDisabled: !activation.isActive)
         }

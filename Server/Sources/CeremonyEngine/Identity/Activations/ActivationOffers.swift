@@ -26,18 +26,16 @@ public struct ActivationOffers: CeremonyPart {
 
     /// Offers an activation to somebody who asks for it on a page, with a PIN that they have chosen.
     ///
-    /// Throws as ``offer(accountID:pin:name:invite:lifetime:isAnew:by:)``, and `tooManyRequests`: `source` has a budget of
-    /// codes, and an account has ``Limits/openOffersPerAccount`` at a time.
+    /// Throws as ``offer(accountID:pin:name:invite:lifetime:isAnew:limit:by:)``, and `tooManyRequests`: `source` has a budget
+    /// of codes. An account has ``Limits/openOffersPerAccount`` at a time.
     public func offerOnPage(
         accountID: String, pin: String, name: String? = nil, isAnew: Bool = false, source: String
     ) async throws -> ActivationOffer {
         let now = self.time.now()
         try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: now))
-        if !isAnew, try await self.store.offers(accountID: accountID, at: now).count >= self.limits.openOffersPerAccount
-        {
-            throw CeremonyError(.conflict)
-        }
-        return try await self.offer(accountID: accountID, pin: pin, name: name, isAnew: isAnew, by: nil)
+        return try await self.offer(
+            accountID: accountID, pin: pin, name: name, isAnew: isAnew,
+            limit: isAnew ? nil : self.limits.openOffersPerAccount, by: nil)
     }
 
     /// Offers an account an activation.
@@ -49,13 +47,14 @@ public struct ActivationOffers: CeremonyPart {
     ///     account was made for, if it was made for one.
     ///   - lifetime: How long the code is good; by default as long as the invitation, or else as other enrolments.
     ///   - isAnew: Whether it takes the place of an offer that the invitation has already and that nobody has used.
+    ///   - limit: The most codes that the account may have at a time, this one among them; `nil` is no bound.
     ///   - operator: The name for the audit trail; `nil` where the person asks.
     ///
-    /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` for the PIN; `conflict` where the
-    /// invitation has an activation.
+    /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` and `pinTooSimple` for the PIN;
+    /// `conflict` where the invitation has an activation, or the account as many codes as it may.
     public func offer(
         accountID: String, pin: String? = nil, name: String? = nil, invite: String? = nil,
-        lifetime: Duration? = nil, isAnew: Bool = false, by operator: String?
+        lifetime: Duration? = nil, isAnew: Bool = false, limit: Int? = nil, by operator: String?
     ) async throws -> ActivationOffer {
         guard let account = try await self.store.account(id: accountID) else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
@@ -63,6 +62,8 @@ public struct ActivationOffers: CeremonyPart {
         guard self.configuration.identities.pinLength.contains(chosen.utf8.count),
             chosen.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
+        // One that is made here by chance is not what anybody tries first, whatever it looks like.
+        guard pin == nil || !SimplePin.isSimple(chosen.utf8) else { throw CeremonyError(.pinTooSimple) }
         let now = self.time.now()
         let invitation = try await self.invitation(of: accountID, named: invite, at: now)
         // Accepted or over since it was looked at: what came of it is its person's own by now.
@@ -82,7 +83,7 @@ public struct ActivationOffers: CeremonyPart {
                     id: id, accountID: accountID, claimDigest: digest, pinKey: key,
                     pinParameters: String(decoding: JSON.object(parameters.json).serialized, as: UTF8.self),
                     name: shown.flatMap { $0.isEmpty ? nil : $0 }, inviteID: invite, challenge: self.random.token(),
-                    createdAt: now, expiresAt: expiresAt), replacing: isAnew,
+                    createdAt: now, expiresAt: expiresAt), replacing: isAnew, limit: limit,
                 audit: AuditEvent(.activationOffered, at: now, accountID: accountID, actor: `operator`, detail: id))
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.conflict)

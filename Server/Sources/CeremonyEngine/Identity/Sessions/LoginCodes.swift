@@ -9,9 +9,6 @@ struct LoginCodes: CeremonyPart {
     let store: any ServiceStore
     let keys: ManagerKeys
 
-    /// The path of links. What stands behind its `#` reaches no server by a browser that opens it.
-    private static let path = "/open"
-
     /// Whether people sign in to a client by personalised identities.
     ///
     /// Throws `CeremonyError` `forbidden` where the service takes nobody now, or not from pages of that origin.
@@ -47,6 +44,6 @@ struct LoginCodes: CeremonyPart {
                     .authentication, id: session, claimDigest: digest, expiresAt: expiresAt, at: now), secret: secret)
         }
         let (scanned, opened) = (try code(.qrCode), try code(.link))
-        return (tokens, scanned, "\(self.configuration.issuer)\(Self.path)#\(opened)")
+        return (tokens, scanned, ProcessCode.link(with: opened, at: self.configuration.issuer))
     }
 }

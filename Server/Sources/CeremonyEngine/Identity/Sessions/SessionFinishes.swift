@@ -163,7 +163,7 @@ public struct SessionFinishes: CeremonyPart {
         guard let invitation = attempt.invitation else {
             return try await self.accept(session, call, attempt, verified, merge: nil)
         }
-        let merge = self.merges.merge(invitation, into: attempt.accountID, at: call.at)
+        let merge = self.merges.plan(invitation, into: attempt.accountID, at: call.at)
         do {
             let answer = try await self.accept(session, call, attempt, verified, merge: merge)
             // The page that shows the invitation's code.

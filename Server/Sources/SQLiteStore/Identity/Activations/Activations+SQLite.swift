@@ -11,8 +11,13 @@ extension SQLiteDatabase {
         try await self.read { [sealing] db in try db.activations(accountID: accountID, sealing) }
     }
 
-    public func offer(_ activation: PendingActivationRecord, replacing: Bool, audit: AuditEvent) async throws {
+    public func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
+        async throws
+    {
         try await self.step { [sealing] db in
+            if let limit, try db.offerCount(accountID: activation.accountID, at: activation.createdAt) >= limit {
+                throw StoreError(.conflict, "there are \(limit) offers already")
+            }
             try db.insert(activation, replacing: replacing, sealing)
             try db.appendAudit(audit, sealing)
         }
@@ -61,7 +66,7 @@ extension SQLiteDatabase {
                 try db.enrol(activation, credentials, sealing)
                 // Whoever comes to an account that was made for an invitation has accepted that.
                 let (account, moment) = (activation.device.accountID, activation.device.createdAt)
-                _ = try db.acceptInvite(
+                try db.acceptInvite(
                     provisionalAccountID: account,
                     AuditEvent(.inviteAccepted, at: moment, accountID: account, detail: offer.inviteID), sealing)
             }

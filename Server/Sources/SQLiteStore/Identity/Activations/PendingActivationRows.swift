@@ -18,6 +18,9 @@ enum PendingActivationColumn: Int, LockoutColumn {
 }
 
 extension PendingActivationRecord {
+    /// Whether it is one of an account (the first argument) that can be used (a state, a moment), in SQL.
+    fileprivate static let isUsable = "account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ?"
+
     init(_ row: Row, _ sealing: Sealing) throws {
         let part = RowPart<PendingActivationColumn>(row: row, start: 0)
         let id = try part.text(.id)
@@ -102,10 +105,18 @@ extension Database {
             self.cachedStatement(
                 sql: """
                     SELECT \(PendingActivationColumn.selection) FROM pending_activation
-                    WHERE account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ? ORDER BY created_at, id
+                    WHERE \(PendingActivationRecord.isUsable) ORDER BY created_at, id
                     """),
             arguments: [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
         ).map { try PendingActivationRecord($0, sealing) }
+    }
+
+    /// How many can still be used.
+    func offerCount(accountID: String, at now: Timestamp) throws -> Int {
+        try Int.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT count(*) FROM pending_activation WHERE \(PendingActivationRecord.isUsable)"),
+            arguments: [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]) ?? 0
     }
 
     /// Writes what a step has changed of an offer.

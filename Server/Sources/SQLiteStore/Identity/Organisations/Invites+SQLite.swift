@@ -47,24 +47,18 @@ extension SQLiteDatabase: InviteStore {
         }
     }
 
-    public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteOutcome {
+    public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteRecord {
         try await self.step { [sealing] db in
-            guard let invite = try db.invites("WHERE id = ?", [id], sealing).first else { return .refused(.unknown) }
-            if let outcome = invite.outcome(for: accountID, at: audit.at) { return outcome }
+            guard let invite = try db.invites("WHERE id = ?", [id], sealing).first else { throw InviteRefusal.unknown }
+            guard try invite.isOpen(for: accountID, at: audit.at) else { return invite }
             guard try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID) else {
-                return .refused(.notInvited)
+                throw InviteRefusal.notInvited
             }
             // Somebody may have come to have the address after it was invited.
             if invite.provisionalAccountID?.hasSameBytes(as: accountID) != true {
                 try db.deleteProvisionalAccount(of: invite, at: audit.at)
             }
             return try db.accept(invite, accountID: accountID, audit, sealing)
-        }
-    }
-
-    public func acceptInvite(provisionalAccountID: String, audit: AuditEvent) async throws -> InviteOutcome {
-        try await self.step { [sealing] db in
-            try db.acceptInvite(provisionalAccountID: provisionalAccountID, audit, sealing)
         }
     }
 
@@ -107,28 +101,24 @@ extension InviteRecord {
             WHERE NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1))
         """
 
-    /// What accepting it comes to before anything is looked at that changes; `nil` where it can be accepted.
-    fileprivate func outcome(for accountID: String, at now: Timestamp) -> InviteOutcome? {
+    /// Whether it can be accepted, before anything else is looked at; `false` where that account has accepted it already.
+    fileprivate func isOpen(for accountID: String, at now: Timestamp) throws(InviteRefusal) -> Bool {
         switch self.state {
-        case .accepted where self.acceptedBy?.hasSameBytes(as: accountID) == true: .accepted(self)
-        case .accepted, .revoked: .refused(.consumed)
-        case .open where self.expiresAt <= now: .refused(.expired)
-        case .open: nil
+        case .accepted where self.acceptedBy?.hasSameBytes(as: accountID) == true: return false
+        case .accepted, .revoked: throw .consumed
+        case .open where self.expiresAt <= now: throw .expired
+        case .open: return true
         }
     }
 }
 
 extension Database {
-    /// Accepts an invitation for its provisional account within the present step.
-    func acceptInvite(
-        provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing
-    ) throws -> InviteOutcome {
+    /// Accepts the invitation that an account was made for, within the step of its first activation. Where there is none, or
+    /// none that is open, nothing happens.
+    func acceptInvite(provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing) throws {
         let found = try self.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
-        guard let invite = found, try self.exists("account", id: provisionalAccountID) else {
-            return .refused(found.map { $0.state == .open ? .unknown : .consumed } ?? .unknown)
-        }
-        if let outcome = invite.outcome(for: provisionalAccountID, at: audit.at) { return outcome }
-        return try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
+        guard let invite = found, invite.state == .open, audit.at < invite.expiresAt else { return }
+        _ = try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
     }
 
     /// Puts an invitation's provisional account into another within the present step.
@@ -139,11 +129,7 @@ extension Database {
         guard let invite = try self.invites("WHERE id = ?", [merge.invite], sealing).first else {
             throw InviteRefusal.unknown
         }
-        switch invite.outcome(for: accountID, at: now) {
-        case .refused(let refusal): throw refusal
-        case .accepted: return
-        case nil: break
-        }
+        guard try invite.isOpen(for: accountID, at: now) else { return }
         guard let provisional = invite.provisionalAccountID, !provisional.hasSameBytes(as: accountID),
             try self.exists("account", id: provisional), try !self.hasActiveDevice(provisional)
         else { throw InviteRefusal.notMergeable }
@@ -183,7 +169,7 @@ extension Database {
     /// Gives an account what an invitation is for.
     fileprivate func accept(
         _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
-    ) throws -> InviteOutcome {
+    ) throws -> InviteRecord {
         if let organisation = invite.organisation { _ = try self.addMember(accountID, organisation: organisation) }
         if let place = invite.place {
             _ = try self.assignRole(place.role, accountID: accountID, service: place.service)
@@ -193,7 +179,7 @@ extension Database {
         var accepted = invite
         accepted.state = .accepted
         accepted.acceptedBy = accountID
-        return .accepted(accepted)
+        return accepted
     }
 
     private func setState(_ state: InviteRecord.State, of invite: InviteRecord, acceptedBy account: String?) throws {

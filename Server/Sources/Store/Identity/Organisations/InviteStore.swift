@@ -77,18 +77,11 @@ public enum InviteRefusal: Error, Equatable {
     case notMergeable
 }
 
-/// What came of accepting an invitation.
-public enum InviteOutcome: Sendable, Equatable {
-    /// It is accepted, now or by the same account before.
-    case accepted(InviteRecord)
-    /// It is not.
-    case refused(InviteRefusal)
-}
-
 /// Keeps invitations, and does what accepting one means. Each method is one step, with its audit event.
 ///
 /// There are three ways to accept: the account that has the invited address says so; the provisional account gets its first
-/// activation; or the provisional account goes into one that its person has already.
+/// activation, in whose step it is accepted (``OfferChange/enrolled``); or the provisional account goes into one that its
+/// person has already (``IdentityChange/merge``).
 public protocol InviteStore: Sendable {
     /// Adds an invitation and, where it has one, its provisional account, and leaves its letter. Says whether the letter was
     /// left: it is not where `most` wait already.
@@ -113,11 +106,9 @@ public protocol InviteStore: Sendable {
     /// The accounts that have an address of which somebody has seen to it that it is theirs, at most `limit`.
     func accounts(verifiedEmail address: String, limit: Int) async throws -> [String]
 
-    /// Accepts an invitation for an account that has the invited address.
-    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteOutcome
-
-    /// Accepts an invitation for its provisional account, which is its person's from then on.
-    func acceptInvite(provisionalAccountID: String, audit: AuditEvent) async throws -> InviteOutcome
+    /// Accepts an invitation for an account that has the invited address, and returns it as it is then; so it does for the
+    /// account that has accepted it before. Throws ``InviteRefusal``.
+    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteRecord
 
     /// Takes an open invitation back, and its provisional account with it. `false` where there is no open one.
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool
@@ -137,7 +128,7 @@ public struct InviteMerge: Sendable {
     public var invite: String
     /// What the address is called: random, 16 bytes as base64url.
     public var addressID: String
-    /// The most addresses that an account has beside its first one. Where there is no room, nothing is merged.
+    /// The most addresses that an account has beside its first one. Where there is no room, nothing of the step is done.
     public var addresses: Int
     /// What the trail keeps, with the moment of the merge.
     public var audit: AuditEvent

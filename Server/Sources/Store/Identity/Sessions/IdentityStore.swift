@@ -104,13 +104,6 @@ public struct RequestName: Sendable, Equatable {
     }
 }
 
-extension IdentityStore {
-    /// Adds an offer of an activation. Throws `conflict` where there is one of that identifier, or a device.
-    public func offer(_ activation: PendingActivationRecord, audit: AuditEvent) async throws {
-        try await self.offer(activation, replacing: false, audit: audit)
-    }
-}
-
 /// Sessions of personalised identities (ceremonies with a document of their progress), the activations that take part, and the
 /// offers of new ones.
 ///
@@ -149,8 +142,9 @@ public protocol IdentityStore: CeremonyStore {
     ) async throws -> IdentityStep<Void>
 
     /// Adds an offer of an activation. Throws `conflict` where there is a device of that identifier, or an offer: with
-    /// `replacing` only where that was used, and else in its place.
-    func offer(_ activation: PendingActivationRecord, replacing: Bool, audit: AuditEvent) async throws
+    /// `replacing` only where that was used, and else in its place. Throws it also where its account has `limit` that can
+    /// still be used when it is made; `nil` is no bound.
+    func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
 
     /// Takes an offer back that can still be used; `false` where the account has no such one.
     func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool

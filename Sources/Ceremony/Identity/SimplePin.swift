@@ -1,0 +1,42 @@
+/// The PINs that are guessed first: by whoever finds a phone, or a code with a PIN.
+///
+/// Phones judge by it what their person chooses there, and a server what is chosen on its pages and by its operators.
+public enum SimplePin {
+    /// Whether a PIN is a pattern that repeats, a row of neighbours, or a date.
+    ///
+    /// - Parameter pin: Digits, in ASCII.
+    public static func isSimple(_ pin: some Sequence<UInt8>) -> Bool {
+        let digits = pin.map { Int($0) - Int(UInt8(ascii: "0")) }
+        return self.repeats(digits) || self.isRow(digits) || self.isDate(digits)
+    }
+
+    /// One to three digits again and again: 111111, 121212, 123123.
+    private static func repeats(_ digits: [Int]) -> Bool {
+        (1...3).contains { length in
+            digits.count > length && digits.indices.allSatisfy { digits[$0] == digits[$0 % length] }
+        }
+    }
+
+    /// Each digit one more, or one less, than the one before, with 0 after 9.
+    private static func isRow(_ digits: [Int]) -> Bool {
+        [1, 9].contains { step in
+            zip(digits, digits.dropFirst()).allSatisfy { ($0 + step) % 10 == $1 }
+        }
+    }
+
+    /// A day of a life: DDMMYY, MMDDYY and YYMMDD, or the same with years of four digits from 1900 to 2099.
+    private static func isDate(_ digits: [Int]) -> Bool {
+        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
+        func isDay(_ month: Int, _ day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }
+        switch digits.count {
+        case 6:
+            return isDay(number(2..<4), number(0..<2)) || isDay(number(0..<2), number(2..<4))
+                || isDay(number(2..<4), number(4..<6))
+        case 8:
+            let ends = (1900...2099).contains(number(4..<8))
+            return ends && (isDay(number(2..<4), number(0..<2)) || isDay(number(0..<2), number(2..<4)))
+                || (1900...2099).contains(number(0..<4)) && isDay(number(4..<6), number(6..<8))
+        default: return false
+        }
+    }
+}
