@@ -300,3 +300,20 @@ public enum DeregistrationConformance {
         try await store.auditEntries(after: 0, limit: 99).map(\.event).filter { $0.kind == Self.event.kind }
     }
 }
+
+extension DeregistrationStore {
+    /// As ``DeregistrationStore/deregister(_:accountID:asker:audit:notice:ending:)``, of devices that have no sessions of
+    /// identities.
+    public func deregister(
+        _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
+        notice: NoticeRecord?
+    ) async throws -> DeregistrationOutcome {
+        try await self.deregister(
+            selection, accountID: accountID, asker: asker, audit: audit, notice: notice, ending: { _ in nil })
+    }
+
+    /// As ``DeregistrationStore/deleteDevice(id:audit:ending:)``, of a device that has no sessions of identities.
+    public func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.deleteDevice(id: id, audit: audit, ending: { _ in nil })
+    }
+}

@@ -23,21 +23,3 @@ public protocol DeregistrationStore: Sendable {
     /// The account of an active device; `nil` where there is no such device of that account.
     func account(id: String, ofDevice device: String) async throws -> AccountRecord?
 }
-
-extension DeregistrationStore {
-    /// As ``deregister(_:accountID:asker:audit:notice:ending:)``, asked by the person on a device, or by anybody where there
-    /// is none, of devices that have no sessions of identities.
-    public func deregister(
-        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
-        notice: NoticeRecord?
-    ) async throws -> DeregistrationOutcome {
-        try await self.deregister(
-            selection, accountID: accountID, asker: device.map { .person(onDevice: $0) } ?? .anybody, audit: audit,
-            notice: notice, ending: { _ in nil })
-    }
-
-    /// As ``deleteDevice(id:audit:ending:)``, of a device that has no sessions of identities.
-    public func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.deleteDevice(id: id, audit: audit, ending: { _ in nil })
-    }
-}
