@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import SQLiteStore
 import Store
+import StoreConformance
 import Testing
 import _Primitives
 
