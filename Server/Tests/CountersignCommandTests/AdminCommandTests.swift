@@ -364,6 +364,38 @@ struct AdminCommandTests {
         #expect(failure?.problem.contains("Connection refused") == true, "\(failure?.problem ?? "")")
     }
 
+    @Test("why nobody answers at the data folder's socket is told in words, and what to look at")
+    func deadSocket() async throws {
+        let folder = "/tmp/" + RandomSource.system.token(byteCount: 8)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/admin.socket"
+        for words in ["No such file or directory", "Connection refused"] {
+            let failure = await #expect(throws: CommandFailure.self) {
+                _ = try await AdminConnection(place: .socket(path: path)).call("GET", "/accounts")
+            }
+            #expect(failure?.status == .unreachable)
+            #expect(failure?.problem == "the server does not answer (\(words))")
+            #expect(failure?.remedy == "Is `countersign serve` running with this data folder?")
+            if !FileManager.default.fileExists(atPath: path) { try Self.leaveSocket(at: path) }
+        }
+    }
+
+    /// What a server that was killed leaves behind.
+    private static func leaveSocket(at path: String) throws {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(bound == 0)
+    }
+
     @Test("the document of invented accounts is shown, set by a server that runs, proposed and put back")
     func inventedAccounts() async throws {
         let place = try await Place()

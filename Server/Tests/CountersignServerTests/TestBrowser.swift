@@ -103,7 +103,8 @@ struct RouterTransport: Transport {
             if let name = HTTPField.Name(header.name) { headers[name] = header.value }
         }
         let response = try await self.client.execute(
-            uri: request.url.path + (request.url.query.map { "?\($0)" } ?? ""),
+            uri: request.url.path(percentEncoded: true)
+                + (request.url.query(percentEncoded: true).map { "?\($0)" } ?? ""),
             method: HTTPRequest.Method(rawValue: request.method) ?? .get, headers: headers,
             body: request.body.isEmpty ? nil : ByteBuffer(bytes: request.body))
         return TransportResponse(

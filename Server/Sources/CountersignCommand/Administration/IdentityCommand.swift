@@ -28,9 +28,7 @@ struct IdentityCommand: AsyncParsableCommand {
                         ? "disabled" : try activation.string("lockedUntil").map { "rests until \($0)" } ?? "active"
                     return [
                         try activation.requiredString("id"), try activation.requiredString("name"),
-                        try (activation.array("factors") ?? []).compactMap { factor in
-                            if case .string(let text) = factor { text } else { nil }
-                        }.joined(separator: "+"), state,
+                        try (activation.strings("factors") ?? []).joined(separator: "+"), state,
                     ]
                 }
                 let offers = try object.objects("offers").map { offer in

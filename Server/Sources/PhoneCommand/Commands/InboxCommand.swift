@@ -27,26 +27,28 @@ struct InboxCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
-        try await report.running {
-            let device = try PhoneDevice(self.phone)
-            var own = ScriptedAnswers(self.answers)
-            let script = own.dividedAfterOwnRequest()
-            let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone, script: own)
-            let (client, questions) = try await self.questions(person, device, report)
-            for question in questions { Self.show(question, report) }
-            if let chosen = try self.chosen(of: questions, report) {
-                let run = OutOfBandRun(
-                    code: "", deviceName: nil, answers: self.answers, phone: self.phone)
-                return try await run.answer(chosen.payload, by: client, with: script, report)
-            }
-            report.say([
-                "event": .string("finished"), "outcome": .outcome(.listed), "account": .string(self.username),
-            ]) { terminal in
-                terminal.print(
-                    questions.isEmpty
-                        ? "Nobody asks you anything."
-                        : "Answer one with `countersign-phone inbox NAME --question QUESTION`.")
-            }
+        try await report.running { try await self.run(on: try PhoneDevice(self.phone), report) }
+    }
+
+    /// The same on a phone that is switched on.
+    func run(on device: PhoneDevice, _ report: Report) async throws {
+        var own = ScriptedAnswers(self.answers)
+        let script = own.dividedAfterOwnRequest()
+        let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone, script: own)
+        let (client, questions) = try await self.questions(person, device, report)
+        for question in questions { Self.show(question, report) }
+        if let chosen = try self.chosen(of: questions, report) {
+            let run = OutOfBandRun(
+                code: "", deviceName: nil, answers: self.answers, phone: self.phone)
+            return try await run.answer(chosen.payload, by: client, with: script, report)
+        }
+        report.say([
+            "event": .string("finished"), "outcome": .outcome(.listed), "account": .string(self.username),
+        ]) { terminal in
+            terminal.print(
+                questions.isEmpty
+                    ? "Nobody asks you anything."
+                    : "Answer one with `countersign-phone inbox NAME --question QUESTION`.")
         }
     }
 

@@ -102,7 +102,8 @@ struct OutOfBandRun {
             text, name: deviceName, biometric: self.biometric)
     }
 
-    private func answer(_ input: CodeInput, on device: PhoneDevice, _ report: Report) async throws {
+    /// Answers a code that is none of a personalised identity's.
+    func answer(_ input: CodeInput, on device: PhoneDevice, _ report: Report) async throws {
         let (read, server) = try input.read(server: try await self.server(for: input, on: device))
         try self.answers.checkArguments(for: server)
         if !self.isEnrolment, self.phone.server == nil, try await !device.knownServers().contains(server) {

@@ -32,6 +32,9 @@ struct TerminalPhoneFixture: Sendable {
         /// Why it did not do what it was asked to; `nil` where it did.
         let refusal: Refusal?
 
+        /// The refusal's name for scripts.
+        var reason: String? { self.refusal?.reason }
+
         /// The last line of that event.
         func line(_ event: String) throws -> JSONObject {
             try #require(self.lines.last { (try? $0.string("event")) == event }, "nothing was said of \(event)")
@@ -81,12 +84,44 @@ struct TerminalPhoneFixture: Sendable {
         _ answers: [String] = [], _ identity: [String] = [], lines: [String] = [], named name: String = "",
         _ body: (IdentityPhone, IdentityHolder) async throws -> Void
     ) async throws -> Outcome {
+        var left = lines
+        return try await self.command(named: name) { device, options, report in
+            let person = try IdentityHolder(
+                try AnswerOptions.parse(answers + (lines.isEmpty ? [] : ["--pin-stdin"])),
+                try IdentityOptions.parse(identity), report, lines: { left.isEmpty ? nil : left.removeFirst() })
+            try await body(try IdentityPhone(options, report, device: device), person)
+        }
+    }
+
+    /// Makes the phone alice's for operations too, with a PIN that it verifies itself.
+    func enrolForOperations(pin: String) async throws {
+        let enrolments = self.server.assembly.ceremonies.enrolments
+        let activation = try await enrolments.createActivation(username: "alice", policy: nil, by: "test")
+        let outcome = try await self.command { device, options, report in
+            let run = OutOfBandRun(
+                code: activation.link, deviceName: "Terminal", answers: try AnswerOptions.parse(["--pin", pin]),
+                phone: options)
+            try await run.answer(try CodeInput(argument: activation.link), on: device, report)
+        }
+        #expect(outcome.refusal == nil)
+        let number = try outcome.line("confirmation").requiredString("number")
+        _ = try await enrolments.confirmActivation(id: activation.id, number: number, by: "test")
+    }
+
+    /// `countersign-phone inbox`.
+    func inbox(_ arguments: String...) async throws -> Outcome {
+        let command = try InboxCommand.parse(arguments)
+        return try await self.command { device, _, report in try await command.run(on: device, report) }
+    }
+
+    private func command(
+        named name: String = "", _ body: (PhoneDevice, PhoneOptions, Report) async throws -> Void
+    ) async throws -> Outcome {
         let path = NSTemporaryDirectory() + "lines-" + RandomSource.system.token(byteCount: 8)
         _ = FileManager.default.createFile(atPath: path, contents: nil)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let report = Report(writingLinesTo: try #require(FileHandle(forWritingAtPath: path)))
         let options = try PhoneOptions.parse(["--home", self.home + name, "--json"])
-        var left = lines
         var refusal: Refusal?
         do {
             let device = try PhoneDevice(
@@ -94,10 +129,7 @@ struct TerminalPhoneFixture: Sendable {
                 network: RecordedTransport(network: RouterTransport(client: self.client), answers: self.answers),
                 clock: self.server.clock,
                 waiting: { [clock = self.server.clock] in clock.advance(by: $0) })
-            let person = try IdentityHolder(
-                try AnswerOptions.parse(answers + (lines.isEmpty ? [] : ["--pin-stdin"])),
-                try IdentityOptions.parse(identity), report, lines: { left.isEmpty ? nil : left.removeFirst() })
-            try await body(try IdentityPhone(options, report, device: device), person)
+            try await body(device, options, report)
         } catch {
             refusal = Refusal(error)
         }

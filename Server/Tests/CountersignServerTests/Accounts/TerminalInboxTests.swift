@@ -1,0 +1,54 @@
+import Accounts
+import CountersignServer
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("What services ask, fetched by a phone that proves by itself which one it is (decisions 39 and 68)")
+struct TerminalInboxTests {
+    private static let pin = "604817"
+
+    @Test("inbox lists what is asked without anybody's doing, and the answer alone takes the PIN")
+    func deviceProvesItself() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            try await fixture.enrolForOperations(pin: Self.pin)
+            let centre = try await CallCentre(fixture.server, fixture.client)
+            let nothing = try await fixture.inbox("alice")
+            #expect(nothing.refusal == nil && nothing.lines.count == 1)
+            #expect(try nothing.line("finished").string("outcome") == "listed")
+
+            let request = try await centre.begin()
+            let listed = try await fixture.inbox("alice")
+            #expect(listed.refusal == nil && listed.lines.count == 2)
+            let question = try listed.line("question")
+            #expect(try question.string("service") == "Call Centre")
+            #expect(try question.string("origin") == "https://calls.example")
+            #expect(try await centre.error(request) == "authorization_pending")
+
+            let approved = try await fixture.inbox("alice", "--approve", "--pin", Self.pin)
+            #expect(try approved.line("finished").string("outcome") == "approved")
+            #expect(try await centre.pollInTime(request)["id_token"] != nil)
+            #expect(try await fixture.inbox("alice").lines.count == 1)
+            let late = try await fixture.inbox(
+                "alice", "--question", try question.requiredString("id"), "--approve", "--pin", Self.pin)
+            #expect(late.reason == "no-such-question")
+        }
+    }
+
+    @Test("a phone that was taken away is told nothing, and an account that is not on it is asked of nobody")
+    func refused() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            try await fixture.enrolForOperations(pin: Self.pin)
+            _ = try await CallCentre(fixture.server, fixture.client).begin()
+            #expect(try await fixture.inbox("bob").reason == "no-such-account")
+            let directory = fixture.server.assembly.directory
+            let account = try await directory.account(written: "alice")
+            for device in try await fixture.server.database.devices(accountID: account.id) {
+                try await directory.deleteDevice(id: device.id, by: "test")
+            }
+            let gone = try await fixture.inbox("alice")
+            #expect(gone.refusal != nil && gone.lines.isEmpty)
+        }
+    }
+}
