@@ -1,5 +1,6 @@
 import Ceremony
 import Foundation
+import JOSE
 import Store
 import UAF
 import UAFRelyingParty
@@ -180,5 +181,28 @@ extension ServerResponse {
     /// A body of a status code alone, with its name as description.
     init(_ statusCode: UAFStatusCode) {
         self.init(statusCode: statusCode, description: statusCode == .ok ? nil : statusCode.description)
+    }
+}
+
+extension DeviceIdentity {
+    /// The keys that a device has told.
+    init?(_ told: DeviceKeyAnnouncement?) {
+        guard let told, let signing = JWK(point: told.signingKey), let encryption = JWK(point: told.encryptionKey)
+        else {
+            return nil
+        }
+        self.init(
+            signing: Key(name: signing.thumbprint, point: told.signingKey),
+            encryption: Key(name: encryption.thumbprint, point: told.encryptionKey))
+    }
+}
+
+extension JWK {
+    /// The public key of an uncompressed point of P-256; `nil` where it is none.
+    init?(point: [UInt8]) {
+        guard point.count == 65, point[0] == 4,
+            let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))
+        else { return nil }
+        self = key
     }
 }

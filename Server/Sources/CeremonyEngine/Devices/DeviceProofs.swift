@@ -2,7 +2,6 @@ import Ceremony
 import Crypto
 import JOSE
 public import Store
-import UAF
 public import _Primitives
 
 /// Why a device's proof does not count.
@@ -89,28 +88,5 @@ public struct DeviceProofs: CeremonyPart {
             }
         }
         throw .notProven
-    }
-}
-
-extension DeviceIdentity {
-    /// The keys that a device has told.
-    init?(_ told: DeviceKeyAnnouncement?) {
-        guard let told, let signing = JWK(point: told.signingKey), let encryption = JWK(point: told.encryptionKey)
-        else {
-            return nil
-        }
-        self.init(
-            signing: Key(name: signing.thumbprint, point: told.signingKey),
-            encryption: Key(name: encryption.thumbprint, point: told.encryptionKey))
-    }
-}
-
-extension JWK {
-    /// The public key of an uncompressed point of P-256; `nil` where it is none.
-    fileprivate init?(point: [UInt8]) {
-        guard point.count == 65, point[0] == 4,
-            let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))
-        else { return nil }
-        self = key
     }
 }
