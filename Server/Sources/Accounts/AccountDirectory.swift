@@ -11,11 +11,12 @@ public struct AccountDirectory: Sendable {
     private let limits: Limits
     private let endOfSessions: @Sendable (_ now: Timestamp) -> SessionEnding
 
-    /// Manages the accounts of a store. `endOfSessions` says what an account's history has of the sessions of identities that
-    /// end with a device which is deleted.
+    /// Manages the accounts of a store.
+    ///
+    /// - Parameter endOfSessions: What an account's history has of sessions of identities that end with a deleted device.
     public init(
-        store: any AccountStore & DeregistrationStore & NoticeStore, time: TimeSource = .system, random: RandomSource = .system,
-        limits: Limits = Limits(),
+        store: any AccountStore & DeregistrationStore & NoticeStore, time: TimeSource = .system,
+        random: RandomSource = .system, limits: Limits = Limits(),
         endOfSessions: @escaping @Sendable (_ now: Timestamp) -> SessionEnding = { _ in { _ in nil } }
     ) {
         self.endOfSessions = endOfSessions
