@@ -108,6 +108,16 @@ public struct SignInView: Sendable, Equatable {
     }
 }
 
+extension SignInRequester {
+    /// Who has begun a sign-in, as it was written down.
+    fileprivate init?(of detail: CeremonyDetail) {
+        guard let client = detail.client, let service = detail.service else { return nil }
+        self.init(
+            client: client, service: service, origin: detail.origin, address: detail.address, browser: detail.browser,
+            agreement: detail.content.map { String(decoding: $0, as: UTF8.self) })
+    }
+}
+
 /// Who signed in, for the provider that wanted to know.
 public struct SignInOutcome: Sendable, Equatable {
     /// Who signed in.
@@ -209,13 +219,17 @@ public struct SignIns: CeremonyPart {
     }
 
     /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before
-    /// die.
+    /// die. Where the app of a personalised identity has given the sign-in up, it begins anew with a code for whoever
+    /// sits before the page: another phone, or the same one in its other role.
     ///
-    /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`.
+    /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`, and then `forbidden` as ``begin(reference:browser:requester:source:)``.
     public func renew(reference: String, browser: String, source: String) async throws -> SignInView {
         let now = self.time.now()
         let record = try await self.requiredSignIn(reference, browser)
         let state = self.state(of: record, at: now)
+        if state == .denied, record.kind == .identity, let requester = SignInRequester(of: record.detail) {
+            return try await self.begin(reference: reference, browser: browser, requester: requester, source: source)
+        }
         guard state == .waiting else { return SignInView(record, state) }
         return try await self.renew(record, source: source, at: now)
     }

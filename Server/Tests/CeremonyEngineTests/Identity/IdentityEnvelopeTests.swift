@@ -95,9 +95,20 @@ struct IdentityEnvelopeTests {
         let foreign = try stranger.call("/identity/sessions/\(session)/abort", EmptyBody())
         let ends = server.engine.identities.ends
         #expect(try await ends.abort(session, foreign).refusal == "notProven")
+        let signIns = server.engine.signIns
+        var states = try await signIns.events(reference: "request", browser: server.browser).makeAsyncIterator()
+        let before = try await states.next()
+        #expect(before == .claimed)
         let call = try phone.call("/identity/sessions/\(session)/abort", EmptyBody())
         #expect(try await ends.abort(session, call).refusal == nil)
-        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .denied)
+        // The page is told at once, while no clock moves, and when it asks it is given a code of another session.
+        let after = try await states.next()
+        #expect(after == .denied)
+        #expect(try await signIns.state(reference: "request", browser: server.browser) == .denied)
+        let anew = try await signIns.renew(reference: "request", browser: server.browser, source: "a")
+        let text = try #require(anew.codes?.qrContent)
+        let code = try ProcessCode(parsing: text, keys: try await server.keySet().signingKeys)
+        #expect(anew.state == .waiting && code.id != session)
         await #expect(throws: IdentityProblem(.sessionAborted)) { () async throws in
             _ = try await phone.prepare(session)
         }

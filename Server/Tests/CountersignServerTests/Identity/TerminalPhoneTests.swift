@@ -182,7 +182,7 @@ struct TerminalPhoneTests {
         }
     }
 
-    @Test("A person who denies is not signed in, and the page hears of it")
+    @Test("A person who denies is not signed in, and the page has another code for whoever sits there")
     func denial() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
@@ -191,8 +191,18 @@ struct TerminalPhoneTests {
                 try TerminalPhoneFixture.code(on: page), ["--alias", "email=Home", "--value-stdin"],
                 answers: ["--deny"], lines: [Self.values, "258036"])
             #expect(outcome.refusal?.outcome == .denied)
+            // Whoever sits there gets another code at once, without a click, and the one before is good for nothing.
+            let wait = "/sign-in/wait?request=\(request)"
+            let anew = try await fixture.browser.get(wait)
+            #expect(try anew.attribute("data-state", of: "state") == "waiting")
+            let over = try await fixture.scan(try TerminalPhoneFixture.code(on: page), lines: ["258036"])
+            #expect(over.refusal != nil)
+            let signedIn = try await fixture.scan(
+                try TerminalPhoneFixture.code(on: anew), ["--alias", "email=Home", "--value-stdin"],
+                lines: [Self.values, "258036"])
+            #expect(signedIn.refusal == nil)
             let answer = try await fixture.browser.get("/sign-in/complete?request=\(request)")
-            #expect(answer.headers[.location]?.contains("code=") != true)
+            #expect(answer.headers[.location]?.contains("code=") == true)
         }
     }
 
