@@ -65,6 +65,20 @@ def sign_in(browser, people, phone, *options):
         browser.press(browser.one("confirmed"))
 
 
+def test_page_has_another_code_within_a_second_of_a_phone_that_gives_up(browser, people, resident):
+    browser.get(people.town_hall.origin + "/")
+    browser.press(browser.one("sign-in"))
+    browser.wait_for("qr-code")
+    before = code_on(browser)
+    run = resident("scan", browser.picture(), "--deny", "--pin-stdin", stdin=resident.pin + "\n")
+    run.expect(1)
+    if not browser.scripts:
+        browser.press(browser.one("confirmed"))
+    browser.wait(lambda: browser.state() == "waiting" and code_on(browser) != before, 1, "no other code")
+    run = resident("scan", browser.picture(), "--approve", "--pin-stdin", stdin=resident.pin + "\n")
+    run.expect(0)
+
+
 def make_code(browser, people, name="Tablet"):
     """Has the page make a code, with a PIN of the person's."""
     browser.get(people.server.issuer + "/account/activation")
