@@ -29,21 +29,36 @@ final class TestServer: Sendable {
     let directory: AccountDirectory
     /// Makes one of the same store and key, with this epoch.
     private let makeEngine: @Sendable (String) throws -> CeremonyEngine
-    let clock = TestClock()
+    /// What it goes on from, after a restart.
+    private let former: TestServer?
+    private let root: SealingRoot
+    private let signer: ManagerSigner
+    let clock: TestClock
     /// The provider of codes, as apps' own sessions see it.
     let inApp = TestInAppServices()
     let bank = DispatchingClient(
         id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081", mayDeregister: true)
     let browser = RandomSource.system.token()
 
+    /// - Parameters:
+    ///   - former: A server whose store is closed, which starts again: with its clock, and with the keys that it signs with.
+    ///   - keys: The key-encryption keys; without, a new one.
     init(
         random: RandomSource = .system, storeLimits: Limits = Limits(), signer given: ManagerSigner? = nil,
+        restarting former: TestServer? = nil, keys ring: KeyRing? = nil,
         _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }
     ) throws {
-        self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
-        let key = KeyEncryptionKey()
-        let database = try FreshStore.open(in: self.folder, key: key, limits: storeLimits)
+        self.former = former
+        self.clock = former?.clock ?? TestClock()
+        self.folder =
+            former?.folder ?? FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+        let keys = ring ?? KeyRing(KeyEncryptionKey())
+        let database =
+            try former.map { try SQLiteDatabase(folder: $0.folder, keys: keys, limits: storeLimits) }
+            ?? FreshStore.open(in: self.folder, key: keys.newest, limits: storeLimits)
         self.database = database
+        let root = former?.root ?? SealingRoot(of: keys.newest)
+        self.root = root
         var configuration = CeremonyConfiguration(
             issuer: "http://localhost:8080", serviceName: "Countersign", appID: "",
             trustedFacets: [try FacetID(TestPhone.facet)], metadata: try MetadataCatalog.builtIn())
@@ -53,14 +68,15 @@ final class TestServer: Sendable {
         let signing = try SigningKey(
             kept: try SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
         let signer =
-            given
+            given ?? former?.signer
             ?? ManagerSigner(
                 key: { _ in signing }, publicKeys: { _ in JWKSet([signing.publicKey].compactMap(\.self)) })
+        self.signer = signer
         let inApp = self.inApp
         @Sendable func engine(epoch: String) throws -> CeremonyEngine {
             try CeremonyEngine(
-                configuration: chosen, store: database, sealing: Sealing(key, epoch: epoch), time: clock.source,
-                random: random,
+                configuration: chosen, store: database, sealing: Sealing(keys, root: root, epoch: epoch),
+                time: clock.source, random: random,
                 subjects: Subjects(
                     subject: { accountID, clientID in "\(clientID)|\(accountID)" },
                     accountID: { subject, clientID in
@@ -75,7 +91,7 @@ final class TestServer: Sendable {
             endOfSessions: Identities.endOfSessions(limits: chosen.limits))
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+    deinit { if self.former == nil { try? FileManager.default.removeItem(atPath: self.folder) } }
 
     /// The engine of another server over the same store, with the same key.
     func anotherEngine() throws -> CeremonyEngine { try self.makeEngine("") }

@@ -59,8 +59,8 @@ struct TestFactor: Sendable {
 /// A personalised app, made of the messages alone.
 final class IdentityPhone: Sendable {
     let server: TestServer
-    let signing = P256.Signing.PrivateKey()
-    let encryption = P256.KeyAgreement.PrivateKey()
+    let signing: P256.Signing.PrivateKey
+    let encryption: P256.KeyAgreement.PrivateKey
     let id: String
     private let kept: Mutex<[AuthenticatorType: TestFactor]>
     /// How wrong the phone's clock is.
@@ -68,9 +68,21 @@ final class IdentityPhone: Sendable {
 
     init(_ server: TestServer, id: String, factors: [AuthenticatorType], skew: Duration = .zero) {
         self.server = server
+        self.signing = P256.Signing.PrivateKey()
+        self.encryption = P256.KeyAgreement.PrivateKey()
         self.id = id
         self.skew = skew
         self.kept = Mutex(Dictionary(uniqueKeysWithValues: factors.map { ($0, TestFactor($0)) }))
+    }
+
+    /// The same app, whose server has started again.
+    init(_ phone: IdentityPhone, at server: TestServer) {
+        self.server = server
+        self.signing = phone.signing
+        self.encryption = phone.encryption
+        self.id = phone.id
+        self.skew = phone.skew
+        self.kept = Mutex(phone.factors)
     }
 
     var factors: [AuthenticatorType: TestFactor] {
