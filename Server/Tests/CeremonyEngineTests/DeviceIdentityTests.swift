@@ -314,7 +314,8 @@ struct DeviceIdentityTests {
         let id = try await server.device(of: account).deviceID
         #expect(
             try await server.database.deleteDevice(
-                id: id, audit: AuditEvent(AuditEvent.Kind(rawValue: "device-revoked"), at: server.clock.now)))
+                id: id, audit: AuditEvent(AuditEvent.Kind(rawValue: "device-revoked"), at: server.clock.now),
+                ending: { _ in nil }))
         let prover = try await server.engine.deviceProofs.prover(of: try device.call(at: server.clock.now))
         #expect(prover.isGone && prover.device.deviceID == id)
         server.clock.advance(Limits().deregistrationRetention - .seconds(1))

@@ -209,7 +209,8 @@ struct RefusalLogTests {
                 ], headers: [.authorization: party.authorization])
             let device = try #require(try await server.database.devices(accountID: account).first)
             _ = try await server.database.deleteDevice(
-                id: device.id, audit: AuditEvent(.init(rawValue: "device-revoked"), at: server.clock.now()))
+                id: device.id, audit: AuditEvent(.init(rawValue: "device-revoked"), at: server.clock.now()),
+                ending: { _ in nil })
             return try await client.send(
                 .post, "/token/redeem/authentication",
                 ["token": .string(try dispatched.object.requiredString("token"))]
