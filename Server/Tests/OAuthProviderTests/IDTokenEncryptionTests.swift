@@ -93,7 +93,9 @@ struct IDTokenEncryptionTests {
     @Test("a client whose keys cannot be fetched is told to ask again, and its code is good for that")
     func unreachable() async throws {
         let calls = TestCalls()
-        try await ProviderFixture.run(calls: calls) { f in
+        var limits = Limits()
+        limits.oauth.keySetPause = .seconds(20)
+        try await ProviderFixture.run(limits: limits, calls: calls) { f in
             let recipient = try Recipient()
             var settings = ClientSettings(tokens: TokenSettings(idTokenEncryption: IDTokenEncryption(.ecdhES)))
             settings.keySetAddress = "https://shop.example/keys"
@@ -114,7 +116,7 @@ struct IDTokenEncryptionTests {
             #expect(refused.error == "temporarily_unavailable")
             #expect(try refused.body?.string("error_description")?.contains("ask again") == true)
             calls.answer(200, recipient.publicSet)
-            f.clock.advance(.seconds(59))
+            f.clock.advance(.seconds(20))
             let given = try await exchange()
             #expect(given.status == 200, "\(given)")
             #expect(try given.body?.requiredString("id_token").split(separator: ".").count == 5)

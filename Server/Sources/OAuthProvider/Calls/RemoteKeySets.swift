@@ -13,7 +13,11 @@ struct RemoteKeySets: Sendable {
             // somebody registers, who can be told (RFC 7517, section 5).
             guard let set = try? JWKSet(parsing: body) else { throw OutgoingCallError("it answers no key set") }
             // A set without a key is an answer, too: whoever has lost a key takes it away like this.
-            return JWKSet(set.keys.filter { key in JWSAlgorithm.ofClients.contains(where: key.fits) })
+            return JWKSet(
+                set.keys.filter { key in
+                    JWSAlgorithm.ofClients.contains(where: key.fits)
+                        || KeyManagementAlgorithm.all.contains(where: key.fits)
+                })
         }
     }
 

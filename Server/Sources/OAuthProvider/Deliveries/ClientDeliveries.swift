@@ -99,7 +99,15 @@ public final class ClientDeliveries: Sendable {
             }
         }
         let client = try await self.provider.store.client(delivery.client)
-        guard let client, let message = try await self.message(delivery, for: client) else {
+        let found: ClientMessage?
+        do {
+            found = if let client { try await self.message(delivery, for: client) } else { nil }
+        } catch let error as OAuthError where error.code == .temporarilyUnavailable {
+            // What it is made of is not there now. Once nobody knows the request any more there is nothing to be told.
+            return try await self.postponed(
+                delivery, error.detail ?? "its keys cannot be fetched", until: self.next(delivery))
+        }
+        guard let message = found else {
             // The client has gone, and the rest of its deliveries with it; or there is nothing to be told any more.
             try await self.outbox.removeDelivery(delivery, audit: nil)
             return .delivered
@@ -137,16 +145,7 @@ public final class ClientDeliveries: Sendable {
         async throws -> DeliveryResult
     {
         let now = self.provider.time.now()
-        let limits = self.provider.limits.oauth
-        let next =
-            now
-            + Limits.pause(
-                limits.deliveryRetryPause, doubled: delivery.attempt - 1, atMost: limits.longestDeliveryRetryPause)
-        func failure(isGivenUp: Bool) -> DeliveryFailure {
-            DeliveryFailure(
-                client: delivery.client, matter: delivery.content, attempt: delivery.attempt, reason: reason,
-                isGivenUp: isGivenUp)
-        }
+        let next = self.next(delivery)
         guard !isFinal, next < message.end else {
             if let grant = message.grant {
                 let event = AuditEvent(.grantRevoked, at: now, actor: delivery.client, detail: grant)
@@ -154,11 +153,35 @@ public final class ClientDeliveries: Sendable {
             }
             try await self.outbox.removeDelivery(
                 delivery, audit: AuditEvent(message.undelivered, at: now, actor: delivery.client))
-            self.report(failure(isGivenUp: true))
+            self.report(DeliveryFailure(delivery, reason, isGivenUp: true))
             return .givenUp
         }
+        return try await self.postponed(delivery, reason, until: next)
+    }
+
+    /// When it is tried again.
+    private func next(_ delivery: ClientDelivery) -> Timestamp {
+        let limits = self.provider.limits.oauth
+        return self.provider.time.now()
+            + Limits.pause(
+                limits.deliveryRetryPause, doubled: delivery.attempt - 1, atMost: limits.longestDeliveryRetryPause)
+    }
+
+    private func postponed(_ delivery: ClientDelivery, _ reason: String, until next: Timestamp) async throws
+        -> DeliveryResult
+    {
         try await self.outbox.postponeDelivery(delivery, until: next)
-        if self.reports.spend(delivery.client, at: now) == nil { self.report(failure(isGivenUp: false)) }
+        if self.reports.spend(delivery.client, at: self.provider.time.now()) == nil {
+            self.report(DeliveryFailure(delivery, reason, isGivenUp: false))
+        }
         return .failed
+    }
+}
+
+extension DeliveryFailure {
+    fileprivate init(_ delivery: ClientDelivery, _ reason: String, isGivenUp: Bool) {
+        self.init(
+            client: delivery.client, matter: delivery.content, attempt: delivery.attempt, reason: reason,
+            isGivenUp: isGivenUp)
     }
 }
