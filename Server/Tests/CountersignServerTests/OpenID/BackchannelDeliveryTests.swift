@@ -297,13 +297,17 @@ struct BackchannelDeliveryTests {
             try await told.centre.answer(told.phone)
             #expect(try await told.deliver() == [.failed])
             #expect(told.calls.calls.isEmpty, "it is told nothing wrong meanwhile")
-            let point = Array(P256.KeyAgreement.PrivateKey().publicKey.rawRepresentation)
-            var key = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
+            let own = P256.KeyAgreement.PrivateKey()
+            let point = Array(own.publicKey.rawRepresentation)
+            var key = try JWK(
+                .p256(x: Array(point[..<32]), y: Array(point[32...]), d: Array(own.rawRepresentation)))
             key.use = "enc"
             told.calls.publish(JSON.object(JWKSet([key]).publicJSON).text, at: keys)
             told.server.clock.advance(by: .seconds(60))
             #expect(try await told.deliver() == [.delivered])
-            #expect(try told.told().requiredString("id_token").split(separator: ".").count == 5)
+            _ = try JWE(
+                opening: try told.told().requiredString("id_token"), with: key, allowing: [.ecdhES],
+                encryptions: [.a128CBCHS256])
             #expect(try await told.userinfo(try told.told().requiredString("access_token")) == .ok)
         }
     }
