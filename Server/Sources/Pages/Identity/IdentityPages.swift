@@ -226,7 +226,9 @@ extension PageRenderer {
         let back = IdentityPaths.overview
     }
 
-    private static func end(_ id: String) -> String { "\(IdentityPaths.activationEnd)?activation=\(percentEncoded(id))" }
+    private static func end(_ id: String) -> String {
+        "\(IdentityPaths.activationEnd)?activation=\(percentEncoded(id))"
+    }
 
     /// Renders what a person has.
     public func html(_ page: IdentityPage) -> RenderedPage {
