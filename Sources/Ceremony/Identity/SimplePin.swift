@@ -10,9 +10,9 @@ public enum SimplePin {
         return self.repeats(digits) || self.isRow(digits) || self.isDate(digits)
     }
 
-    /// One to three digits again and again: 111111, 121212, 123123.
+    /// Some digits again and again, the last time perhaps not all of them: 111111, 121212, 12312, 12341234.
     private static func repeats(_ digits: [Int]) -> Bool {
-        (1...3).contains { length in
+        (1...max(3, digits.count / 2)).contains { length in
             digits.count > length && digits.indices.allSatisfy { digits[$0] == digits[$0 % length] }
         }
     }

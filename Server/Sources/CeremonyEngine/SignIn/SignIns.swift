@@ -222,13 +222,19 @@ public struct SignIns: CeremonyPart {
     /// die. Where the app of a personalised identity has given the sign-in up, it begins anew with a code for whoever
     /// sits before the page: another phone, or the same one in its other role.
     ///
-    /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`, and then `forbidden` as ``begin(reference:browser:requester:source:)``.
+    /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`.
     public func renew(reference: String, browser: String, source: String) async throws -> SignInView {
         let now = self.time.now()
         let record = try await self.requiredSignIn(reference, browser)
         let state = self.state(of: record, at: now)
         if state == .denied, record.kind == .identity, let requester = SignInRequester(of: record.detail) {
-            return try await self.begin(reference: reference, browser: browser, requester: requester, source: source)
+            do {
+                return try await self.begin(
+                    reference: reference, browser: browser, requester: requester, source: source)
+            } catch let error as CeremonyError where [.tooManyRequests, .forbidden].contains(error.code) {
+                // Nobody has asked for another code: the page says what has become of this one.
+                return SignInView(record, state)
+            }
         }
         guard state == .waiting else { return SignInView(record, state) }
         return try await self.renew(record, source: source, at: now)

@@ -295,6 +295,11 @@ extension OpenIDProvider {
             return try await self.store.removeRequest(id) ? .client(answer) : .page(ended)
         }
         // What was asked of the sign-in is asked of the session that gives the code: it can have changed meanwhile.
+        guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
+            explain(ProviderRefusal(Self.notForService, client: client.id))
+            return try await self.store.removeRequest(id)
+                ? .client(reply.answer(error: Self.notForService)) : .page(ended)
+        }
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method),
             wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels)
         else {

@@ -197,8 +197,9 @@ public struct DeviceAuthorizations: Sendable {
         let now = self.provider.time.now()
         do {
             guard try await self.provider.people.person(account: outcome.account) != nil,
+                try await self.provider.people.takes(outcome.account, in: outcome.role, at: client.id),
                 try await self.provider.missingTerms(ofAccount: outcome.account) == nil
-            else { throw StoreError(.notFound, "the account cannot sign in, or has to agree to the terms first") }
+            else { throw StoreError(.notFound, "the account cannot sign in here, or has to agree to the terms first") }
             let session = self.provider.session(
                 of: self.provider.authentication(of: outcome, by: method),
                 cookie: SessionSecret(random: self.provider.random), at: now)

@@ -51,7 +51,10 @@ struct CertificateClient: ClientCredential {
         do {
             let thumbprint = key.thumbprint
             func isRegistered(_ keys: JWKSet) -> Bool {
-                keys.keys.contains { $0.thumbprint.hasSameBytes(as: thumbprint) }
+                keys.keys.contains { key in
+                    // A key that things are encrypted to proves nobody.
+                    key.thumbprint.hasSameBytes(as: thumbprint) && JWSAlgorithm.ofClients.contains(where: key.fits)
+                }
             }
             if isRegistered(try await provider.keys(of: client, naming: nil)) { return nil }
             // Where the client keeps its keys itself it can have put another one there since: asking for one that is not

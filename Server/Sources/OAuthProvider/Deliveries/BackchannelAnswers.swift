@@ -22,6 +22,7 @@ extension ClientDeliveries {
         // A client that asks late is told why until then.
         var end = asked.request.expiresAt + provider.limits.oauth.endedPollingRetention
         var grant: String?
+        var obstacle: String?
         if notification.mode == .push {
             do {
                 guard let pushed = try await self.tokens(of: asked, secret: notification.secret, for: client, at: now)
@@ -30,13 +31,18 @@ extension ClientDeliveries {
                 grant = pushed.grant.id
                 // The tokens are worth nothing after their grant.
                 end = min(end, pushed.grant.expiresAt)
-            } catch let error as OAuthError where error.code != .temporarilyUnavailable {
+            } catch let error as OAuthError where error.code == .temporarilyUnavailable {
+                obstacle = error.detail ?? "its keys cannot be fetched"
+                // An earlier try may have begun the grant: who is never told must not leave it standing.
+                grant = asked.given?.grant.id
+                if let given = asked.given { end = min(end, given.grant.expiresAt) }
+            } catch let error as OAuthError {
                 for (name, value) in Self.pushed(error).json.members { body[name] = value }
             }
         }
         return ClientMessage(
             content: .json(JSON.object(body).serialized), authorization: "Bearer \(notification.token)", end: end,
-            refusals: [401, 403], undelivered: .answerUndelivered, grant: grant)
+            refusals: [401, 403], undelivered: .answerUndelivered, grant: grant, obstacle: obstacle)
     }
 
     /// What a client is given for a yes. `nil` where it has used what it was given before: then it was told.

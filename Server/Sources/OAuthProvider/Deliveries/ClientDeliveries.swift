@@ -36,6 +36,8 @@ struct ClientMessage {
     let undelivered: AuditEvent.Kind
     /// What the client is given with it, and nobody has where it was not told.
     var grant: String?
+    /// Why it cannot be made whole now, and is tried again; `nil` where it can be sent.
+    var obstacle: String?
 }
 
 /// Tells clients, without a browser, what they have to be told: takes what is due out of the outbox, makes each message anew,
@@ -99,21 +101,16 @@ public final class ClientDeliveries: Sendable {
             }
         }
         let client = try await self.provider.store.client(delivery.client)
-        let found: ClientMessage?
-        do {
-            found = if let client { try await self.message(delivery, for: client) } else { nil }
-        } catch let error as OAuthError where error.code == .temporarilyUnavailable {
-            // What it is made of is not there now. Once nobody knows the request any more there is nothing to be told.
-            return try await self.postponed(
-                delivery, error.detail ?? "its keys cannot be fetched", until: self.next(delivery))
-        }
-        guard let message = found else {
+        guard let client, let message = try await self.message(delivery, for: client) else {
             // The client has gone, and the rest of its deliveries with it; or there is nothing to be told any more.
             try await self.outbox.removeDelivery(delivery, audit: nil)
             return .delivered
         }
         guard self.provider.time.now() < message.end else {
             return try await self.failed(delivery, message, "it is too late", isFinal: true)
+        }
+        if let obstacle = message.obstacle {
+            return try await self.failed(delivery, message, obstacle, isFinal: false)
         }
         do {
             let answer = try await self.calls.send(
@@ -145,7 +142,16 @@ public final class ClientDeliveries: Sendable {
         async throws -> DeliveryResult
     {
         let now = self.provider.time.now()
-        let next = self.next(delivery)
+        let limits = self.provider.limits.oauth
+        let next =
+            now
+            + Limits.pause(
+                limits.deliveryRetryPause, doubled: delivery.attempt - 1, atMost: limits.longestDeliveryRetryPause)
+        func failure(isGivenUp: Bool) -> DeliveryFailure {
+            DeliveryFailure(
+                client: delivery.client, matter: delivery.content, attempt: delivery.attempt, reason: reason,
+                isGivenUp: isGivenUp)
+        }
         guard !isFinal, next < message.end else {
             if let grant = message.grant {
                 let event = AuditEvent(.grantRevoked, at: now, actor: delivery.client, detail: grant)
@@ -153,35 +159,11 @@ public final class ClientDeliveries: Sendable {
             }
             try await self.outbox.removeDelivery(
                 delivery, audit: AuditEvent(message.undelivered, at: now, actor: delivery.client))
-            self.report(DeliveryFailure(delivery, reason, isGivenUp: true))
+            self.report(failure(isGivenUp: true))
             return .givenUp
         }
-        return try await self.postponed(delivery, reason, until: next)
-    }
-
-    /// When it is tried again.
-    private func next(_ delivery: ClientDelivery) -> Timestamp {
-        let limits = self.provider.limits.oauth
-        return self.provider.time.now()
-            + Limits.pause(
-                limits.deliveryRetryPause, doubled: delivery.attempt - 1, atMost: limits.longestDeliveryRetryPause)
-    }
-
-    private func postponed(_ delivery: ClientDelivery, _ reason: String, until next: Timestamp) async throws
-        -> DeliveryResult
-    {
         try await self.outbox.postponeDelivery(delivery, until: next)
-        if self.reports.spend(delivery.client, at: self.provider.time.now()) == nil {
-            self.report(DeliveryFailure(delivery, reason, isGivenUp: false))
-        }
+        if self.reports.spend(delivery.client, at: now) == nil { self.report(failure(isGivenUp: false)) }
         return .failed
-    }
-}
-
-extension DeliveryFailure {
-    fileprivate init(_ delivery: ClientDelivery, _ reason: String, isGivenUp: Bool) {
-        self.init(
-            client: delivery.client, matter: delivery.content, attempt: delivery.attempt, reason: reason,
-            isGivenUp: isGivenUp)
     }
 }

@@ -52,6 +52,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         case .authenticated(let found): outcome = found
         }
         guard try await provider.people.person(account: outcome.account) != nil,
+            try await provider.people.takes(outcome.account, in: outcome.role, at: client.id),
             try await provider.missingTerms(ofAccount: outcome.account) == nil,
             let address = client.redirectURIs.first, try provider.isAgreed(to: asked.details, by: outcome)
         else { throw denied }

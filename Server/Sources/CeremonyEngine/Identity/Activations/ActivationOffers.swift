@@ -68,6 +68,10 @@ public struct ActivationOffers: CeremonyPart {
         let invitation = try await self.invitation(of: accountID, named: invite, at: now)
         // Accepted or over since it was looked at: what came of it is its person's own by now.
         guard invitation != nil || !isAnew else { throw CeremonyError(.conflict) }
+        // Judged again in the step that adds it; here it spares a key that would be of no use.
+        if let limit, try await self.store.offers(accountID: accountID, at: now).count >= limit {
+            throw CeremonyError(.conflict)
+        }
         let left = invitation.map { $0.expiresAt - now }
         let invite = invite ?? invitation?.id
         let expiresAt = now + (lifetime ?? left ?? self.limits.activationLifetime)

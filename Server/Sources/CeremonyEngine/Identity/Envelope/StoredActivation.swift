@@ -14,14 +14,18 @@ extension StoredActivation {
     /// right.
     func inactivity(at now: Timestamp) -> IdentityProblem? {
         guard !self.isActive else { return nil }
-        guard self.isJudged, let lockout = Lockout(self.lockout).pending(at: now) else {
+        guard self.isJudged(at: now), let lockout = Lockout(self.lockout).pending(at: now) else {
             return IdentityProblem(.activationDisabled)
         }
         return IdentityProblem(lockout)
     }
 
-    /// Whether an attempt of it is counted that may be right.
-    var isJudged: Bool { self.device.isActive && self.lockout.reservation != nil }
+    /// Whether an attempt of it is counted that may be right. One that was not settled before its proof is over never will
+    /// be: the server was killed, and the phone cannot send it again.
+    func isJudged(at now: Timestamp) -> Bool {
+        guard self.device.isActive, let reservation = self.lockout.reservation else { return false }
+        return now < reservation.at + DeviceProof.skew + DeviceProof.skew
+    }
 }
 
 extension JWK {

@@ -27,7 +27,9 @@ struct IdentityTurn {
         self.credentials = scene.credentials
         self.token = scene.token
         self.progress = try scene.ceremony.identityProgress(
-            token: scene.token, isActive: scene.activation.isActive && !scene.isAccountLocked, limits: limits)
+            token: scene.token,
+            isActive: !scene.isAccountLocked && scene.activation.inactivity(at: now)?.code != .activationDisabled,
+            limits: limits)
         self.now = now
         self.limits = limits
         self.isAccountLocked = scene.isAccountLocked
@@ -52,11 +54,13 @@ struct IdentityTurn {
     mutating func requireBound(reservedBy request: [UInt8]? = nil) throws {
         guard self.isBound else { throw IdentityProblem(.notProven) }
         let isOwn = request.map { self.activation.lockout.reservation?.request == $0 } ?? false
-        let isJudged = self.activation.isJudged && !self.isAccountLocked
+        let isJudged = self.activation.isJudged(at: self.now) && !self.isAccountLocked
         guard let inactivity = self.inactivity, !(isOwn && isJudged), self.progress.session.state.ending == nil else {
             return
         }
         guard !isJudged else { throw inactivity }
+        // What nobody has settled nobody has disabled the activation for either.
+        if self.activation.lockout.isPermanent, self.activation.lockout.reservation != nil { self.disableActivation() }
         try self.end(.withdrawActivation, telling: .activationDisabled)
     }
 
