@@ -91,6 +91,10 @@ public typealias SecretBytes = _Primitives.SecretBytes
 
 // MARK: Identities
 
+/// What an authentication is for, for the sentence that a person agrees to: `userLogin` (a browser elsewhere),
+/// `serviceLogin` (this app), `addFactor`, `changePin`, `newActivation`, `delete` and `merge`.
+public typealias AuthenticationPurpose = SessionDocument.Purpose
+
 /// What roles ask for: `device`, `pin`, `biometric`, and two that are reserved.
 public typealias AuthenticatorType = UAF.AuthenticatorType
 

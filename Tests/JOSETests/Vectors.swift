@@ -17,7 +17,8 @@ enum Vectors {
     static let rsaKey =
         (try? String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
-                .appending(path: "../Keys/rfc7515-a2.json").standardizedFileURL, encoding: .utf8)) ?? ""
+                .appending(path: "../Keys/rfc7515-a2.json").standardizedFileURL, encoding: .utf8))
+        ?? "Tests/Keys/rfc7515-a2.json is missing"
     /// RFC 7515, appendix A.2.1.
     static let rsaJWS = #"""
         eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19\#

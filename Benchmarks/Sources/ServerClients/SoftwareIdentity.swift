@@ -57,7 +57,7 @@ package struct SoftwareIdentity: Sendable {
     private let activation: String
     private let signing = P256.Signing.PrivateKey()
     private let possession: Factor
-    /// The key of the PIN. That of a phone is made of the PIN each time, for 60 ms; this one is made once, by chance.
+    /// The key of the PIN. That of a phone is made of the PIN each time; this one is made once, by chance.
     private let pin: Factor
     private var counter: UInt32 = 1
     /// How long the phone's half of the PIN's key took, which no server waits for, in milliseconds of the clock.

@@ -5,8 +5,8 @@ import UAFRelyingParty
 import _Primitives
 
 /// How long the factors of a personalised identity take to be judged, right ones and wrong ones by what is wrong with them:
-/// the median of 500 each, in turns, of this thread's own processor time. Beside it the same of a verifier that ends at the first factor that is wrong, which
-/// has to be told from ours by the same bound.
+/// the median of 500 each, in turns, of this thread's own processor time. Beside it the same of a verifier that ends at the
+/// first factor that is wrong, which has to be told from ours by the same bound.
 struct FailureTimes {
     private static let rounds = 500
     private static let facet = "linux:program:countersign-phone"

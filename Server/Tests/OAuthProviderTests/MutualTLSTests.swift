@@ -104,6 +104,23 @@ struct MutualTLSTests {
         }
     }
 
+    @Test("2.2: a key that things are encrypted to proves no client, though it is one of its own")
+    func encryptionKey() async throws {
+        try await Self.run { f in
+            let (signing, encryption) = (try KeyHolder(), try KeyHolder())
+            var key = encryption.jwk
+            key["use"] = .string("enc")
+            var settings = Self.settings(Self.selfSigned, keys: signing)
+            settings.keySet = JSON.object(["keys": .array([.object(signing.jwk), .object(key)])]).text
+            let client = try await f.register(settings)
+            func answer(_ key: KeyHolder) async throws -> ProviderAnswer {
+                try await Self.own(f, client, over: .mutual(Self.certificate(f, of: key)))
+            }
+            #expect(try await answer(signing).status == 200)
+            Self.expectNoClient(try await answer(encryption), "another key")
+        }
+    }
+
     @Test(
         "2.1.2: each kind of name is one that a certificate can be registered by",
         arguments: ClientCertificateName.Kind.allCases)

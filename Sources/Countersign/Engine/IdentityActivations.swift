@@ -26,7 +26,6 @@ struct FailedAttempt: Error, Sendable {
 struct IdentityActivations: Sendable {
     /// Which PIN of an identity its first is: that of its activation's code is 0.
     private static let firstPin: UInt32 = 1
-    private static let path = "/identity/activation"
 
     let core: IdentityCore
 
@@ -250,7 +249,7 @@ struct IdentityActivations: Sendable {
     private func tell(_ identity: StoredIdentity) async throws {
         do {
             _ = try await ManagerExchange(self.core, identity.server).send(
-                "DELETE", [], to: Self.path, by: ManagerExchange.Prover(identity), as: EmptyMessage.self)
+                "DELETE", [], to: IdentityReceipts.path, by: ManagerExchange.Prover(identity), as: EmptyMessage.self)
         } catch let error as Refused {
             guard error.problem.code.saysThatThereIsNone else { throw error }
         } catch let error as DeviceKeyError where error.isForGood {

@@ -4,7 +4,7 @@ import _Primitives
 
 /// Keys that have left for a server whose receipt has not come: whether it may have them, and may yet take them.
 struct IdentityReceipts: Sendable {
-    private static let path = "/identity/activation"
+    static let path = "/identity/activation"
 
     let core: IdentityCore
 

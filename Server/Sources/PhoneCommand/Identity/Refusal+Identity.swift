@@ -35,7 +35,8 @@ extension Refusal {
     /// How each cause ends the program, and what to do.
     private static func ending(of code: CountersignErrorCode) -> (Ending, Outcome, String) {
         switch code {
-        case .connectionError, .timeout: (.unreachable, .unreachable, "Try again.")
+        case .connectionError, .timeout:
+            (.unreachable, .unreachable, "Try again, in two minutes where it ends so again.")
         case .tooManyRequests: (.unreachable, .unreachable, "Wait a while, and try again.")
         case .tlsError: (.unreachable, .unreachable, "Is the certificate authority right (--ca-file)?")
         case .notPersonalized:

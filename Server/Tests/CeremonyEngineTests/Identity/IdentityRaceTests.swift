@@ -187,6 +187,19 @@ struct IdentityRaceTests {
         #expect(try await scene.disabled() == 0)
     }
 
+    @Test("An attempt that nobody has settled when its proof is over never will be right: other sessions end")
+    func neverSettled() async throws {
+        let scene = try await Scene()
+        let call = try await scene.call(isRight: false)
+        _ = try await scene.judge(call) { () async throws in
+            scene.server.clock.advance(.seconds(121))
+            await expectRefusal(.activationDisabled) { () async throws in
+                _ = try await scene.phone.prepare(scene.other.id)
+            }
+            #expect(try await scene.state("other") == .failed)
+        }
+    }
+
     @Test("An account that is locked while a right attempt is judged signs nobody in; no attempt was wrong")
     func lockedMeanwhile() async throws {
         let scene = try await Scene()

@@ -14,7 +14,7 @@ enum TriedPins {
     }
 
     private static let stretched = Mutex<[Try: SymmetricKey]>([:])
-    // A try takes half a second where nothing is optimized: on the threads of tasks, other tests would wait for it.
+    // A try is dear: on the threads of tasks, other tests would wait for it.
     private static let queue = DispatchQueue(label: "tried PINs")
 
     /// Does what tries many PINs beside everything else, one after another.

@@ -41,7 +41,7 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
     /// The process.
     public let identitySession: IdentitySession
     /// What it is for.
-    public var purpose: AuthenticationPurpose { AuthenticationPurpose(self.document.purpose) }
+    public var purpose: AuthenticationPurpose { self.document.purpose }
     /// As what the person can come; at least one.
     public let roles: [Role]
     /// What the service asks to know. Its properties are `nil` where it asks for nothing.

@@ -59,8 +59,6 @@ struct IdentityTurn {
             return
         }
         guard !isJudged else { throw inactivity }
-        // What nobody has settled nobody has disabled the activation for either.
-        if self.activation.lockout.isPermanent, self.activation.lockout.reservation != nil { self.disableActivation() }
         try self.end(.withdrawActivation, telling: .activationDisabled)
     }
 
