@@ -188,7 +188,7 @@ extension OpenIDProvider {
     static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
 
     /// What a service of personalised identities is told of whoever came otherwise.
-    private static let notForService = OAuthError(
+    static let notForService = OAuthError(
         .accessDenied, "The service takes people by their personalised identity alone.")
 
     /// What keeps a person out of clients of the app sign-in service who has authenticated; `nil` for nothing. Of whoever came

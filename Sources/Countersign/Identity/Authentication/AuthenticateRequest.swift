@@ -1,4 +1,4 @@
-import Ceremony
+public import Ceremony
 import Foundation
 public import PersonalInformation
 public import UAF
