@@ -44,7 +44,7 @@ struct IdentityActivations: Sendable {
             OpenRequest(claim: code.claim, security: try await self.core.securityReport()), to: path + "/open",
             by: nil, as: OpenResponse.self
         ).message
-        let key = try opened.pin.scheme.key(
+        let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: code.server, activation: code.id, version: 0))
         let signature = try key.signature(

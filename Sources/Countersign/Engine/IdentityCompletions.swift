@@ -142,7 +142,7 @@ struct IdentityCompletions: Sendable {
         let secret = SecretBytes(random.bytes(ProcessCode.secretBytes))
         let id = random.identifier()
         let parameters = try PinParameters()
-        let key = try parameters.scheme.key(
+        let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: secret, parameters: parameters,
             context: PinScheme.Context(server: server, activation: id, version: 0))
         let point = Array(key.publicKey.rawRepresentation)

@@ -28,6 +28,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// The root keys of the servers, by the servers' identifiers.
     private let roots: [ExactText: JWKSet]
     private let traceRecorder: TraceRecorder?
+    /// What makes the keys of PINs.
+    let pinKeys = PinKeyQueue()
     /// What makes, changes and settles the identities of one server comes one after the other.
     private let turns = ExclusiveUse<ExactText>()
 

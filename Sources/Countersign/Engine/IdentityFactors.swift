@@ -273,6 +273,6 @@ struct IdentityFactors: Sendable {
     func pinAuthenticator(_ device: IdentityKeys, server: String) throws -> ServerPinAuthenticator {
         ServerPinAuthenticator(
             device: try DeviceIdentity(device, server: server, self.core.module, self.core.platform),
-            random: self.core.platform.random)
+            random: self.core.platform.random, keys: self.core.pinKeys)
     }
 }

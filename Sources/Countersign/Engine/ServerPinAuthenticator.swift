@@ -13,9 +13,12 @@ package import _Primitives
 package struct ServerPinAuthenticator: Sendable {
     private let device: DeviceIdentity
     private let random: RandomSource
+    private let keys: PinKeyQueue
 
     /// The authenticator of an activation, whose device seals the secrets to its own key: in a chip where it has one.
-    package init(device: DeviceIdentity, random: RandomSource = .system) {
+    /// `keys` makes the PINs' keys.
+    package init(device: DeviceIdentity, random: RandomSource = .system, keys: PinKeyQueue = PinKeyQueue()) {
+        self.keys = keys
         self.device = device
         self.random = random
     }
@@ -33,11 +36,11 @@ package struct ServerPinAuthenticator: Sendable {
     /// Registers a PIN (Register): the public key, attested by itself. `finalChallenge` is the text of the final challenge
     /// parameters, as all assertions of the response have it.
     ///
-    /// Throws `PinSchemeError`, ``ServerPinError`` `secretGone` and `StorageError`.
+    /// Throws `PinSchemeError`, ``ServerPinError`` `secretGone`, `StorageError` and `CancellationError`.
     package func register(
         pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String
     ) async throws -> EncodedAssertion {
-        let key = try self.key(pin, secret)
+        let key = try await self.key(pin, secret)
         let data = try KeyRegistrationData(
             aaid: ServerPinModel.aaid, authenticatorVersion: ServerPinModel.authenticatorVersion,
             signatureAlgorithm: ServerPinModel.info.authenticationAlgorithm,
@@ -56,7 +59,7 @@ package struct ServerPinAuthenticator: Sendable {
     package func authenticate(
         pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String
     ) async throws -> EncodedAssertion {
-        let key = try self.key(pin, secret)
+        let key = try await self.key(pin, secret)
         let data = try SignedData(
             aaid: ServerPinModel.aaid, authenticatorVersion: ServerPinModel.authenticatorVersion, mode: .userVerified,
             signatureAlgorithm: ServerPinModel.info.authenticationAlgorithm, nonce: self.random.bytes(32),
@@ -67,7 +70,7 @@ package struct ServerPinAuthenticator: Sendable {
                 .serialized())
     }
 
-    private func key(_ pin: SecretBytes, _ secret: ServerPinSecret) throws -> P256.Signing.PrivateKey {
+    private func key(_ pin: SecretBytes, _ secret: ServerPinSecret) async throws -> P256.Signing.PrivateKey {
         let deviceSecret: SecretBytes
         do {
             deviceSecret = SecretBytes(try self.device.open(secret.sealed))
@@ -77,7 +80,7 @@ package struct ServerPinAuthenticator: Sendable {
             throw ServerPinError.secretGone
         }
         guard deviceSecret.count == PinScheme.deviceSecretBytes else { throw ServerPinError.secretGone }
-        return try secret.parameters.scheme.key(
+        return try await self.keys.key(
             pin: pin, deviceSecret: deviceSecret, parameters: secret.parameters, context: secret.context)
     }
 

@@ -1,0 +1,76 @@
+import Ceremony
+import Crypto
+import Dispatch
+import Foundation
+import _Primitives
+
+/// Makes the keys of an app's PINs, one after the other: each takes the memory and the time that its parameters name
+/// (``PinScheme``), and no thread of the tasks' pool, which may have but two, does such work or waits for it.
+// Safe to share: every access to what changes is within `lock`.
+package final class PinKeyQueue: @unchecked Sendable {
+    /// How many keys can wait, by default: more than an app has screens for PINs.
+    package static let capacity = 16
+
+    /// On the threads of the operating system's queue, which are as many as there are processors: so many keys are made at
+    /// once at most, however many of these queues there are.
+    private let queue = DispatchQueue(label: "countersign.pin-keys", target: .global(qos: .userInitiated))
+    private let lock = NSLock()
+    private let capacity: Int
+    /// What waits, by its number: how it is told that it is not done.
+    private var waiting: [Int: (any Error) -> Void] = [:]
+    private var lastNumber = 0
+
+    package init(capacity: Int = PinKeyQueue.capacity) { self.capacity = capacity }
+
+    /// The key of a PIN; see ``PinScheme/key(pin:deviceSecret:parameters:context:)``. A task that is cancelled while it waits
+    /// leaves the queue; a key that has been begun is made to its end.
+    ///
+    /// Throws what that throws, `PinSchemeError` `unavailable` where too many wait, and `CancellationError`.
+    func key(
+        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context
+    ) async throws -> P256.Signing.PrivateKey {
+        try await self.run {
+            try parameters.scheme.key(
+                pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context)
+        }
+    }
+
+    /// Has work done by the queue's thread. Throws what it throws, `PinSchemeError` `unavailable` and `CancellationError`.
+    package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        let number = self.lock.withLock {
+            self.lastNumber += 1
+            return self.lastNumber
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                if let refusal = self.add(number, { continuation.resume(throwing: $0) }) {
+                    continuation.resume(throwing: refusal)
+                    return
+                }
+                self.queue.async {
+                    // Whoever has been cancelled has been told.
+                    guard self.remove(number) != nil else { return }
+                    continuation.resume(with: Result { try work() })
+                }
+            }
+        } onCancel: {
+            self.remove(number)?(CancellationError())
+        }
+    }
+
+    /// Lets work wait; or says why not.
+    private func add(_ number: Int, _ refuse: @escaping (any Error) -> Void) -> (any Error)? {
+        self.lock.withLock {
+            // Asked with the lock held: who is cancelled after this finds the work.
+            guard !Task.isCancelled else { return CancellationError() }
+            guard self.waiting.count < self.capacity else { return PinSchemeError(.unavailable) }
+            self.waiting[number] = refuse
+            return nil
+        }
+    }
+
+    /// Takes work out that waits.
+    private func remove(_ number: Int) -> ((any Error) -> Void)? {
+        self.lock.withLock { self.waiting.removeValue(forKey: number) }
+    }
+}
