@@ -5,10 +5,11 @@ import _Primitives
 
 /// Documents that others keep at addresses of their own, fetched when they are needed.
 ///
-/// A copy of this process: each node fetches for itself. What was fetched is kept for as long as the answer says, within
-/// bounds. One that is not enough has it fetched again, once a minute at most, as anybody can ask for what is not in it.
-/// Where an address does not answer with such a document, the one of before is taken for a while longer. Of one holder one
-/// fetch is under way at a time: who comes meanwhile goes by what is there, or waits for it where nothing is.
+/// A copy of this process: each node fetches for itself. What was fetched is kept for as long as the answer says,
+/// within bounds. One that is not enough has it fetched again, every ``OAuthLimits/keySetPause`` at most, as anybody
+/// can ask for what is not in it. Where an address does not answer with such a document, the one of before is taken for
+/// a while longer. Of one holder one fetch is under way at a time: who comes meanwhile goes by what is there, or waits
+/// for it where nothing is.
 final class RemoteDocuments<Document: Sendable>: Sendable {
     private struct Kept {
         var document: Document?

@@ -109,8 +109,8 @@ extension Limits {
         /// How much longer they are taken where the address does not answer with keys. Past it: `invalid_client`.
         public var keySetGrace: Duration = .seconds(24 * 60 * 60)
         /// How often they are fetched at most: again for a key that was not among them, or where the address did not answer
-        /// with keys.
-        public var keySetPause: Duration = .seconds(60)
+        /// with keys. A quarter of a code's life: a client that is told to ask again can do so while its code is good.
+        public var keySetPause: Duration = .seconds(15)
         /// Requests of a client that can wait while its keys are fetched. Past it: `invalid_client`.
         public var keySetWaiters = 100
         /// How far the clock of a client that signs may be ahead, or behind.
