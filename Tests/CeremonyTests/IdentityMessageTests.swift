@@ -237,6 +237,36 @@ import _Primitives
         #expect(attempt.lockout.isPermanent && attempt.next?.salts[.gender] == salt && attempt.next?.pinVersion == 3)
     }
 
+    @Test("A factor in the place of another names its key, and one that is added names none")
+    func replacedFactors() throws {
+        let key = try KeyID([UInt8](repeating: 7, count: 32))
+        let access = try AccessRequest(
+            parsing: AccessRequest(purpose: .addFactor, replaces: key).serialized)
+        #expect(access.purpose == .addFactor && access.replaces == key)
+        for replaced in [key, nil] {
+            guard
+                case .addFactor("r", let replaces) = try Completion(
+                    parsing: Completion.addFactor(response: "r", replaces: replaced).serialized)
+            else {
+                Issue.record("another completion")
+                return
+            }
+            #expect(replaces == replaced)
+            let record = ActivationRecord(
+                activation: "a", name: "Phone", factors: ["device", "biometric"], biometricKey: replaced, pinVersion: 1,
+                createdAt: self.now)
+            #expect(try ActivationRecord(parsing: record.serialized) == record)
+        }
+        // As apps of before write it.
+        #expect(try AccessRequest(parsing: Array(#"{"version":1,"purpose":"addFactor"}"#.utf8)).replaces == nil)
+        for name in ["AAAA", "!", String(repeating: "A", count: 3000)] {
+            #expect(throws: IdentityMessageError(.malformed)) {
+                try AccessRequest(
+                    parsing: Array(#"{"version":1,"purpose":"addFactor","replaces":"\#(name)"}"#.utf8))
+            }
+        }
+    }
+
     @Test(
         "What is not a message is refused",
         arguments: [

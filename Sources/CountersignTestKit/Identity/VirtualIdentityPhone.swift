@@ -86,6 +86,8 @@ public struct VirtualIdentityPhone: Sendable {
         -> AuthenticationResult
     {
         let info = try await self.prepare(data)
+        // Nothing is signed whose text was not read.
+        _ = info.transactionText
         try info.sign(factor: DeviceFactor())
         try info.sign(factor: PinFactor(pin))
         return try await self.sdk.authenticator.finishAuthentication(userInfo: info)

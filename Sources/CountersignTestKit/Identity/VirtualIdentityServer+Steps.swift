@@ -198,7 +198,9 @@ extension VirtualIdentityServer {
                 purpose: session.purpose, server: self.identifier, session: id, activation: prover,
                 service: SessionDocument.Service(name: session.service.name, origin: session.service.origin),
                 role: SessionDocument.Role(id: chosen.id, name: chosen.name), attributes: sources,
-                text: try session.service.text.map { try TransactionText(normalizing: $0) },
+                text: try (session.replaces == nil ? session.service.text : self.replacement).map {
+                    try TransactionText(normalizing: $0)
+                },
                 expiresAt: self.clock.now() + .seconds(180), random: .system)
         } catch {
             throw IdentityProblem(.serverError, reasons: ["\(error)"])
@@ -284,8 +286,11 @@ extension VirtualIdentityServer {
         let completion: Completion = try self.open(message.completion, for: .completion(session: id))
         var code: String?
         switch (completion, session.purpose) {
-        case (.addFactor(let response), .addFactor):
+        case (.addFactor(let response, let replaces), .addFactor):
             let keys = try self.registered(response, challenge)
+            guard replaces == nil || replaces == session.replaces else { throw IdentityProblem(.invalidRequest) }
+            guard self.finger(of: prover) == replaces else { throw IdentityProblem(.factorAlreadyEnrolled) }
+            if let replaces { self.activations[prover]?.keys[replaces] = nil }
             self.activations[prover]?.keys.merge(keys) { $1 }
         case (.changePin(let version, let response), .changePin):
             let new = try self.registered(response, challenge)

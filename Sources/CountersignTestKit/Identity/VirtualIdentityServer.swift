@@ -4,7 +4,7 @@ import Crypto
 import Foundation
 import JOSE
 public import PersonalInformation
-import UAF
+public import UAF
 import UAFClient
 public import _Primitives
 
@@ -74,6 +74,8 @@ public actor VirtualIdentityServer: Transport {
         var isAccepted = false
         /// What an app that signs itself in has asked for.
         var inApp: InAppRequest?
+        /// The key of a finger that another is to take the place of.
+        var replaces: KeyID?
         var deadlines: SessionDeadlines
     }
 
@@ -89,6 +91,9 @@ public actor VirtualIdentityServer: Transport {
     public var service = Service()
     /// What stands in the place of the words of a chosen value in what is to be signed; `nil`: the words that were shown.
     public var signedAlias: String?
+    /// What a person agrees to who has a finger replaced.
+    var replacement: String? = "Your finger is replaced."
+    private var namesKeys = true
     /// How often attributes may be wrong.
     public var correctionLimit = 3
     /// How many attempts in a row are too many for good.
@@ -173,6 +178,10 @@ public actor VirtualIdentityServer: Transport {
     }
     /// Has other words signed than those that were shown of a chosen value.
     public func misname(_ alias: String?) { self.signedAlias = alias }
+    /// Says nothing from now on to people who have a finger replaced.
+    public func hideReplacements() { self.replacement = nil }
+    /// Does not say from now on which key an activation's finger has, as servers of before do not.
+    public func hideKeys() { self.namesKeys = false }
     /// How many attempts in a row are too many for good, from now on.
     public func allow(attempts: Int) { self.permanentAfter = attempts }
     /// Lets all activations answer again.
@@ -203,6 +212,11 @@ public actor VirtualIdentityServer: Transport {
     /// among them.
     public var ends: [IdentityProblem.Code] {
         self.sessions.values.sorted { $0.number < $1.number }.compactMap(\.end)
+    }
+    /// The key of an activation's finger or face.
+    public func finger(of activation: String) -> KeyID? {
+        let keys = self.activations[activation]?.keys ?? [:]
+        return keys.first { AuthenticatorTypeTable.product.type(of: $0.value.aaid) == .biometric }?.key
     }
     /// Which PIN of an activation counts.
     public func pinVersion(of activation: String) -> UInt32? { self.activations[activation]?.pinVersion }
@@ -366,7 +380,13 @@ public actor VirtualIdentityServer: Transport {
         case ("in-app", 2):
             let asked = try InAppRequest(parsing: request.body)
             return self.offer(.serviceLogin, asked)
-        case ("api-access", 2): return self.offer(try AccessRequest(parsing: request.body).purpose)
+        case ("api-access", 2):
+            let asked = try AccessRequest(parsing: request.body)
+            guard asked.replaces == nil || (asked.purpose == .addFactor && asked.replaces == self.finger(of: prover))
+            else { throw IdentityProblem(.invalidRequest) }
+            let offer = self.offer(asked.purpose)
+            self.sessions[offer.session]?.replaces = asked.replaces
+            return offer
         case ("api-access", 4):
             return try self.complete(parts[2], try CompleteRequest(parsing: request.body), prover)
         case ("sessions", 4): return try self.step(parts[2], parts[3], request.body, prover)
@@ -386,7 +406,8 @@ public actor VirtualIdentityServer: Transport {
         let types = Set(
             kept?.keys.values.compactMap { AuthenticatorTypeTable.product.type(of: $0.aaid)?.rawValue } ?? [])
         return ActivationRecord(
-            activation: activation, name: kept?.name ?? "", factors: types.sorted(), pinVersion: kept?.pinVersion,
+            activation: activation, name: kept?.name ?? "", factors: types.sorted(),
+            biometricKey: self.namesKeys ? self.finger(of: activation) : nil, pinVersion: kept?.pinVersion,
             createdAt: self.clock.now())
     }
 

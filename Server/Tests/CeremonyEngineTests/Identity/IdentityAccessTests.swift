@@ -198,6 +198,109 @@ struct IdentityAccessTests {
         #expect(keys.count == 3 && keys.contains { $0.keyID == finger.keyID })
     }
 
+    @Test("A finger that its phone names is replaced in one step: the new one signs, and the former no more")
+    func aFingerIsReplaced() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise(factors: [.device, .pin, .biometric])
+        let former = try #require(phone.factors[.biometric])
+        let name = try KeyID(former.keyID)
+        #expect(try await self.record(phone).biometricKey == name)
+        let (session, prepared) = try await phone.granted(.addFactor, replacing: name)
+        let document = try SessionDocument(parsing: prepared.document)
+        #expect(document.text?.text.contains("replaced") == true)
+        let finger = TestFactor(.biometric)
+        let response = try phone.registration([finger], document.challenge)
+        let answer = try await phone.complete(session, .addFactor(response: response, replaces: name))
+        #expect(answer.activation?.factors == ["device", "pin", "biometric"])
+        #expect(answer.activation?.biometricKey == (try KeyID(finger.keyID)))
+        #expect(try await self.record(phone) == answer.activation)
+        let keys = try await server.database.credentials(accountID: account.id).map(\.keyID)
+        #expect(keys.count == 3 && keys.contains(finger.keyID) && !keys.contains(former.keyID))
+        let history = try await server.database.identityHistory(accountID: account.id, limit: 9)
+        #expect(history.map(\.purpose) == ["addFactor"] && history.map(\.outcome) == [.finished])
+        #expect(
+            try await server.database.notices(accountID: account.id, limit: 9).map(\.kind).contains(.authenticatorAdded)
+        )
+
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let login = try await phone.prepared(code.id)
+        guard case .lockout(let refused) = try await phone.finish(code.id, login, [.biometric, .device]) else {
+            Issue.record("the former finger signs")
+            return
+        }
+        server.clock.advance(.seconds(6))
+        phone.factors[.biometric] = finger
+        guard case .accepted = try await phone.finish(code.id, try #require(refused.next), [.biometric, .device]) else {
+            Issue.record("the new finger does not sign")
+            return
+        }
+    }
+
+    private func record(_ phone: IdentityPhone) async throws -> Ceremony.ActivationRecord {
+        let call = try phone.call("/identity/activation", method: "GET")
+        return try await phone.read(try await phone.server.engine.identities.activations.record(call), to: call)
+    }
+
+    @Test("Nothing is replaced but the activation's own finger, as the person has agreed to it")
+    func aFingerIsReplacedByItsNameAlone() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise(factors: [.device, .pin, .biometric])
+        let other = try await server.addIdentity(to: account, factors: [.device, .pin, .biometric])
+        func name(_ phone: IdentityPhone, _ type: AuthenticatorType) throws -> KeyID {
+            try KeyID(try #require(phone.factors[type]).keyID)
+        }
+        let finger = try name(phone, .biometric)
+        let before = try await server.database.credentials(accountID: account.id)
+        for request in [
+            AccessRequest(purpose: .addFactor, replaces: try KeyID(RandomSource.system.bytes(32))),
+            AccessRequest(purpose: .addFactor, replaces: try name(other, .biometric)),
+            AccessRequest(purpose: .addFactor, replaces: try name(phone, .device)),
+            AccessRequest(purpose: .addFactor, replaces: try name(phone, .pin)),
+            AccessRequest(purpose: .changePin, replaces: finger),
+        ] {
+            await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
+                _ = try await phone.access(request)
+            }
+        }
+        // What was not agreed to, and another than what was.
+        for (agreed, named) in [(nil, finger), (finger, try name(other, .biometric))] {
+            let (session, prepared) = try await phone.granted(.addFactor, replacing: agreed)
+            let document = try SessionDocument(parsing: prepared.document)
+            #expect((document.text == nil) == (agreed == nil))
+            let response = try phone.registration([TestFactor(.biometric)], document.challenge)
+            await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
+                _ = try await phone.complete(session, .addFactor(response: response, replaces: named))
+            }
+            // Without a name it is a second one.
+            await #expect(throws: IdentityProblem(.factorAlreadyEnrolled)) { () async throws in
+                _ = try await phone.complete(session, .addFactor(response: response))
+            }
+        }
+        let after = try await server.database.credentials(accountID: account.id)
+        #expect(Set(after.map(\.keyID)) == Set(before.map(\.keyID)))
+    }
+
+    @Test("Of two grants to replace a finger one does") func aFingerIsReplacedOnce() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise(factors: [.device, .pin, .biometric])
+        let name = try KeyID(try #require(phone.factors[.biometric]).keyID)
+        let first = try await phone.granted(.addFactor, replacing: name)
+        let second = try await phone.granted(.addFactor, replacing: name)
+        let finger = TestFactor(.biometric)
+        func replace(_ grant: (session: String, prepared: PreparedSession), by new: TestFactor) async throws {
+            let response = try phone.registration([new], SessionDocument.challenge(of: grant.prepared.document))
+            _ = try await phone.complete(grant.session, .addFactor(response: response, replaces: name))
+        }
+        try await replace(first, by: finger)
+        await #expect(throws: IdentityProblem(.factorAlreadyEnrolled)) { () async throws in
+            try await replace(second, by: TestFactor(.biometric))
+        }
+        let keys = try await server.database.credentials(accountID: account.id).map(\.keyID)
+        #expect(keys.count == 3 && keys.contains(finger.keyID))
+    }
+
     @Test("Another device is personalised by a code that the first one has had made, and both sign in")
     func anotherDeviceIsGivenAnActivation() async throws {
         let server = try TestServer()

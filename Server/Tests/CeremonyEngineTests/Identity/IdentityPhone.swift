@@ -220,8 +220,10 @@ final class IdentityPhone: Sendable {
     }
 
     /// A session of the app's own, up to the factors.
-    func granted(_ purpose: SessionDocument.Purpose) async throws -> (session: String, prepared: PreparedSession) {
-        let offer = try await self.access(AccessRequest(purpose: purpose))
+    func granted(_ purpose: SessionDocument.Purpose, replacing key: KeyID? = nil) async throws -> (
+        session: String, prepared: PreparedSession
+    ) {
+        let offer = try await self.access(AccessRequest(purpose: purpose, replaces: key))
         _ = try await self.start(offer.session, claim: offer.claim)
         let prepared = try await self.prepared(offer.session)
         guard case .accepted = try await self.finish(offer.session, prepared) else {

@@ -1,4 +1,5 @@
 public import JOSE
+public import UAF
 public import _Primitives
 
 /// `POST /identity/in-app`: an app asks to be signed in itself. The answer is a ``SessionOffer``.
@@ -67,16 +68,20 @@ public struct AccessRequest: IdentityMessage {
     public var token: SecretBytes?
     /// To merge: the invitation's activation, ``ProvenActivation/activation``.
     public var invitation: String?
+    /// To add a factor in the place of one that signs on this device no more: its key, as ``ActivationRecord/biometricKey``
+    /// names it. The document then says that it is replaced.
+    public var replaces: KeyID?
 
     /// Describes a request.
     public init(
         version: Int = ManagerKeySet.version, purpose: SessionDocument.Purpose, token: SecretBytes? = nil,
-        invitation: String? = nil
+        invitation: String? = nil, replaces: KeyID? = nil
     ) {
         self.version = version
         self.purpose = purpose
         self.token = token
         self.invitation = invitation
+        self.replaces = replaces
     }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -85,13 +90,15 @@ public struct AccessRequest: IdentityMessage {
                 version: try object.requiredInteger("version", as: Int.self),
                 purpose: try object.requiredText("purpose", 1...32),
                 token: object["token"] == nil ? nil : SecretBytes(try object.requiredBytes("token", 32...32)),
-                invitation: try object.text("invitation", 1...64)
+                invitation: try object.text("invitation", 1...64), replaces: try object.keyID("replaces")
             )
         }
         guard let purpose = SessionDocument.Purpose(exactly: read.purpose) else {
             throw IdentityMessageError(.unsupported, "purpose")
         }
-        self.init(version: read.version, purpose: purpose, token: read.token, invitation: read.invitation)
+        self.init(
+            version: read.version, purpose: purpose, token: read.token, invitation: read.invitation,
+            replaces: read.replaces)
     }
 
     public var json: JSONObject {
@@ -100,6 +107,7 @@ public struct AccessRequest: IdentityMessage {
         ]
         object["token"] = self.token.map { .string($0.withBytes { Base64URL.encode($0) }) }
         object["invitation"] = self.invitation.map { .string($0) }
+        object["replaces"] = self.replaces.map { .bytes($0.bytes) }
         return object
     }
 }
@@ -122,8 +130,9 @@ public struct CompleteRequest: IdentityMessage {
 
 /// What uses a grant, by what it was given for.
 public enum Completion: IdentityMessage {
-    /// A factor more, by a UAF registration response with one assertion over ``SessionDocument/challenge``.
-    case addFactor(response: String)
+    /// A factor more, by a UAF registration response with one assertion over ``SessionDocument/challenge``; or one in the
+    /// place of another, whose key is named as it was in ``AccessRequest/replaces``.
+    case addFactor(response: String, replaces: KeyID? = nil)
     /// Another PIN, by a UAF registration response with one assertion of it over ``SessionDocument/challenge``.
     case changePin(version: UInt32, response: String)
     /// An activation for another device.
@@ -196,11 +205,13 @@ public enum Completion: IdentityMessage {
             (
                 purpose: try object.requiredText("purpose", 1...32),
                 response: try object.text("response", 1...24 * 1024),
-                version: try object.integer("version", as: UInt32.self), activation: try object.object("activation")
+                version: try object.integer("version", as: UInt32.self), activation: try object.object("activation"),
+                replaces: try object.keyID("replaces")
             )
         }
         switch (SessionDocument.Purpose(exactly: read.purpose), read.response, read.version, read.activation) {
-        case (.addFactor, let response?, nil, nil): self = .addFactor(response: response)
+        case (.addFactor, let response?, nil, nil):
+            self = .addFactor(response: response, replaces: read.replaces)
         case (.changePin, let response?, let version?, nil): self = .changePin(version: version, response: response)
         case (.newActivation, nil, nil, let activation?):
             self = .newActivation(try NewActivation(json: activation))
@@ -211,19 +222,23 @@ public enum Completion: IdentityMessage {
 
     public var json: JSONObject {
         switch self {
-        case .addFactor(let response):
-            ["purpose": .string(SessionDocument.Purpose.addFactor.rawValue), "response": .string(response)]
+        case .addFactor(let response, let replaces):
+            var object: JSONObject = [
+                "purpose": .string(SessionDocument.Purpose.addFactor.rawValue), "response": .string(response),
+            ]
+            object["replaces"] = replaces.map { .bytes($0.bytes) }
+            return object
         case .changePin(let version, let response):
-            [
+            return [
                 "purpose": .string(SessionDocument.Purpose.changePin.rawValue), "version": .integer(Int64(version)),
                 "response": .string(response),
             ]
         case .newActivation(let activation):
-            [
+            return [
                 "purpose": .string(SessionDocument.Purpose.newActivation.rawValue),
                 "activation": .object(activation.json),
             ]
-        case .delete: ["purpose": .string(SessionDocument.Purpose.delete.rawValue)]
+        case .delete: return ["purpose": .string(SessionDocument.Purpose.delete.rawValue)]
         }
     }
 }

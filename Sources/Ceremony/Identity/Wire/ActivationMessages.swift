@@ -1,4 +1,5 @@
 public import JOSE
+public import UAF
 public import _Primitives
 
 /// `POST /identity/activations/{id}/open`: a phone has read an activation's code.
@@ -268,16 +269,22 @@ public struct ActivationRecord: IdentityMessage, Hashable {
     public var name: String
     /// Its factors, by types.
     public var factors: [String]
+    /// The key of its finger or face; `nil` where it has none, and from a server that does not say.
+    public var biometricKey: KeyID?
     /// Which PIN is in force.
     public var pinVersion: UInt32?
     /// When it was made.
     public var createdAt: Timestamp
 
     /// Describes an activation.
-    public init(activation: String, name: String, factors: [String], pinVersion: UInt32?, createdAt: Timestamp) {
+    public init(
+        activation: String, name: String, factors: [String], biometricKey: KeyID?, pinVersion: UInt32?,
+        createdAt: Timestamp
+    ) {
         self.activation = activation
         self.name = name
         self.factors = factors
+        self.biometricKey = biometricKey
         self.pinVersion = pinVersion
         self.createdAt = createdAt
     }
@@ -287,6 +294,7 @@ public struct ActivationRecord: IdentityMessage, Hashable {
             Self(
                 activation: try object.requiredText("activation", 1...64),
                 name: try object.requiredText("name", 1...256), factors: try object.strings("factors") ?? [],
+                biometricKey: try object.keyID("biometricKey"),
                 pinVersion: try object.integer("pinVersion", as: UInt32.self),
                 createdAt: try object.requiredMoment("createdAt"))
         }
@@ -297,6 +305,7 @@ public struct ActivationRecord: IdentityMessage, Hashable {
             "activation": .string(self.activation), "name": .string(self.name),
             "factors": .array(self.factors.map { .string($0) }),
         ]
+        object["biometricKey"] = self.biometricKey.map { .bytes($0.bytes) }
         object["pinVersion"] = self.pinVersion.map { .integer(Int64($0)) }
         object["createdAt"] = .moment(self.createdAt)
         return object

@@ -1,3 +1,4 @@
+import UAF
 public import _Primitives
 
 /// A message between a phone and its server about a personalised identity: a JSON object.
@@ -84,6 +85,12 @@ extension JSONObject {
             throw JSONError(.wrongType, name)
         }
         return bytes
+    }
+
+    /// The name of a key in base64url, or nothing.
+    func keyID(_ name: String) throws(JSONError) -> KeyID? {
+        guard let text = try self.string(name) else { return nil }
+        do throws(UAFError) { return try KeyID(base64URL: text) } catch { throw JSONError(.wrongType, name) }
     }
 
     /// A text within bounds of its bytes.

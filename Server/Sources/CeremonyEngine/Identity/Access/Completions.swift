@@ -18,7 +18,7 @@ public struct Completions: CeremonyPart {
 
     /// What was judged of a payload before the step that uses it.
     private enum Payload: Sendable {
-        case factors(VerifiedFactorRegistration, pinVersion: UInt32?)
+        case factors(VerifiedFactorRegistration, pinVersion: UInt32?, replaces: KeyID? = nil)
         case activation(Completion.NewActivation, key: [UInt8])
         case delete
         /// A registration that is none.
@@ -27,7 +27,7 @@ public struct Completions: CeremonyPart {
         /// The purpose that it is for; `nil` where it may be for several.
         func fits(_ purpose: IdentityPurpose) -> Bool {
             switch self {
-            case .factors(_, let version): purpose == (version == nil ? .addFactor : .changePin)
+            case .factors(_, let version, _): purpose == (version == nil ? .addFactor : .changePin)
             case .activation: purpose == .newActivation
             case .delete: purpose == .delete
             case .refused: purpose == .addFactor || purpose == .changePin
@@ -68,8 +68,9 @@ public struct Completions: CeremonyPart {
                 response, challenge: challenge, accountID: accountID, required: [type], at: turn.now)
         }
         switch completion {
-        case .addFactor(let response):
-            return registered(response, .biometric).map { .factors($0, pinVersion: nil) } ?? .refused
+        case .addFactor(let response, let replaces):
+            return registered(response, .biometric).map { .factors($0, pinVersion: nil, replaces: replaces) }
+                ?? .refused
         case .changePin(let version, let response):
             guard let current = turn.activation.pinVersion, version == current &+ 1 else { return .refused }
             return registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
@@ -90,7 +91,6 @@ public struct Completions: CeremonyPart {
     private func use(_ payload: Payload, _ turn: inout IdentityTurn) throws -> CompleteResponse {
         let purpose = turn.progress.session.purpose
         guard payload.fits(purpose) else { throw IdentityProblem(.invalidRequest) }
-        let types = turn.credentials.factorTypes
         switch payload {
         case .refused:
             guard purpose == .changePin else { throw IdentityProblem(.invalidRequest) }
@@ -101,27 +101,27 @@ public struct Completions: CeremonyPart {
                 throw KeptRefusal(problem: problem)
             }
             throw IdentityProblem(.pinRefused)
-        case .factors(let verified, let version):
-            if purpose == .addFactor, !types.isDisjoint(with: verified.types) {
+        case .factors(let verified, let version, let replaces):
+            let former = try version == nil ? self.replaced(replaces, turn) : turn.credentials.keys(of: .pin)
+            let kept = turn.credentials.filter { key in !former.contains { $0.id == key.id } }
+            if purpose == .addFactor, !kept.factorTypes.isDisjoint(with: verified.types) {
                 try turn.take(.complete(purpose, .factorAlreadyEnrolled))
             }
             try turn.take(.complete(purpose, .valid))
-            turn.change.ceremony.newCredentials = self.credentials(
-                of: verified, turn.activation.device, at: turn.now)
-            if let version {
-                turn.change.withdrawnCredentials = turn.credentials.keys(of: .pin).map(\.id)
-                turn.activation.pinVersion = version
-            }
-            self.note(&turn, detail: purpose.rawValue)
+            let new = self.credentials(of: verified, turn.activation.device, at: turn.now)
+            turn.change.ceremony.newCredentials = new
+            turn.change.withdrawnCredentials = former.map(\.id)
+            if let version { turn.activation.pinVersion = version }
+            self.note(&turn, detail: purpose.rawValue + (replaces == nil ? "" : " replacing"))
             turn.change.ceremony.notices = [
                 NoticeRecord(
                     id: self.newIdentifier(), accountID: turn.activation.device.accountID, kind: .authenticatorAdded,
                     at: turn.now, subject: turn.activation.device.name)
             ]
-            return CompleteResponse(activation: turn.activation.receipt(types.union(verified.types)))
+            return CompleteResponse(activation: turn.activation.receipt(kept + new))
         case .activation(let wanted, let key):
             try turn.take(.complete(purpose, .valid))
-            return try self.offer(wanted, key, &turn, types)
+            return try self.offer(wanted, key, &turn)
         case .delete:
             try turn.take(.complete(purpose, .valid))
             self.note(&turn, detail: purpose.rawValue)
@@ -130,10 +130,16 @@ public struct Completions: CeremonyPart {
         }
     }
 
-    private func offer(
-        _ wanted: Completion.NewActivation, _ key: [UInt8], _ turn: inout IdentityTurn,
-        _ types: Set<AuthenticatorType>
-    ) throws -> CompleteResponse {
+    /// The key whose place a new factor takes: the one that the person has agreed to, if the activation still has it.
+    private func replaced(_ key: KeyID?, _ turn: IdentityTurn) throws(IdentityProblem) -> [CredentialRecord] {
+        guard let key else { return [] }
+        guard key == turn.progress.replaces else { throw IdentityProblem(.invalidRequest) }
+        return turn.credentials.keys(of: .biometric).filter { $0.keyID == key.bytes }
+    }
+
+    private func offer(_ wanted: Completion.NewActivation, _ key: [UInt8], _ turn: inout IdentityTurn) throws
+        -> CompleteResponse
+    {
         let expiresAt = turn.now + self.limits.activationLifetime
         let name = wanted.name.map { DisplayText.line($0, maximumLength: self.limits.nameCharacters) }
         let signed = try self.envelope.keys.sign(
@@ -153,7 +159,7 @@ public struct Completions: CeremonyPart {
         }
         turn.change.offer = offer
         self.note(&turn, detail: wanted.activation)
-        return CompleteResponse(activation: turn.activation.receipt(types), code: signed)
+        return CompleteResponse(activation: turn.activation.receipt(turn.credentials), code: signed)
     }
 
     private func note(_ turn: inout IdentityTurn, detail: String) {

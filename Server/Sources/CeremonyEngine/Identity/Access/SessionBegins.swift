@@ -1,11 +1,12 @@
 import Ceremony
 import Store
+import UAF
 import _Primitives
 
 /// Where an app begins a session itself: to sign its own person in, or to have something done with its own account.
 public struct SessionBegins: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any IdentityStore & ServiceStore
+    let store: any AccountStore & IdentityStore & ServiceStore
     let envelope: IdentityEnvelope
     let services: (any InAppServices)?
     let merges: AccountMerges
@@ -53,6 +54,12 @@ public struct SessionBegins: CeremonyPart {
             } else if message.token != nil || message.invitation != nil {
                 throw IdentityProblem(.invalidRequest)
             }
+            if let key = message.replaces {
+                guard message.purpose == .addFactor, try await self.isFinger(key, of: proven.activation) else {
+                    throw IdentityProblem(.invalidRequest)
+                }
+                progress.replaces = key
+            }
             return try await self.begin(
                 proven, progress,
                 CeremonyDetail(service: self.configuration.serviceName, origin: self.configuration.issuer))
@@ -74,6 +81,11 @@ public struct SessionBegins: CeremonyPart {
             try await self.merges.isMergeable(offer, at: call.at)
         else { throw IdentityProblem(.mergeConflict) }
         return id
+    }
+
+    /// Whether a key is that of an activation's finger or face.
+    private func isFinger(_ key: KeyID, of activation: StoredActivation) async throws -> Bool {
+        try await self.store.credentials(of: activation).keys(of: .biometric).contains { $0.keyID == key.bytes }
     }
 
     // MARK: -

@@ -42,7 +42,7 @@ public struct ActivationEnrolments: CeremonyPart {
             let verified = try self.verify(enrolment, of: offer, at: now)
             let credentials = self.credentials(of: verified, device, at: now)
             return try await self.take(
-                proven, activation, credentials, challenge: offer.challenge, types: verified.types)
+                proven, activation, credentials, challenge: offer.challenge)
         }
     }
 
@@ -96,11 +96,10 @@ public struct ActivationEnrolments: CeremonyPart {
     }
 
     private func take(
-        _ call: ProvenCall, _ activation: StoredActivation, _ credentials: [CredentialRecord], challenge: String,
-        types: Set<AuthenticatorType>
+        _ call: ProvenCall, _ activation: StoredActivation, _ credentials: [CredentialRecord], challenge: String
     ) async throws -> [UInt8] {
         let keys = self.envelope.keys
-        let receipt = activation.receipt(types)
+        let receipt = activation.receipt(credentials)
         let noticeID = self.newIdentifier()
         let step: IdentityStep<[UInt8]>
         do {
@@ -184,10 +183,12 @@ extension CeremonyPart {
 
 extension StoredActivation {
     /// What its phone is told of it.
-    func receipt(_ types: Set<AuthenticatorType>) -> ActivationReceipt {
-        ActivationReceipt(
+    func receipt(_ credentials: [CredentialRecord]) -> ActivationReceipt {
+        let types = credentials.factorTypes
+        return ActivationReceipt(
             activation: self.device.id, name: self.device.name,
-            factors: AuthenticatorType.allCases.filter(types.contains).map(\.rawValue), pinVersion: self.pinVersion,
-            createdAt: self.device.createdAt)
+            factors: AuthenticatorType.allCases.filter(types.contains).map(\.rawValue),
+            biometricKey: credentials.keys(of: .biometric).first.flatMap { try? KeyID($0.keyID) },
+            pinVersion: self.pinVersion, createdAt: self.device.createdAt)
     }
 }

@@ -12,10 +12,8 @@ public struct OwnActivations: CeremonyPart {
     public func record(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             if let inactivity = proven.activation.inactivity(at: proven.at) { throw inactivity }
-            let credentials = try await self.store.credentials(accountID: proven.activation.device.accountID)
-                .filter { $0.deviceID.hasSameBytes(as: proven.activation.device.id) }
-            return try self.envelope.keys.sign(
-                .message(proven.activation.receipt(credentials.factorTypes).json), to: proven.request, at: proven.at)
+            let receipt = proven.activation.receipt(try await self.store.credentials(of: proven.activation))
+            return try self.envelope.keys.sign(.message(receipt.json), to: proven.request, at: proven.at)
         }
     }
 

@@ -47,6 +47,14 @@ extension JWK {
     }
 }
 
+extension AccountStore {
+    /// The keys of an activation.
+    func credentials(of activation: StoredActivation) async throws -> [CredentialRecord] {
+        try await self.credentials(accountID: activation.device.accountID)
+            .filter { $0.deviceID.hasSameBytes(as: activation.device.id) }
+    }
+}
+
 extension Sequence<CredentialRecord> {
     /// The types of factors that these keys are.
     var factorTypes: Set<AuthenticatorType> { Set(self.compactMap(\.factorType)) }

@@ -35,6 +35,7 @@ extension IdentityProgress {
         if !self.document.isEmpty { object["document"] = .string(Base64URL.encode(self.document)) }
         object["inApp"] = self.inApp.map { .object($0.json) }
         object["invitation"] = self.invitation.map { .string($0) }
+        object["replaces"] = self.replaces.map { .string($0.base64URL) }
         return JSON.object(object).serialized
     }
 
@@ -83,6 +84,7 @@ extension IdentityProgress {
             self.document = try object.string("document").flatMap { Base64URL.decode($0) } ?? []
             self.inApp = try object.object("inApp").map { try InAppWish(json: $0) }
             self.invitation = try object.string("invitation")
+            self.replaces = try object.string("replaces").map { try KeyID(base64URL: $0) }
         } catch {
             throw StoreError(.corrupt, "the document of a session")
         }

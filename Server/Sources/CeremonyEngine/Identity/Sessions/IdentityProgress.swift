@@ -22,6 +22,8 @@ struct IdentityProgress: Sendable, Equatable {
     var inApp: InAppWish?
     /// With a merge: the activation of the invitation.
     var invitation: String?
+    /// With a factor that takes the place of another: the key of that one.
+    var replaces: KeyID?
 
     init(session: IdentitySession) { self.session = session }
 

@@ -107,6 +107,12 @@ public struct SessionStarts: CeremonyPart {
         }
     }
 
+    /// What a person agrees to beside a factor that takes the place of another.
+    private static let replacement = """
+        The finger or face that this device has signed with so far is replaced by another. The former one signs for you no \
+        more.
+        """
+
     /// Fixes what the person has said, and makes the document.
     private func prepared(
         _ turn: inout IdentityTurn, _ terms: SessionTerms, as role: SessionDocument.Role,
@@ -126,6 +132,7 @@ public struct SessionStarts: CeremonyPart {
         let document = try SessionDocument(
             purpose: turn.progress.session.purpose, server: self.configuration.issuer, session: turn.ceremony.id,
             activation: turn.activation.device.id, service: terms.service, role: role, attributes: sources,
+            text: try turn.progress.replaces.map { _ in try TransactionText(normalizing: Self.replacement) },
             expiresAt: turn.progress.session.deadline, random: self.random)
         turn.progress.role = role
         turn.progress.factors = factors
