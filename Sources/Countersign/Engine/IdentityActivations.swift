@@ -1,5 +1,6 @@
 import Ceremony
 import Crypto
+import Foundation
 import JOSE
 import UAF
 import UAFClient
@@ -13,6 +14,24 @@ struct ProvenCode: Sendable {
     let parameters: PinParameters
     /// The PIN, which the identity goes on with.
     let pin: SecretBytes
+    /// What has left with the proof.
+    let sent = SentEnrolment()
+}
+
+/// An enrolment that has left. Sent again it carries the same keys, so that it does not matter which of the two arrives.
+// Safe to share: every access to `last` is within `lock`.
+final class SentEnrolment: @unchecked Sendable {
+    private let lock = NSLock()
+    private var last: (device: IdentityKeys, request: EnrollRequest)?
+
+    func note(_ request: EnrollRequest, of identity: StoredIdentity) {
+        self.lock.withLock { self.last = (identity.device, request) }
+    }
+
+    /// What has left for an identity; `nil` where it left with another proof.
+    func request(of identity: StoredIdentity) -> EnrollRequest? {
+        self.lock.withLock { self.last.flatMap { $0.device == identity.device ? $0.request : nil } }
+    }
 }
 
 /// A PIN of an activation that was not the right one.
@@ -53,23 +72,38 @@ struct IdentityActivations: Sendable {
             sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
             to: try await exchange.sealingKey(),
             for: .activationProof(activation: code.id, challenge: opened.challenge))
-        let answer = try await exchange.sendToTheEnd(
-            ProveRequest(claim: code.claim, proof: sealed), to: path + "/prove", by: nil, as: ProveResponse.self)
-        switch answer.message {
-        case .proven(let proven):
-            return ProvenCode(code: code, proven: proven, parameters: opened.pin, pin: pin)
-        case .lockout(let notice, _): throw FailedAttempt(notice: notice, now: answer.now)
+        return try await self.core.serially(at: code.server) {
+            let answer = try await exchange.sendToTheEnd(
+                ProveRequest(claim: code.claim, proof: sealed), to: path + "/prove", by: nil, as: ProveResponse.self)
+            switch answer.message {
+            case .proven(let proven):
+                await self.forgetPending(proven.activation, at: code.server)
+                return ProvenCode(code: code, proven: proven, parameters: opened.pin, pin: pin)
+            case .lockout(let notice, _): throw FailedAttempt(notice: notice, now: answer.now)
+            }
+        }
+    }
+
+    /// Forgets what has left with an earlier proof of an activation. The server has not taken it, or there would be no other
+    /// proof; and it never will, because the earlier proof opens nothing any more.
+    private func forgetPending(_ activation: String, at server: String) async {
+        for identity in self.core.register.identities where identity.state == .pending {
+            guard identity.server.hasSameBytes(as: server), identity.activation.hasSameBytes(as: activation) else {
+                continue
+            }
+            try? await self.core.forget(identity)
         }
     }
 
     // MARK: Enrolling
 
-    /// Makes the identity's keys and has the server take them. What was interrupted is brought to its end first.
+    /// Makes the identity's keys and has the server take them. What was interrupted is brought to its end first; what has
+    /// left with the same proof, and did not arrive, is sent again.
     ///
     /// Throws ``OperationFailure``, ``EngineError`` (`knownAccount` where there is an identity of that server already,
-    /// `unavailable` where one waits for its receipt, and the server cannot be asked or may yet take it), and what
-    /// ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the server has said that it
-    /// has nothing, and nothing can be on its way any more.
+    /// `unavailable` where one waits for its receipt that another proof has made, and the server cannot be asked or may yet
+    /// take it), and what ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the
+    /// server has said that it has nothing, and nothing can be on its way any more.
     func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
         try await self.core.serially(at: proven.code.server) {
             try await self.enrollAlone(proven, name: name, witness: witness)
@@ -89,10 +123,15 @@ struct IdentityActivations: Sendable {
             return identity
         }
         // The server may have what waits for its receipt. Other keys in its place would be keys that nobody knows.
-        let waits = self.core.register.identities.contains { identity in
+        let waiting = self.core.register.identities.first { identity in
             identity.server.hasSameBytes(as: server) && identity.state == .pending
         }
-        guard !waits else { throw EngineError(.unavailable, "an identity waits for its receipt") }
+        if let waiting {
+            guard let request = proven.sent.request(of: waiting) else {
+                throw EngineError(.unavailable, "an identity waits for its receipt")
+            }
+            return try await self.send(request, of: waiting, with: proven)
+        }
         let device = try self.core.module.makeIdentity()
         let identity: StoredIdentity
         let message: String
@@ -102,20 +141,28 @@ struct IdentityActivations: Sendable {
             try? self.core.module.deleteIdentity(device)
             throw error
         }
+        let speaker = try DeviceIdentity(device, server: server, self.core.module, self.core.platform)
+        let token = proven.proven.token
+        let sealed = try SealedMessage(
+            sealing: EnrollRequest.Enrolment(
+                token: token, name: name, signingKey: speaker.signingKey, encryptionKey: speaker.encryptionKey,
+                response: message),
+            to: try await ManagerExchange(self.core, server).sealingKey(),
+            for: .enrolment(activation: proven.code.id, token: token.withBytes { Base64URL.encode($0) }))
+        let request = EnrollRequest(enrolment: sealed)
+        proven.sent.note(request, of: identity)
+        return try await self.send(request, of: identity, with: proven)
+    }
+
+    /// Sends the keys of an identity, for the first time or once more, and takes the server's receipt.
+    private func send(_ request: EnrollRequest, of identity: StoredIdentity, with proven: ProvenCode) async throws
+        -> StoredIdentity
+    {
         do {
-            let exchange = ManagerExchange(self.core, server)
-            let speaker = try DeviceIdentity(device, server: server, self.core.module, self.core.platform)
-            let token = proven.proven.token
-            let sealed = try SealedMessage(
-                sealing: EnrollRequest.Enrolment(
-                    token: token, name: name, signingKey: speaker.signingKey, encryptionKey: speaker.encryptionKey,
-                    response: message),
-                to: try await exchange.sealingKey(),
-                for: .enrolment(activation: proven.code.id, token: token.withBytes { Base64URL.encode($0) }))
             let receipt = try await self.receipts.sending(identity) {
-                try await exchange.sendToTheEnd(
-                    EnrollRequest(enrolment: sealed), to: Self.path(of: proven.code) + "/enroll",
-                    by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+                try await ManagerExchange(self.core, identity.server).sendToTheEnd(
+                    request, to: Self.path(of: proven.code) + "/enroll", by: ManagerExchange.Prover(identity),
+                    as: ActivationRecord.self)
             }
             return try await self.adopt(identity, receipt.message)
         } catch let error as Refused {
@@ -209,15 +256,32 @@ struct IdentityActivations: Sendable {
         } catch {}
     }
 
-    /// Asks the server which of the factors it has whose receipt was lost. It had none of their types before they left
-    /// (``IdentityCompletions/add(_:)``), so one that it lists has arrived; one that it does not list may yet.
+    /// The key of the finger or face that the server has of an identity, and that signs here no more: a new one takes its
+    /// place. `nil` where the server has none.
+    ///
+    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity's own signs, and where the server does not say
+    /// which it has; what ``IdentityFactors/hasBiometric(_:)`` and ``IdentityReceipts/record(of:)`` throw.
+    func formerFinger(at server: String) async throws -> KeyID? {
+        try await self.core.serially(at: server) {
+            await self.settleFactors(of: try self.core.identity(of: server))
+            let identity = try self.core.identity(of: server)
+            guard try await !self.factors.hasBiometric(identity) else { throw IdentityProblem(.factorAlreadyEnrolled) }
+            let record = try await self.receipts.record(of: identity).message
+            guard record.has(.biometric) else { return nil }
+            guard let key = record.biometricKey else { throw IdentityProblem(.factorAlreadyEnrolled) }
+            return key
+        }
+    }
+
+    /// Asks the server which of the factors it has whose receipt was lost: one that it names has arrived, one that it does
+    /// not name may yet. Where it names no keys, it had none of the type before they left (``IdentityCompletions/add(_:)``).
     func settleFactors(of identity: StoredIdentity) async {
         guard !identity.unconfirmed.isEmpty,
             let answer = try? await self.receipts.record(of: identity)
         else { return }
         let (known, unknown) = identity.unconfirmed.reduce(into: ([KeyName](), [KeyName]())) { keys, key in
-            let type = AuthenticatorModel(aaid: key.aaid)?.type?.rawValue ?? ""
-            if answer.message.factors.contains(where: { $0.hasSameBytes(as: type) }) {
+            let type = AuthenticatorModel(aaid: key.aaid)?.type
+            if answer.message.biometricKey.map({ $0 == key.keyID }) ?? type.map(answer.message.has) ?? false {
                 keys.0.append(key)
             } else {
                 keys.1.append(key)
@@ -262,6 +326,11 @@ struct IdentityActivations: Sendable {
         guard code.id.isPathSegment else { throw EngineError(.malformed, "the name of an activation") }
         return "/identity/activations/\(code.id)"
     }
+}
+
+extension ActivationRecord {
+    /// Whether the activation has a factor of a type.
+    func has(_ type: AuthenticatorType) -> Bool { self.factors.contains { $0.hasSameBytes(as: type.rawValue) } }
 }
 
 extension IdentityProblem.Code {

@@ -28,9 +28,9 @@ struct IdentityCompletions: Sendable {
         self.factors.finalChallenge(self.checked.document.challenge, appID: identity.appID)
     }
 
-    /// Adds a finger or a face.
+    /// Adds a finger or a face, in the place of the one that the session was begun to replace.
     ///
-    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has one, here or at its server, ``EngineError``
+    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has another one, here or at its server, ``EngineError``
     /// `unavailable` where one waits for its receipt, and the server cannot be asked or may yet take it, ``OperationFailure``,
     /// and what ``IdentitySessions/complete(_:_:)`` throws. No key is left then, but where the answer was lost: that one stays
     /// until the server has said that it has none, and nothing can be on its way any more.
@@ -52,9 +52,10 @@ struct IdentityCompletions: Sendable {
         guard !self.factors.types(of: identity).contains(.biometric) else {
             throw IdentityProblem(.factorAlreadyEnrolled)
         }
-        // Of a key whose receipt is lost the server tells no more than its type. It has to be the only one of it.
+        // Asked before a key is made, which the server would not take.
         let record = try await self.receipts.record(of: identity).message
-        guard !record.factors.contains(where: { $0.hasSameBytes(as: AuthenticatorType.biometric.rawValue) }) else {
+        let former = record.has(.biometric) ? self.session.replaces : nil
+        guard !record.has(.biometric) || (former != nil && former == record.biometricKey) else {
             throw IdentityProblem(.factorAlreadyEnrolled)
         }
         let (keys, message) = try await self.factors.register(
@@ -65,7 +66,7 @@ struct IdentityCompletions: Sendable {
             // Written down before it leaves: a key that the server knows is of use also where its answer is lost.
             try self.core.register.change(identity) { $0.unconfirmed += keys }
             _ = try await self.receipts.sending(identity) {
-                try await self.sessions.complete(self.session, .addFactor(response: message))
+                try await self.sessions.complete(self.session, .addFactor(response: message, replaces: former))
             }
         } catch {
             guard !error.leavesUnsettled else { throw error }

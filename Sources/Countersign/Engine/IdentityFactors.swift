@@ -133,9 +133,30 @@ struct IdentityFactors: Sendable {
         return first.model
     }
 
-    /// Throws ``EngineError`` `factorInvalidated` where the key is gone, as it is once other fingers are enrolled.
+    /// Whether the identity's own finger or face signs still. One that has ended is forgotten.
+    ///
+    /// Throws `UserVerificationError` `unavailable` where nobody is enrolled, ``OperationFailure`` and `SensorError` where it
+    /// cannot be told, and ``StorageError``.
+    func hasBiometric(_ identity: StoredIdentity) async throws -> Bool {
+        guard let key = self.biometricKey(of: identity), let model = AuthenticatorModel(aaid: key.aaid) else {
+            return false
+        }
+        do {
+            try await self.checkEnrolment(of: identity, model)
+            return true
+        } catch let error as EngineError where error.cause == .factorInvalidated {
+            return false
+        }
+    }
+
+    /// Throws ``EngineError`` `factorInvalidated` where the key is gone, as it is once other fingers are enrolled, and
+    /// `UserVerificationError` `unavailable` where nobody is.
     private func checkEnrolment(of identity: StoredIdentity, _ model: AuthenticatorModel) async throws {
         guard let key = self.biometricKey(of: identity) else { return }
+        // A key is no other's while nobody is enrolled: that is said as what it is.
+        if let sensor = self.sensor(of: model), try await sensor.enrolledSet() == nil {
+            throw UserVerificationError.unavailable
+        }
         do {
             try await self.core.module.checkEnrolment(of: key)
         } catch let error as OperationFailure where error.code == .keyDisappearedPermanently {

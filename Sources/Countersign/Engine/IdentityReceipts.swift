@@ -25,12 +25,14 @@ struct IdentityReceipts: Sendable {
     /// Throws ``StorageError``, and then nothing has left; and what `body` throws.
     func sending<Answer>(_ identity: StoredIdentity, _ body: () async throws -> Answer) async throws -> Answer {
         let start = self.core.now(at: identity.server)
+        let before = self.core.register.kept(identity)?.sent
         try self.core.register.change(identity) { $0.sent = start }
         do {
             return try await body()
         } catch {
-            // Where this cannot be written down, the server is asked again later than it need be.
-            let sent = error.leavesUnsettled ? self.core.now(at: identity.server) : nil
+            // What has left before may be on its way still, also where nothing has become of this. Where that cannot be
+            // written down, the server is asked again later than it need be.
+            let sent = error.leavesUnsettled ? self.core.now(at: identity.server) : before
             _ = try? self.core.register.change(identity) { $0.sent = sent }
             throw error
         }

@@ -11,6 +11,8 @@ struct ClaimedSession: Sendable {
     let id: String
     /// Which identity has claimed it.
     let activation: String
+    /// The key of the finger or face that it was begun to replace; `nil` where it was not begun for that.
+    var replaces: KeyID?
 }
 
 /// What is to be signed, as the phone has checked it.
@@ -49,11 +51,11 @@ struct IdentitySessions: Sendable {
     // MARK: Steps
 
     /// Claims a session. Throws as ``offer(_:at:)-1``.
-    func start(_ session: String, claim: SecretBytes, at server: String) async throws -> (
+    func start(_ session: String, claim: SecretBytes, at server: String, replacing key: KeyID? = nil) async throws -> (
         ClaimedSession, RequestDocument
     ) {
         let identity = try self.core.identity(of: server)
-        let claimed = ClaimedSession(server: server, id: session, activation: identity.activation)
+        let claimed = ClaimedSession(server: server, id: session, activation: identity.activation, replaces: key)
         let document = try await self.send(
             StartRequest(claim: claim, security: try await self.core.securityReport()), claimed, "start",
             as: RequestDocument.self, noting: .sessionClaimed
@@ -87,6 +89,8 @@ struct IdentitySessions: Sendable {
             document.service.origin.hasSameBytes(as: request.service.origin),
             document.role.id.hasSameBytes(as: role.id), document.role.name.hasSameBytes(as: name(role.name) ?? ""),
             document.confirms(answers, salts: prepared.salts),
+            // That a finger is replaced is said to the person who agrees to it.
+            session.replaces == nil || document.text != nil,
             answers.allSatisfy({ attribute, answer in
                 guard case .alias(let id) = answer, case .alias(_, let text) = document.attributes[attribute] else {
                     return true

@@ -24,7 +24,7 @@ public struct Authenticator: Sendable {
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.life.running { core in
             let (claimed, document) = try await IdentitySessions(core: core).start(
-                data.session, claim: data.claim, at: data.idmIdentifier)
+                data.session, claim: data.claim, at: data.idmIdentifier, replacing: data.replaces)
             // What a person has begun in this app ends as they meant it, or not at all.
             if let purpose = data.purpose, purpose != document.purpose {
                 throw CountersignError(.wrongProcess, "a session for something else")

@@ -5,19 +5,19 @@ import _Primitives
 extension Personalizer {
     // MARK: A factor more
 
-    /// Begins to add a factor, today a finger or a face. It ends with ``AuthenticationResult/apiAccessAddFactor(_:)``.
+    /// Begins to add a factor, today a finger or a face. It ends with ``AuthenticationResult/apiAccessAddFactor(_:)``. One
+    /// that has ended, because other fingers or faces are enrolled with the operating system, is replaced: what the person
+    /// agrees to says so (``AuthenticationUserInformation/transactionText``).
     ///
-    /// Throws ``CountersignError``: `factorAlreadyEnrolled`, `factorNotSupported` for another type.
+    /// Throws ``CountersignError``: `factorAlreadyEnrolled` where the identity has one that works, `factorNotSupported` for
+    /// another type, `biometricUnavailable` where the identity has one and the operating system knows nobody.
     public func startAddAuthenticationFactor(_ idmIdentifier: String, type: AuthenticatorType = .biometric) async throws
         -> AuthenticationInitializationData
     {
         guard type == .biometric else { throw CountersignError(.factorNotSupported) }
         return try await self.life.running { core in
-            let identity = try core.identity(of: idmIdentifier)
-            guard !IdentityFactors(core: core).types(of: identity).contains(type) else {
-                throw CountersignError(.factorAlreadyEnrolled)
-            }
-            return try await self.start(.addFactor, at: idmIdentifier)
+            let former = try await IdentityActivations(core: core).formerFinger(at: idmIdentifier)
+            return try await self.start(.addFactor, at: idmIdentifier, replacing: former)
         }
     }
 
@@ -30,9 +30,9 @@ extension Personalizer {
 
     /// Adds the factor that the request was completed with.
     ///
-    /// Throws ``CountersignError``: `factorMissing`, `factorAlreadyEnrolled` also where only the server has one, `grantExpired`,
-    /// the errors of fingers and faces. After `connectionError` and `timeout` call it again, in two minutes where it ends so
-    /// again: as long as the server may yet take the finger that has left, no other is made.
+    /// Throws ``CountersignError``: `factorMissing`, `factorAlreadyEnrolled` also where the server has another one by now,
+    /// `grantExpired`, the errors of fingers and faces. After `connectionError` and `timeout` call it again, in two minutes
+    /// where it ends so again: as long as the server may yet take the finger that has left, no other is made.
     public func finishAddAuthenticationFactor(request: ApiAccessAddFactor) async throws {
         try await self.life.running { _ in try await request.completions.add(try request.factor()) }
     }
@@ -128,12 +128,13 @@ extension Personalizer {
         try Blocking.wait { try await self.finishDeletion(request: request) }
     }
 
-    private func start(_ purpose: SessionDocument.Purpose, at server: String) async throws
+    private func start(_ purpose: SessionDocument.Purpose, at server: String, replacing key: KeyID? = nil) async throws
         -> AuthenticationInitializationData
     {
         try await self.life.running { core in
-            let offer = try await IdentitySessions(core: core).offer(AccessRequest(purpose: purpose), at: server)
-            return AuthenticationInitializationData(offer, at: server, for: purpose)
+            let offer = try await IdentitySessions(core: core).offer(
+                AccessRequest(purpose: purpose, replaces: key), at: server)
+            return AuthenticationInitializationData(offer, at: server, for: purpose, replacing: key)
         }
     }
 }

@@ -55,8 +55,8 @@ public struct Personalizer: Sendable {
     /// Makes the identity: its keys, of which the server gets the public halves, and its PIN, which stays the activation's.
     ///
     /// Throws ``CountersignError``: `alreadyPersonalized`, `activationDataExpired`, `activationDataConsumed`, the errors of
-    /// fingers and faces. After `connectionError` and `timeout` call it again, in two minutes where it ends so again: what the
-    /// server had taken already is this identity, and as long as it may yet take it no other is made.
+    /// fingers and faces. After `connectionError` and `timeout` call it again, with the same request: what the server had taken
+    /// already is this identity, and what did not arrive is sent again. Where the app was ended meanwhile, open the code again.
     @discardableResult
     public func finishPersonalization(request: Personalization) async throws -> PersonalizedIdentity {
         try await self.life.running { core in

@@ -39,7 +39,7 @@ import UAFClient
         #expect(try await restarted.finish(info, DeviceFactor(), finger).isUserLogin)
     }
 
-    private func addFinger(_ phone: VirtualIdentityPhone) async throws -> ApiAccessAddFactor? {
+    fileprivate func addFinger(_ phone: VirtualIdentityPhone) async throws -> ApiAccessAddFactor? {
         let data = try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server)
         guard case .apiAccessAddFactor(let access) = try await phone.authenticate(data) else { return nil }
         phone.sensor.feel(.match)
@@ -128,25 +128,6 @@ import UAFClient
         found.sensor.feel(.match)
         let finger = try await found.sdk.biometrics.factor(idmIdentifier: self.server)
         #expect(try await found.finish(info, DeviceFactor(), finger).isUserLogin)
-    }
-
-    @Test("of a finger that only the server has left no other is made") func formerFinger() async throws {
-        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
-        phone.sensor.enroll(Array("other fingers".utf8))
-        #expect(
-            await identityError { _ = try await phone.sdk.biometrics.factor(idmIdentifier: self.server) }
-                == .biometricInvalidated)
-        guard let access = try await self.addFinger(phone) else {
-            Issue.record("another result")
-            return
-        }
-        await phone.server.forgetRequests()
-        let personalizer = phone.sdk.personalizer
-        #expect(
-            await identityError { try await personalizer.finishAddAuthenticationFactor(request: access) }
-                == .factorAlreadyEnrolled)
-        #expect(await phone.server.requests.allSatisfy { $0.url.path() == "/identity/activation" })
-        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
     }
 
     private func changePin(_ phone: VirtualIdentityPhone, to pin: String) async throws -> ApiAccessChangePin? {
@@ -286,6 +267,139 @@ import UAFClient
         #expect(
             await identityError { _ = try await personalizer.startDeletion(idmIdentifier: self.server) }
                 == .notPersonalized)
+    }
+}
+
+extension ApiAccessTests {
+    /// A phone with a finger that has ended, because others are enrolled with it now.
+    private func phoneOfOtherFingers() async throws -> VirtualIdentityPhone {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        phone.sensor.enroll(Array("other fingers".utf8))
+        return phone
+    }
+
+    /// Signs in with the device and a finger.
+    private func signIn(_ phone: VirtualIdentityPhone) async throws -> Bool {
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
+        let info = try await phone.prepare()
+        phone.sensor.feel(.match)
+        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: self.server)
+        return try await phone.finish(info, DeviceFactor(), finger).isUserLogin
+    }
+
+    @Test(
+        "a finger that ended with those of the phone is replaced, the person is told so, and the new one signs",
+        arguments: [true, false])
+    func replacedFinger(_ isFoundBefore: Bool) async throws {
+        let phone = try await self.phoneOfOtherFingers()
+        let personalizer = phone.sdk.personalizer
+        let former = try #require(await phone.server.finger(of: try phone.activation))
+        if isFoundBefore {
+            #expect(
+                await identityError { _ = try await phone.sdk.biometrics.factor(idmIdentifier: self.server) }
+                    == .biometricInvalidated)
+        }
+        let data = try await personalizer.startAddAuthenticationFactor(self.server)
+        let info = try await phone.prepare(data)
+        #expect(info.transactionText == "Your finger is replaced.")
+        guard
+            case .apiAccessAddFactor(let access) = try await phone.finish(
+                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        else {
+            Issue.record("another result")
+            return
+        }
+        phone.sensor.feel(.match)
+        access.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
+        try await personalizer.finishAddAuthenticationFactor(request: access)
+        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+        let present = try #require(await phone.server.finger(of: try phone.activation))
+        #expect(present != former)
+        #expect(try await self.signIn(try await phone.restarted()))
+        // That one works, so another is none.
+        #expect(
+            await identityError { _ = try await personalizer.startAddAuthenticationFactor(self.server) }
+                == .factorAlreadyEnrolled)
+    }
+
+    @Test("as long as the phone knows no finger at all, none is added in the place of another") func noFingers()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        phone.sensor.enroll(nil)
+        let error = await identityError {
+            _ = try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server)
+        }
+        #expect(error == .biometricUnavailable)
+        #expect(
+            await identityError { _ = try await phone.sdk.biometrics.factor(idmIdentifier: self.server) }
+                == .biometricUnavailable)
+        // It is the same finger when it is enrolled again.
+        #expect(try phone.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+    }
+
+    @Test("a finger is not replaced behind a person's back") func hiddenReplacement() async throws {
+        let phone = try await self.phoneOfOtherFingers()
+        await phone.server.hideReplacements()
+        let data = try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server)
+        #expect(await identityError { _ = try await phone.prepare(data) } == .malformedData)
+    }
+
+    @Test("where the server does not say which finger it has, none is replaced") func unnamedFinger() async throws {
+        let phone = try await self.phoneOfOtherFingers()
+        await phone.server.hideKeys()
+        await phone.server.forgetRequests()
+        #expect(
+            await identityError { _ = try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server) }
+                == .factorAlreadyEnrolled)
+        #expect(await phone.server.requests.allSatisfy { $0.url.path() == "/identity/activation" })
+    }
+
+    @Test("a finger that the server got meanwhile is not replaced by one that was to replace another")
+    func otherFinger() async throws {
+        let phone = try await self.phoneOfOtherFingers()
+        let personalizer = phone.sdk.personalizer
+        let first = try #require(try await self.addFinger(phone))
+        let second = try #require(try await self.addFinger(phone))
+        try await personalizer.finishAddAuthenticationFactor(request: first)
+        let present = await phone.server.finger(of: try phone.activation)
+        phone.sensor.enroll(Array("yet others".utf8))
+        #expect(
+            await identityError { _ = try await phone.sdk.biometrics.factor(idmIdentifier: self.server) }
+                == .biometricInvalidated)
+        phone.sensor.feel(.match)
+        second.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
+        await phone.server.forgetRequests()
+        #expect(
+            await identityError { try await personalizer.finishAddAuthenticationFactor(request: second) }
+                == .factorAlreadyEnrolled)
+        // It is found out before a key is made and sent.
+        #expect(await phone.server.requests.allSatisfy { $0.url.path() == "/identity/activation" })
+        #expect(await phone.server.finger(of: try phone.activation) == present)
+        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
+    }
+
+    @Test("of a replacement whose receipt was lost the finger counts that the server has", arguments: [true, false])
+    func lostReplacement(_ hasArrived: Bool) async throws {
+        let phone = try await self.phoneOfOtherFingers()
+        let access = try #require(try await self.addFinger(phone))
+        // What asks which finger there is is answered.
+        await phone.server.letPass(1)
+        if hasArrived { await phone.server.loseAnswers(2) } else { await phone.server.holdBack(2) }
+        #expect(
+            await identityError {
+                try await phone.sdk.personalizer.finishAddAuthenticationFactor(request: access)
+            } == .timeout)
+        phone.clock.advance(by: .seconds(hasArrived ? 1 : 120))
+        let restarted = try await phone.restarted()
+        let personalizer = restarted.sdk.personalizer
+        if !hasArrived {
+            #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
+            let again = try #require(try await self.addFinger(restarted))
+            try await personalizer.finishAddAuthenticationFactor(request: again)
+        }
+        #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
+        #expect(try await self.signIn(restarted))
     }
 }
 

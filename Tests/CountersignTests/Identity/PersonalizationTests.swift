@@ -79,10 +79,10 @@ import _Primitives
         let finish: () async throws -> Void = {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         }
-        // The enrolment is lost with its repetition, and so is the question of the next try.
-        await phone.server.loseAnswers(4)
+        // The enrolment is lost with its repetition, and so are the question of the next try and what it sends again.
+        await phone.server.loseAnswers(6)
         #expect(await identityError(finish) == .timeout)
-        #expect(await identityError(finish) == .connectionError)
+        #expect(await identityError(finish) == .timeout)
         #expect(await identityError(finish) == nil)
         #expect(await phone.server.activeActivations == [try phone.activation])
         #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
@@ -131,7 +131,6 @@ import _Primitives
         await phone.server.holdBack(2)
         #expect(await identityError(finish) == .timeout)
         // The server has nothing, and says so, up to the end of the proof and of what an exchange may take.
-        #expect(await identityError(finish) == .connectionError)
         phone.clock.advance(by: .seconds(59))
         let restarted = try await phone.restarted()
         #expect(try restarted.sdk.personalizer.personalizedIdentities.isEmpty)
@@ -148,13 +147,90 @@ import _Primitives
             Issue.record("no new identity")
             return
         }
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError {
+                try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+            } == .timeout)
+        phone.clock.advance(by: .seconds(seconds))
+        let restarted = try await phone.restarted()
+        #expect(try self.identities(restarted) == (seconds > 85 ? 0 : 1))
+    }
+
+    /// How many identities a phone keeps, those among them that wait for their receipt.
+    private func identities(_ phone: VirtualIdentityPhone) throws -> Int? {
+        let stored = try #require(phone.storage.snapshot["identity-identities"])
+        guard case .object(let content) = try JSON(parsing: stored) else { return nil }
+        return try content.array("identities")?.count
+    }
+
+    @Test("an enrolment that did not arrive is sent again at once, with the same keys")
+    func sentAgain() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
         let finish: () async throws -> Void = {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         }
         await phone.server.holdBack(2)
         #expect(await identityError(finish) == .timeout)
-        phone.clock.advance(by: .seconds(seconds))
-        #expect(await identityError(finish) == (seconds > 85 ? nil : .connectionError))
+        #expect(await identityError(finish) == nil)
+        let identity = try phone.activation
+        // What comes late changes nothing.
+        try await phone.server.deliver()
+        #expect(await phone.server.activeActivations == [identity])
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+        #expect(try self.identities(phone) == 1)
+    }
+
+    @Test("an enrolment that is on its way is kept, whatever is said to its repetition")
+    func refusedAgain() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        guard let personalization = try await self.opened(phone) else {
+            Issue.record("no new identity")
+            return
+        }
+        let finish: () async throws -> Void = {
+            try await phone.sdk.personalizer.finishPersonalization(request: personalization)
+        }
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        // What asks for the receipt is answered, and the repetition is not carried out.
+        await phone.server.letPass(1)
+        await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        #expect(await identityError(finish) == .tooManyRequests)
+        try await phone.server.deliver()
+        let restarted = try await phone.restarted()
+        #expect(await phone.server.activeActivations == [try restarted.activation])
+        #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
+    }
+
+    @Test("where the app was ended after a lost enrolment, the code opened again enrols at once") func openedAgain()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
+        func opened(_ phone: VirtualIdentityPhone) async throws -> Personalization? {
+            guard
+                case .newPersonalization(let personalization) = try await phone.open(
+                    code, pin: VirtualIdentityPhone.pin)
+            else { return nil }
+            return personalization
+        }
+        let lost = try #require(try await opened(phone))
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError { try await phone.sdk.personalizer.finishPersonalization(request: lost) } == .timeout)
+        let restarted = try await phone.restarted()
+        #expect(try self.identities(restarted) == 1)
+        let personalization = try #require(try await opened(restarted))
+        try await restarted.sdk.personalizer.finishPersonalization(request: personalization)
+        // What was on its way opens nothing any more.
+        try await phone.server.deliver()
+        #expect(try self.identities(restarted) == 1)
+        #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
     }
 
     @Test("an identity whose device's keys are gone is no obstacle: neither one that waits nor one that ends")

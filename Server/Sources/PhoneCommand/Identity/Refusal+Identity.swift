@@ -64,7 +64,7 @@ extension Refusal {
             (.refused, .refused, "Have a new code shown, and try again.")
         case .biometricCancelled: (.refused, .denied, "Nothing was signed.")
         case .biometricInvalidated:
-            (.refused, .refused, "Use another factor (--factor), or ask for a new activation.")
+            (.refused, .refused, "Use another factor (--factor); `countersign-phone factor add` replaces it.")
         case .biometricUnavailable: (.refused, .refused, "Set the simulated device up first (`sensor`).")
         case .biometricLockedOut:
             (.lockedOut, .lockedOut, "Unlock the simulated sensor (`sensor`), and try again.")

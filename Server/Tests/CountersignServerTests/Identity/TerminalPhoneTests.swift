@@ -260,6 +260,33 @@ struct TerminalPhoneTests {
         }
     }
 
+    @Test("A finger that ended with those of the phone is replaced, the person is told so, and the new one signs")
+    func replacedFinger() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            _ = try await fixture.server.assembly.identities.assign(
+                "official", to: "alice", service: fixture.party.id, by: "test")
+            #expect(try await fixture.enroll(biometric: true).refusal == nil)
+            _ = try await fixture.phone { phone, _ async throws in
+                try phone.device.fingerprintSensor.set(.changed)
+            }
+            func signIn(_ lines: [String]) async throws -> TerminalPhoneFixture.Outcome {
+                try await fixture.scan(
+                    try await fixture.code(in: TestBrowser(fixture.client)),
+                    ["--role", "Official", "--alias", "email=Home", "--value-stdin", "--factor", "biometric,device"],
+                    lines: lines)
+            }
+            #expect(try await signIn([Self.values]).refusal?.reason == "biometric-invalidated")
+            let outcome = try await fixture.phone(lines: ["258036"]) { phone, person async throws in
+                try await OwnIdentity(phone, answeredBy: person).addFactor()
+            }
+            #expect(outcome.refusal == nil, "\(outcome.lines)")
+            #expect(self.word(try outcome.line("text"), "text")?.contains("replaced") == true)
+            let signed = try await signIn([Self.values])
+            #expect(signed.refusal == nil, "\(signed.lines)")
+            #expect(self.word(try signed.line("finished"), "role") == "Official")
+        }
+    }
+
     @Test("Another phone is personalised by a code that the first one has made, with a PIN of its own")
     func newActivation() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in

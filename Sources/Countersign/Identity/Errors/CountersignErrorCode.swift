@@ -131,12 +131,12 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let factorMissing = Self(base: .factorMissing)
     /// This identity has no such factor on this device.
     public static let factorNotEnrolled = Self(base: .factorNotEnrolled)
-    /// This identity has such a factor already.
+    /// This identity has such a factor already, and it works.
     public static let factorAlreadyEnrolled = Self(base: .factorAlreadyEnrolled)
     /// No device of this version has such a factor.
     public static let factorNotSupported = Self(base: .factorNotSupported)
     /// The enrolled fingers or faces are others than when the factor was made, and the factor is gone. Use another
-    /// combination; a new activation gets a new one.
+    /// combination; ``Personalizer/startAddAuthenticationFactor(_:type:)`` replaces it.
     public static let biometricInvalidated = Self(base: .biometricInvalidated)
     /// The person gave up, or the finger or face was not theirs.
     public static let biometricCancelled = Self(base: .biometricCancelled)

@@ -1,4 +1,5 @@
 import Ceremony
+import UAF
 import _Primitives
 
 #if canImport(FoundationEssentials)
@@ -22,6 +23,8 @@ public struct AuthenticationInitializationData: Equatable, Sendable, CustomStrin
     let claim: SecretBytes
     /// What has to come of it; `nil` where whoever made the code has decided.
     let purpose: SessionDocument.Purpose?
+    /// The key of the finger or face that another takes the place of.
+    let replaces: KeyID?
 
     init(_ code: ProcessCode, isFromLink: Bool) {
         self.idmIdentifier = code.server
@@ -30,21 +33,25 @@ public struct AuthenticationInitializationData: Equatable, Sendable, CustomStrin
         self.session = code.id
         self.claim = code.claim
         self.purpose = nil
+        self.replaces = nil
     }
 
-    init(_ offer: SessionOffer, at server: String, for purpose: SessionDocument.Purpose) {
+    init(
+        _ offer: SessionOffer, at server: String, for purpose: SessionDocument.Purpose, replacing key: KeyID? = nil
+    ) {
         self.idmIdentifier = server
         self.expiresAt = Date(offer.expiresAt)
         self.isFromLink = false
         self.session = offer.session
         self.claim = offer.claim
         self.purpose = purpose
+        self.replaces = key
     }
 
     public static func == (left: Self, right: Self) -> Bool {
         left.idmIdentifier.hasSameBytes(as: right.idmIdentifier) && left.session.hasSameBytes(as: right.session)
             && left.claim == right.claim && left.expiresAt == right.expiresAt && left.isFromLink == right.isFromLink
-            && left.purpose == right.purpose
+            && left.purpose == right.purpose && left.replaces == right.replaces
     }
 
     /// Without what the session is claimed with.
