@@ -38,6 +38,13 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case activationConfirmed = "activation-confirmed"
     case authenticationSent = "authentication-sent"
     case authenticationAccepted = "authentication-accepted"
+    // An app is personalised with an activation's code.
+    case activationOpened = "activation-opened"
+    case activationDescribed = "activation-described"
+    case activationProofSent = "activation-proof-sent"
+    case activationProofJudged = "activation-proof-judged"
+    case activationKeysSent = "activation-keys-sent"
+    case activationEnrolled = "activation-enrolled"
     // A person signs in with a personalised app.
     case sessionClaimed = "session-claimed"
     case sessionDescribed = "session-described"
@@ -139,6 +146,13 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         case .activationConfirmed: Arrow(from: .administrator, to: .server, label: "confirm device and number")
         case .authenticationSent: Arrow(from: .phone, to: .server, label: "UAF authentication response, signed")
         case .authenticationAccepted: Arrow(from: .server, to: .phone, label: "accepted")
+        case .activationOpened: Arrow(from: .phone, to: .server, label: "open the code's activation")
+        case .activationDescribed:
+            Arrow(from: .server, to: .phone, label: "what a proof of its PIN is made over", isAnswer: true)
+        case .activationProofSent: Arrow(from: .phone, to: .server, label: "a proof of the PIN, sealed")
+        case .activationProofJudged: Arrow(from: .server, to: .phone, label: "the verdict, signed", isAnswer: true)
+        case .activationKeysSent: Arrow(from: .phone, to: .server, label: "the device's and its factors' keys, sealed")
+        case .activationEnrolled: Arrow(from: .server, to: .phone, label: "the receipt, signed", isAnswer: true)
         case .sessionClaimed:
             Arrow(from: .phone, to: .server, label: "claim the code's session, with the device's proof")
         case .sessionDescribed:

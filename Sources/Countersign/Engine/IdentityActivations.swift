@@ -61,7 +61,7 @@ struct IdentityActivations: Sendable {
         let path = try Self.path(of: code)
         let opened = try await exchange.send(
             OpenRequest(claim: code.claim, security: try await self.core.securityReport()), to: path + "/open",
-            by: nil, as: OpenResponse.self
+            by: nil, as: OpenResponse.self, noting: .activationOpened
         ).message
         let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: code.secret, parameters: opened.pin,
@@ -74,7 +74,8 @@ struct IdentityActivations: Sendable {
             for: .activationProof(activation: code.id, challenge: opened.challenge))
         return try await self.core.serially(at: code.server) {
             let answer = try await exchange.sendToTheEnd(
-                ProveRequest(claim: code.claim, proof: sealed), to: path + "/prove", by: nil, as: ProveResponse.self)
+                ProveRequest(claim: code.claim, proof: sealed), to: path + "/prove", by: nil, as: ProveResponse.self,
+                noting: .activationProofSent)
             switch answer.message {
             case .proven(let proven):
                 await self.forgetPending(proven.activation, at: code.server)
@@ -162,7 +163,7 @@ struct IdentityActivations: Sendable {
             let receipt = try await self.receipts.sending(identity) {
                 try await ManagerExchange(self.core, identity.server).sendToTheEnd(
                     request, to: Self.path(of: proven.code) + "/enroll", by: ManagerExchange.Prover(identity),
-                    as: ActivationRecord.self)
+                    as: ActivationRecord.self, noting: .activationKeysSent)
             }
             return try await self.adopt(identity, receipt.message)
         } catch let error as Refused {

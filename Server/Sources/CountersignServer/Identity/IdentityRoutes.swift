@@ -36,8 +36,9 @@ struct IdentityRoutes: Sendable {
         self.mount(
             "/identity/activations",
             [
-                ("open", identities.openings.open, nil), ("prove", identities.openings.prove, nil),
-                ("enroll", identities.enrolments.enroll, nil),
+                ("open", identities.openings.open, .activationDescribed),
+                ("prove", identities.openings.prove, .activationProofJudged),
+                ("enroll", identities.enrolments.enroll, .activationEnrolled),
             ], on: router)
         self.mount(
             "/identity/sessions",

@@ -11,11 +11,45 @@ import _Primitives
 @Suite("Recorded runs of personalised identities (founding decision, Recorded flows)")
 struct IdentityRunTests {
     private static let pin = "258036"
+    private static let personalization: [TraceEvent] = [
+        .activationOpened, .activationDescribed, .activationProofSent, .activationProofJudged, .activationKeysSent,
+        .activationEnrolled,
+    ]
     private static let step: [TraceEvent] = [.sessionClaimed, .sessionDescribed, .answersSent, .answersJudged]
 
     /// What server and phone have recorded.
     private static func texts(_ stage: IdentityStage) throws -> [String] {
         try ["server-trace", "phone-trace"].map { try String(contentsOfFile: "\(stage.folder)/\($0)", encoding: .utf8) }
+    }
+
+    @Test("A personalisation is drawn from its code to the receipt; a wrong PIN is a verdict, and a refusal no arrow")
+    func personalization() async throws {
+        try await IdentityStage.run { stage async throws in
+            let phone = try await stage.phone()
+            let code = try await stage.offer(pin: Self.pin).code
+            await #expect(throws: CountersignLockoutError.self) { () async throws in
+                try await phone.personalize(code, pin: "852963")
+            }
+            // It rests: the next try is refused before its PIN was judged.
+            await #expect(throws: CountersignError.self) { () async throws in
+                try await phone.personalize(code, pin: Self.pin)
+            }
+            stage.server.clock.advance(by: .seconds(6))
+            try await phone.personalize(code, pin: Self.pin)
+            let run = try SequenceDiagram(files: try Self.texts(stage).reversed())
+            #expect(
+                run.events
+                    == Array(Self.personalization.prefix(4)) + [.activationOpened] + Self.personalization)
+            #expect(
+                try run.only([.activationKeysSent, .activationEnrolled]).mermaid() == """
+                    sequenceDiagram
+                        participant server as Countersign
+                        participant phone as Phone
+                        phone->>server: the device's and its factors' keys, sealed
+                        server-->>phone: the receipt, signed
+
+                    """)
+        }
     }
 
     @Test("A sign-in is drawn from its code to the service's, with what phone and server say to each other in between")
@@ -35,7 +69,7 @@ struct IdentityRunTests {
             let texts = try Self.texts(stage)
             let diagram = try SequenceDiagram(files: texts.reversed())
             #expect(
-                diagram.events == [.authorizationRequested, .codeShown] + Self.step + [
+                diagram.events == Self.personalization + [.authorizationRequested, .codeShown] + Self.step + [
                     .factorsSent, .factorsJudged, .approvalAnnounced, .signInCompleted, .authorizationCodeSent,
                     .tokensIssued,
                 ])
@@ -81,7 +115,7 @@ struct IdentityRunTests {
             let run = try SequenceDiagram(files: try Self.texts(stage))
             #expect(
                 run.events.filter { $0.participants.from == .phone || $0.participants.to == .phone }
-                    == Self.step + [.factorsSent, .factorsJudged, .factorsSent])
+                    == Self.personalization + Self.step + [.factorsSent, .factorsJudged, .factorsSent])
         }
     }
 }
