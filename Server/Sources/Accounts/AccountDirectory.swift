@@ -17,7 +17,7 @@ public struct AccountDirectory: Sendable {
     public init(
         store: any AccountStore & DeregistrationStore & NoticeStore, time: TimeSource = .system,
         random: RandomSource = .system, limits: Limits = Limits(),
-        endOfSessions: @escaping @Sendable (_ now: Timestamp) -> SessionEnding = { _ in { _ in nil } }
+        endOfSessions: @escaping @Sendable (_ now: Timestamp) -> SessionEnding
     ) {
         self.endOfSessions = endOfSessions
         self.store = store

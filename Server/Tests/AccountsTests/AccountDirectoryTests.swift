@@ -18,7 +18,8 @@ struct AccountDirectoryTests {
 
         init() throws {
             self.database = try FreshStore.open(in: self.folder, key: KeyEncryptionKey())
-            self.directory = AccountDirectory(store: self.database, time: self.clock.source)
+            self.directory = AccountDirectory(
+                store: self.database, time: self.clock.source, endOfSessions: { _ in { _ in nil } })
         }
 
         deinit { try? FileManager.default.removeItem(atPath: self.folder) }

@@ -42,7 +42,7 @@ struct AccountNameTests {
         let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let database = try FreshStore.open(in: folder, key: KeyEncryptionKey())
-        let directory = AccountDirectory(store: database)
+        let directory = AccountDirectory(store: database, endOfSessions: { _ in { _ in nil } })
         let zoe = try await directory.create(username: "zoe\u{308}", displayName: nil, by: "operator")
         #expect(zoe.reference.text.utf8.elementsEqual("zo\u{EB}".utf8))
         for written in ["zoe\u{308}", "zo\u{EB}"] {

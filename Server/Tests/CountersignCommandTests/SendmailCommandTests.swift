@@ -50,7 +50,8 @@ struct SendmailCommandTests {
         let script = try folder.write("catch.py", Self.catcher)
         let store = try SQLiteDatabase(folder: folder.path + "/data", key: KeyEncryptionKey())
         let (sealing, moment) = (Sealing(KeyEncryptionKey()), Timestamp(seconds: 1_800_000_000))
-        let directory = AccountDirectory(store: store, time: TimeSource { moment })
+        let directory = AccountDirectory(
+            store: store, time: TimeSource { moment }, endOfSessions: { _ in { _ in nil } })
         let passwords = try PasswordAccounts(
             store: store, sealing: sealing, sendsMail: true, time: TimeSource { moment })
         let account = try await directory.create(

@@ -18,15 +18,17 @@ public struct IdentityDirectory: Sendable {
     let random: RandomSource
     let limits: Limits
 
-    /// Manages what a store has of personalised identities. `sendsMail` says whether people can be sent mail.
+    /// Manages what a store has of personalised identities. `accounts` manages its accounts, `sendsMail` says whether
+    /// people can be sent mail.
     public init(
-        store: any Stores, sealing: Sealing, sendsMail: Bool = false, time: TimeSource = .system,
+        store: any Stores, accounts: AccountDirectory, sealing: Sealing, sendsMail: Bool = false,
+        time: TimeSource = .system,
         random: RandomSource = .system, limits: Limits = Limits()
     ) {
         self.store = store
         self.links = InviteLinks(sealing: sealing)
         self.sendsMail = sendsMail
-        self.directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
+        self.directory = accounts
         self.time = time
         self.random = random
         self.limits = limits

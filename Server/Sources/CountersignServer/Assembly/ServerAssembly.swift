@@ -207,8 +207,8 @@ public struct ServerAssembly: Sendable {
                 provider, grants: grants, upstream: upstream, names: configuration.signInService), grants: grants,
             directory: directory,
             identities: IdentityDirectory(
-                store: store, sealing: sealing, sendsMail: configuration.mail != nil, time: time, random: random,
-                limits: limits),
+                store: store, accounts: directory, sealing: sealing, sendsMail: configuration.mail != nil, time: time,
+                random: random, limits: limits),
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
