@@ -5,19 +5,39 @@ import _Primitives
 /// `countersign-phone authenticate`: what an app does that wants to know its own user again.
 struct AuthenticateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "authenticate", abstract: "Authenticate to the server in the app itself, without a code.")
+        commandName: "authenticate", abstract: "Authenticate to the server in the app itself, without a code.",
+        discussion: """
+            With a user name the app authenticates by that account's keys. With --service it is a service itself, which \
+            the phone's personalised identity signs in: the authorization code that comes of it is for its back end.
+            """)
 
     @Argument(help: "The account's name.")
-    var username: String
+    var username: String?
 
+    @OptionGroup var service: InAppOptions
     @OptionGroup var answers: AnswerOptions
+    @OptionGroup var identity: IdentityOptions
     @OptionGroup var phone: PhoneOptions
+
+    func validate() throws {
+        guard (self.username == nil) != (self.service.service == nil) else {
+            throw ValidationError("Say a user name, or --service.")
+        }
+    }
 
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
+            guard let username = self.username else {
+                if !report.terminal.isInteractive, !self.answers.approve, !self.answers.deny {
+                    throw Refusal.usage("Without a terminal, say --approve or --deny.")
+                }
+                let person = try IdentityHolder(self.answers, self.identity, report)
+                return try await InAppSignIn(phone: try IdentityPhone(self.phone, report), person: person)
+                    .run(self.service)
+            }
             let device = try PhoneDevice(self.phone)
-            let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
+            let person = OwnPerson(username: username, answers: self.answers, phone: self.phone)
             let (client, result) = try await person.authenticate(on: device, report)
             let server = ServerAddress(client.configuration.baseUrl)?.text ?? ""
             report.say([

@@ -98,6 +98,35 @@ struct InAppLoginTests {
             .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(try #require(token))"])
     }
 
+    @Test("The terminal phone signs an app in, and says the code that its back end exchanges") func terminalPhone()
+        async throws
+    {
+        try await Self.run { fixture async throws in
+            let party = fixture.party
+            func signIn(_ answer: String, _ arguments: [String]) async throws -> TerminalPhoneFixture.Outcome {
+                try await fixture.authenticate([answer], ["--service", party.id] + arguments, lines: ["258036"])
+            }
+            let arguments = [
+                "--redirect-uri", party.redirectURI, "--state", "s-1", "--nonce", "n-1", "--code-challenge",
+                Base64URL.encode(Array(SHA256.hash(data: Array(party.verifier.utf8)))),
+            ]
+            let outcome = try await signIn("--approve", arguments)
+            #expect(outcome.reason == nil, "\(outcome.lines)")
+            let finished = try outcome.line("finished")
+            #expect(try finished.string("outcome") == "authenticated" && finished.string("state") == "s-1")
+            #expect(try finished.string("service") == "Demo Bank")
+            let exchanged = try await self.exchange(fixture, code: try finished.requiredString("code"))
+            #expect(exchanged.status == .ok)
+            #expect(try await self.userInfo(fixture, exchanged.token).object.strings("roles") == ["resident"])
+
+            #expect(try await signIn("--deny", arguments).reason == "denied")
+            let elsewhere = ["--redirect-uri", "https://evil.example/"] + arguments.dropFirst(2)
+            #expect(try await signIn("--approve", elsewhere).reason == "unexpected")
+            // What its back end has to say is asked for before anything is sent.
+            await #expect(throws: (any Error).self) { _ = try await signIn("--approve", []) }
+        }
+    }
+
     @Test("It gets one code, once, which its back end exchanges with the verifier of PKCE")
     func oneCode() async throws {
         try await Self.run { fixture async throws in

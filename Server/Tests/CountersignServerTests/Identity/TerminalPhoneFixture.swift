@@ -141,6 +141,14 @@ struct TerminalPhoneFixture: Sendable {
         return Outcome(lines: said, refusal: refusal)
     }
 
+    /// `countersign-phone authenticate`, with the phone's only identity. Throws where the arguments are none.
+    func authenticate(_ answers: [String], _ arguments: [String], lines: [String]) async throws -> Outcome {
+        let options = try InAppOptions.parse(arguments)
+        return try await self.phone(answers, lines: lines) { phone, person async throws in
+            try await InAppSignIn(phone: phone, person: person).run(options)
+        }
+    }
+
     /// What an app on the phone does with the SDK and the phone's only identity. Throws what the phone is refused with.
     func app(_ body: (CountersignSDK, PersonalizedIdentity) async throws -> Void) async throws {
         let outcome = try await self.phone { phone, _ async throws in
