@@ -209,7 +209,8 @@ struct IdentityAccessTests {
         let (session, prepared) = try await phone.granted(.addFactor, replacing: name)
         let document = try SessionDocument(parsing: prepared.document)
         #expect(document.text?.text.contains("replaced") == true)
-        let finger = TestFactor(.biometric)
+        // Of another model: what the store would put in the place of the former by itself is one of the same.
+        let finger = TestFactor(.biometric, biometric: .face)
         let response = try phone.registration([finger], document.challenge)
         let answer = try await phone.complete(session, .addFactor(response: response, replaces: name))
         #expect(answer.activation?.factors == ["device", "pin", "biometric"])

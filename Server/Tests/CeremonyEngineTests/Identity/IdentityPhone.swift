@@ -17,12 +17,13 @@ struct TestFactor: Sendable {
     var key: P256.Signing.PrivateKey
     var counter: UInt32
 
-    init(_ type: AuthenticatorType) {
+    /// - Parameter biometric: What a finger or a face is.
+    init(_ type: AuthenticatorType, biometric: AuthenticatorModel.Factor = .fingerprint) {
         self.type = type
         self.aaid =
             switch type {
             case .device: AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
-            case .biometric: AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
+            case .biometric: AuthenticatorModel(factor: biometric, keyStore: .file).aaid
             default: ServerPinModel.aaid
             }
         self.keyID = RandomSource.system.bytes(32)
