@@ -147,7 +147,7 @@ extension FailingStore {
         try await self.store.accounts(verifiedEmail: address, limit: limit)
     }
 
-    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteRecord {
+    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws {
         try await self.store.acceptInvite(id, accountID: accountID, audit: audit)
     }
 

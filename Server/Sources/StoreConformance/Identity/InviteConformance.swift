@@ -31,11 +31,13 @@ public enum InviteConformance {
             audit: event(.inviteAdded))
     }
 
+    /// What there is of the invitation afterwards.
     private static func accept(_ id: String, _ account: String, _ store: Subject, at now: Timestamp = .start)
-        async throws -> InviteRecord
+        async throws -> InviteRecord?
     {
         try await store.acceptInvite(
             id, accountID: account, audit: event(.inviteAccepted, account, at: now))
+        return try await store.invite(id)
     }
 
     /// Why it is not accepted; `nil` where it is.

@@ -47,10 +47,10 @@ extension SQLiteDatabase: InviteStore {
         }
     }
 
-    public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteRecord {
+    public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             guard let invite = try db.invites("WHERE id = ?", [id], sealing).first else { throw InviteRefusal.unknown }
-            guard try invite.isOpen(for: accountID, at: audit.at) else { return invite }
+            guard try invite.isOpen(for: accountID, at: audit.at) else { return }
             guard try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID) else {
                 throw InviteRefusal.notInvited
             }
@@ -58,7 +58,7 @@ extension SQLiteDatabase: InviteStore {
             if invite.provisionalAccountID?.hasSameBytes(as: accountID) != true {
                 try db.deleteProvisionalAccount(of: invite, at: audit.at)
             }
-            return try db.accept(invite, accountID: accountID, audit, sealing)
+            try db.accept(invite, accountID: accountID, audit, sealing)
         }
     }
 
@@ -118,7 +118,7 @@ extension Database {
     func acceptInvite(provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing) throws {
         let found = try self.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
         guard let invite = found, invite.state == .open, audit.at < invite.expiresAt else { return }
-        _ = try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
+        try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
     }
 
     /// Puts an invitation's provisional account into another within the present step.
@@ -140,7 +140,7 @@ extension Database {
             try self.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
                 || self.add(email, accountID: accountID, limit: merge.addresses, sealing)
         else { throw InviteRefusal.notMergeable }
-        _ = try self.accept(invite, accountID: accountID, merge.audit, sealing)
+        try self.accept(invite, accountID: accountID, merge.audit, sealing)
     }
 
     /// Whether an account has an address, by its code, verified or not.
@@ -169,17 +169,13 @@ extension Database {
     /// Gives an account what an invitation is for.
     fileprivate func accept(
         _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
-    ) throws -> InviteRecord {
+    ) throws {
         if let organisation = invite.organisation { _ = try self.addMember(accountID, organisation: organisation) }
         if let place = invite.place {
             _ = try self.assignRole(place.role, accountID: accountID, service: place.service)
         }
         try self.setState(.accepted, of: invite, acceptedBy: accountID)
         try self.appendAudit(audit, sealing)
-        var accepted = invite
-        accepted.state = .accepted
-        accepted.acceptedBy = accountID
-        return accepted
     }
 
     private func setState(_ state: InviteRecord.State, of invite: InviteRecord, acceptedBy account: String?) throws {

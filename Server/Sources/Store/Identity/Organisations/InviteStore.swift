@@ -106,9 +106,9 @@ public protocol InviteStore: Sendable {
     /// The accounts that have an address of which somebody has seen to it that it is theirs, at most `limit`.
     func accounts(verifiedEmail address: String, limit: Int) async throws -> [String]
 
-    /// Accepts an invitation for an account that has the invited address, and returns it as it is then; so it does for the
-    /// account that has accepted it before. Throws ``InviteRefusal``.
-    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws -> InviteRecord
+    /// Accepts an invitation for an account that has the invited address. For the account that has accepted it before it does
+    /// nothing. Throws ``InviteRefusal``.
+    func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws
 
     /// Takes an open invitation back, and its provisional account with it. `false` where there is no open one.
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool
