@@ -346,6 +346,38 @@ public enum ActivationConformance {
                 try await !store.revokeActivation(id: "device-plain", audit: sampleAudit(), notice: nil) { _ in nil },
                 "a device without an identity is none")
         },
+        ConformanceCheck("what a device was asked is in its account's history when another takes its place") { store in
+            try await activate(store)
+            try await open(store)
+            _ = try await takeStep(store, request: sampleName()) { scene, _ in
+                scene.ceremony.phase = .claimed
+                scene.ceremony.accountID = "account-alice"
+                scene.ceremony.deviceID = "device-phone"
+            }
+            var successor = sampleRegistration("new", isActive: false)
+            successor.replaces = sampleActivation().credentials.map(\.id)
+            try await addDevice(store, successor)
+            let enrolment = sampleCeremony("enrolment", kind: .registration, account: "account-alice")
+            try await store.createCeremony(enrolment, tokens: [], audit: nil)
+            try expect(try await store.activation(id: "device-phone") != nil, "until then it is there")
+            _ = try await store.change(.id("enrolment")) { record in
+                record.deviceID = "device-new"
+                var change = CeremonyChange()
+                change.deviceFate = .activate
+                change.endOfSessions = { ceremony in
+                    IdentityOutcomeChange(
+                        accountID: "account-alice", service: "portal", at: .start,
+                        history: IdentityHistoryRecord(
+                            purpose: ceremony.id, service: "portal", role: nil, outcome: .failed, at: .start),
+                        limits: Limits())
+                }
+                return change
+            }
+            try expect(try await store.activation(id: "device-phone") == nil, "it is replaced")
+            try expect(try await store.ceremony(.id("session"))?.outcome == .cancelled, "what it was asked is over")
+            let history = try await store.identityHistory(accountID: "account-alice", limit: 9)
+            try expect(history.map(\.purpose) == ["session"], "the history has it")
+        },
         ConformanceCheck("a device takes its activation and its answers with it, by whichever way it goes") { store in
             for way in 0..<3 {
                 for name in ["phone", "other"] where try await store.activation(id: "device-\(name)") == nil {

@@ -1,11 +1,48 @@
 import Ceremony
 import CeremonyEngine
+import Dispatch
 import SQLiteStore
 import Store
 import Synchronization
 import Testing
 import UAF
 import _Primitives
+
+/// Seals a store anew on a thread of its own, and holds it on the way until it may go on.
+private final class HeldSealing: TaskExecutor {
+    /// After so many pages of rows.
+    private static let stop = 12
+    private let thread = DispatchQueue(label: "sealing")
+    private let released = DispatchSemaphore(value: 0)
+    private let pages = Mutex(0)
+    private let (beginning, begun) = AsyncStream.makeStream(of: Void.self)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        self.thread.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    /// Comes back once it is under way.
+    func begin(
+        _ reseal: @escaping @Sendable (_ told: @escaping @Sendable (Resealed) -> Void) async throws -> Resealed
+    ) async -> Task<Resealed, any Error> {
+        let task = Task(executorPreference: self) {
+            defer { self.begun.finish() }
+            return try await reseal { _ in
+                let count = self.pages.withLock { pages in
+                    pages += 1
+                    return pages
+                }
+                if count == 1 { self.begun.finish() }
+                if count == Self.stop { self.released.wait() }
+            }
+        }
+        for await _ in self.beginning {}
+        return task
+    }
+
+    func goOn() { self.released.signal() }
+}
 
 @Suite("Another key-encryption key (decision 47): identities sign in as before, meanwhile and afterwards")
 struct IdentityKeyRotationTests {
@@ -98,5 +135,43 @@ struct IdentityKeyRotationTests {
             try await after.engine.identities.enrolments.enroll(offer.id, call), to: call,
             as: Ceremony.ActivationRecord.self)
         _ = try await late.login(try await after.showCode("late"))
+    }
+
+    @Test(
+        "phones that sign in while everything is sealed anew are not kept from it, and nothing of theirs is left behind"
+    )
+    func atOnce() async throws {
+        let before = try TestServer(keys: KeyRing(self.former))
+        try await before.addService()
+        var phones: [IdentityPhone] = []
+        for name in ["alice", "bob", "carol"] { phones.append(try await before.personalise(name).phone) }
+        let server = try await self.restart(before, KeyRing(self.newest, former: [self.former]))
+        phones = phones.map { IdentityPhone($0, at: server) }
+        let all = phones
+        func signIn(_ round: String) async throws {
+            try await withThrowingTaskGroup { group in
+                for phone in all {
+                    group.addTask { _ = try await phone.login(try await server.showCode("\(round)-\(phone.id)")) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let held = HeldSealing()
+        let sealing = await held.begin { told in try await self.reseal(server, told: told) }
+        // The first ones begin and end while it is on its way; beside the others it comes to its end.
+        let first: Result<Void, any Error>
+        do { first = .success(try await signIn("first")) } catch { first = .failure(error) }
+        #expect(try await server.database.sealingKeys().count == 2, "it is not done yet")
+        held.goOn()
+        try first.get()
+        try await signIn("second")
+        let resealed = try await sealing.value
+        #expect(resealed.unreadable == 0 && resealed.resealed > 0)
+        #expect(try await server.database.sealingKeys() == [self.newest.identifier])
+
+        let after = try await self.restart(server, KeyRing(self.newest))
+        for phone in phones {
+            _ = try await IdentityPhone(phone, at: after).login(try await after.showCode("after-\(phone.id)"))
+        }
     }
 }

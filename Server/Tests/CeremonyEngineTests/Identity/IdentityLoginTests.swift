@@ -79,6 +79,24 @@ struct IdentityLoginTests {
                 reference: "request", browser: server.browser, client: TestServer.service) == nil)
     }
 
+    @Test("A phone whose login another browser would have continued is told that the session is over, not its identity")
+    func aLinkInAnotherBrowserEndsTheSession() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let code = try await server.showCode(byLink: true)
+        let location = try #require(try await phone.login(code).location)
+        let continuation = try #require(location.split(separator: "=").last.map(String.init))
+        await #expect(throws: CeremonyError(.wrongBrowser)) { () async throws in
+            _ = try await server.engine.signIns.resume(code: continuation, browser: RandomSource.system.token())
+        }
+        await expectRefusal(.sessionAborted) { () async throws in _ = try await phone.prepare(code.id) }
+        // What the person has done stands there as it was done, once, as where nobody has fetched the login.
+        let history = try await server.database.identityHistory(accountID: account.id, limit: 9)
+        #expect(history.map(\.outcome) == [.finished])
+        #expect(try await phone.login(try await server.showCode("next")).purpose == .userLogin)
+    }
+
     // MARK: Start
 
     @Test("A code is taken up to its last second, and refused as expired from then on")

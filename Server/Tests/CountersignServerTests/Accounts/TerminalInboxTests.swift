@@ -41,7 +41,9 @@ struct TerminalInboxTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             try await fixture.enrolForOperations(pin: Self.pin)
             _ = try await CallCentre(fixture.server, fixture.client).begin()
+            let before = fixture.answers.count
             #expect(try await fixture.inbox("bob").reason == "no-such-account")
+            #expect(fixture.answers.count == before, "nobody is asked")
             let directory = fixture.server.assembly.directory
             let account = try await directory.account(written: "alice")
             for device in try await fixture.server.database.devices(accountID: account.id) {

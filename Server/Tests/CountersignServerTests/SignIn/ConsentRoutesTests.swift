@@ -70,6 +70,33 @@ struct ConsentRoutesTests {
         }
     }
 
+    @Test("A service of personalised identities that takes the person no more when they say yes gets nothing")
+    func service() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let shop = try await fixture.server.relyingParty(party: .third)
+            let identities = fixture.server.assembly.identities
+            var profile = TerminalPhoneFixture.profile
+            profile["attributes"] = nil
+            _ = try await identities.setService(shop.id, to: profile, by: "test")
+            #expect(try await fixture.enroll().refusal == nil)
+            for isActive in [false, true] {
+                let browser = TestBrowser(fixture.client)
+                let (request, page) = try await fixture.server.signInPage(browser, shop)
+                let outcome = try await fixture.scan(try TerminalPhoneFixture.code(on: page), lines: ["258036"])
+                #expect(outcome.refusal == nil, "\(outcome.lines)")
+                let completed = try await browser.get("/sign-in/complete?request=\(request)")
+                let asked = try await browser.get(try #require(completed.headers[.location]))
+                #expect(asked.text.contains("data-testid=\"consent\""))
+                _ = try await identities.changeService(shop.id, by: ["active": .bool(isActive)], by: "test")
+                let said = try await browser.post("/sign-in/consent", form: asked.hiddenFields + "&decision=allow")
+                _ = try await identities.changeService(shop.id, by: ["active": .bool(true)], by: "test")
+                #expect(said.status == .seeOther && said.redirectParameters["state"] == "st-1")
+                #expect((said.redirectParameters["code"] != nil) == isActive)
+                #expect(said.redirectParameters["error"] == (isActive ? nil : "access_denied"))
+            }
+        }
+    }
+
     @Test("With their no the service is told, by 303 and with its state, and nothing is remembered")
     func no() async throws {
         try await self.run { _, browser, shop in

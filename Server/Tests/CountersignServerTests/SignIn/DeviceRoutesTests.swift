@@ -1,3 +1,4 @@
+import Accounts
 import Countersign
 import CountersignServer
 import CountersignTestKit
@@ -79,6 +80,36 @@ struct DeviceRoutesTests {
     private func form(_ page: TestResponse) throws -> String {
         let fields = page.text.matches(of: /<input type="hidden" name="([a-z]+)" value="([^"]*)">/).prefix(3)
         return fields.map { "\($0.1)=\($0.2)" }.joined(separator: "&")
+    }
+
+    @Test("a device of a service of personalised identities is signed in where the service takes the person still")
+    func service() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let television = try await Television(fixture.server, fixture.client)
+            let identities = fixture.server.assembly.identities
+            var profile = TerminalPhoneFixture.profile
+            profile["attributes"] = nil
+            _ = try await identities.setService(television.id, to: profile, by: "test")
+            #expect(try await fixture.enroll().refusal == nil)
+            for isActive in [true, false] {
+                let browser = TestBrowser(fixture.client)
+                let codes = try await television.begin()
+                let location = try await self.enter(codes.user, browser)
+                let outcome = try await fixture.scan(
+                    try TerminalPhoneFixture.code(on: try await browser.get(location)), lines: ["258036"])
+                #expect(outcome.refusal == nil, "\(outcome.lines)")
+                let completed = try await browser.get(
+                    "/sign-in/complete?" + location.dropFirst("/sign-in?".count))
+                let question = try await browser.get(try #require(completed.headers[.location]))
+                _ = try await identities.changeService(television.id, by: ["active": .bool(isActive)], by: "test")
+                let confirmed = try await browser.post("/device/confirm", form: try self.form(question))
+                #expect(confirmed.status == (isActive ? .ok : .forbidden))
+                fixture.server.clock.advance(by: .seconds(5))
+                let answer = try await television.poll(codes.device)
+                #expect((answer["access_token"] != nil) == isActive)
+                #expect(answer["error"] == (isActive ? nil : .string("access_denied")))
+            }
+        }
     }
 
     @Test("by the whole address: the code, the phone, the question, and then the device has its tokens")
