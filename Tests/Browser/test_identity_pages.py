@@ -217,6 +217,50 @@ def test_an_invitation_makes_an_account(people, any_browser):
     assert "This invitation is accepted" in browser.one("result").text
 
 
+def test_a_newcomer_makes_an_identity_on_the_way(tmp_path_factory, any_browser):
+    """From the town hall, which sends them here as somebody new, back to the town hall, which has them signed in."""
+    browser, running = any_browser, People(tmp_path_factory.mktemp("newcomers"))
+    try:
+        hall, email = running.town_hall, "new@post.example"
+        running.server.admin("service", "set", hall.client_id, "--newcomers", "--attribute", "givenName=required")
+        browser.get(hall.origin + "/")
+        browser.press(browser.one("newcomer"))
+        browser.one("email").send_keys(email)
+        browser.press(browser.one("submit"))
+        assert "Look into your mailbox" in browser.one("result").text
+        waiting = browser.driver.current_window_handle
+
+        link = next(line for line in running.server.mail_to(email)["text"].splitlines() if "/invitation?link=" in line)
+        browser.driver.switch_to.new_window("tab")
+        browser.get(link)
+        browser.one("pin").send_keys(WAY_PIN)
+        browser.one("pin-again").send_keys(WAY_PIN)
+        browser.press(browser.one("submit"))
+        phone, run = personalise(running, "phone-new", browser.picture())
+        run.expect(0)
+        if browser.scripts:
+            browser.wait_for("result")
+        else:
+            browser.press(browser.one("confirmed"))
+        assert "If a sign-in waits in another page, go on there." in browser.one("result").text
+        assert browser.one("link").text == "Go to Lantern Street Town Hall"
+
+        browser.driver.switch_to.window(waiting)
+        browser.press(browser.one("link"))
+        browser.wait_for("qr-code")
+        run = phone(
+            *("scan", browser.picture(), "--approve", "--pin-stdin", "--value-stdin"),
+            stdin='{"givenName":"Robin"}\n' + phone.pin + "\n")
+        run.expect(0)
+        if not browser.scripts:
+            browser.press(browser.one("confirmed"))
+        # The town hall has compared state and nonce, and has the ID token and the claims.
+        browser.wait(lambda: browser.address.startswith(hall.origin + "/desk"), message="nobody is signed in")
+        assert browser.one("claim-given_name").text == "Robin"
+    finally:
+        running.stop()
+
+
 def test_the_letter_of_a_new_activation(people, resident):
     """By the operator's own mail command: one letter where the person has asked for it, with the code and no PIN."""
     email = f"{resident.username}@post.example"

@@ -103,8 +103,8 @@ enum PageTemplates {
         {{#enrolment}}
         <div class="typed" data-testid="enrolment">
         <h2>Have you no account yet?</h2>
-        <p class="small">Accounts here are opened by the people who run {{.}}. Ask them for an enrolment link, open it \
-        with the authenticator app on your phone, and tell them the number that the app shows. Then sign in on this page.</p>
+        <p class="small">{{how}}</p>
+        {{#begin}}<p><a href="{{.}}" data-testid="begin-enrolment">Make an identity</a></p>{{/begin}}
         </div>
         {{/enrolment}}
         {{#otherWays}}

@@ -25,6 +25,11 @@ extension Limits {
         /// waits.
         public static let sealingKeyAfterlife: Duration = .seconds(60 * 60)
 
+        /// How long an invitation is good that a newcomer has asked for.
+        public static let newcomerLifetime: Duration = .seconds(60 * 60)
+        /// Of the invitations that can be open at a time newcomers have one in so many: the others are the operators'.
+        public static let newcomersShare = 2
+
         /// Letters of an activation's identifier in a proof.
         public static let activationLetters = 64
         /// How far the clocks are ahead of UTC where the next day begins first: whose birthday it is there was born today.

@@ -124,9 +124,10 @@ struct BankFixture: Sendable {
     }
 
     /// Begins a sign-in: where the browser is sent.
-    func beginSignIn() async throws -> Page {
+    func beginSignIn(isNewcomer: Bool = false) async throws -> Page {
         let token = try await self.get("/").formToken()
-        let sent = try await self.post("/sign-in", [("form_token", token)])
+        let sent = try await self.post(
+            "/sign-in", [("form_token", token)] + (isNewcomer ? [("newcomer", "yes")] : []))
         if sent.location != nil {
             let nonce = try sent.parameter("nonce")
             self.provider.state.withLock { $0.nonce = nonce }

@@ -24,6 +24,14 @@ struct TownHallTests {
         }
     }
 
+    @Test func whoHasNoIdentityIsSentAsSomebodyNew() async throws {
+        try await BankFixture.run(as: .townHall) { house async throws in
+            #expect(try await house.get("/").text.contains(#"name="newcomer" value="yes""#))
+            #expect(try await house.beginSignIn(isNewcomer: true).parameter("prompt") == "create")
+            #expect(try await house.beginSignIn().location?.contains("prompt=") == false)
+        }
+    }
+
     @Test func itShowsWhatItGotAndNothingElse() async throws {
         try await self.desk(["name": nil, "given_name": "Ada", "birthdate": "1990-04-01", "email": "ada@example.com"]) {
             page in

@@ -87,6 +87,13 @@ struct IdentityCommandTests {
         ] { #expect(try changed.bool(name) == value, "\(name)") }
         #expect(changed["attributes"] == .object(["email": .string("optional")]))
         #expect(try changed.strings("loginDomains") == ["*.portal.example"] && changed["roles"] == set["roles"])
+        try await place.run("service", "set", place.client, "--default-roles", "--newcomers")
+        let open = try await place.service()
+        #expect(try open.bool("newcomers") == true && ServiceCommand.text(open).contains("newcomers, by mail"))
+        await self.expect(.failed, "only those who were invited") {
+            try await place.run("service", "set", place.client, "--require-invitation")
+        }
+        try await place.run("service", "set", place.client, "--no-default-roles", "--no-newcomers")
         // What is shown can be set again.
         try await place.run("service", "set", place.client, "--file", place.file(JSON.object(changed).text))
         #expect(try await place.service() == changed)

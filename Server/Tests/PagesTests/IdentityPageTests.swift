@@ -60,7 +60,22 @@ struct IdentityPageTests {
                     link: "a.b", matter: Self.matter(name), username: name, confirmation: "token",
                     action: "/invitation")),
             renderer.html(Self.matter(name), signedInAs: name, home: nil),
-        ] + ActivationStatePage.allCases.map { renderer.html($0, again: "/account/activation") }
+            renderer.html(
+                NewcomerPage(frame: SignInFrame(requestID: "r/1", clientName: name, client: name), isNoAddress: true)),
+            renderer.html(InvitedNewcomerPage(frame: SignInFrame(requestID: "r/1", clientName: name, client: name))),
+        ]
+            + [
+                ActivationStatePage.waiting, .done(home: nil), .done(home: (name, "https://club.example/")), .over,
+            ].map { renderer.html($0, again: "/account/activation") }
+    }
+
+    @Test("Whoever has a device by an invitation is led to its service, and everybody else to their identity")
+    func homes() {
+        for (home, target) in [(("Club", "https://club.example/"), "https://club.example/"), (nil, "/account")] {
+            let page = self.renderer.html(ActivationStatePage.done(home: home), again: "/account/activation")
+            #expect(page.html.contains("href=\"\(target)\""))
+            #expect(page.html.contains("Go to Club") == (home != nil))
+        }
     }
 
     @Test("What people, operators and services are called is escaped on every page, and no tag of theirs is one")

@@ -135,9 +135,16 @@ struct PagesTests {
         for state in SignInPage.State.allCases {
             var page = Self.signIn(state)
             #expect(try !self.renderer.html(page).html.contains("data-testid=\"enrolment\""))
-            page.showsEnrolment = true
-            let isThere = try self.renderer.html(page).html.contains("data-testid=\"enrolment\"")
-            #expect(isThere == [.waiting, .claimed].contains(state), "\(state)")
+            for (enrolment, word) in [
+                (SignInPage.Enrolment.link, "enrolment link"), (.invitation, "Ask them for an invitation"),
+                (.mail("/begin?a=1&b=2"), "href=\"/begin?a=1&amp;b=2\""),
+            ] {
+                page.enrolment = enrolment
+                let html = try self.renderer.html(page).html
+                let isThere = html.contains("data-testid=\"enrolment\"")
+                #expect(isThere == [.waiting, .claimed].contains(state), "\(state)")
+                #expect(html.contains(word) == isThere, "\(state) \(word)")
+            }
         }
     }
 

@@ -40,7 +40,7 @@ public struct IdentityDirectory: Sendable {
     }
 
     func event(
-        _ kind: AuditEvent.Kind, _ detail: String, account: String? = nil, by operator: String
+        _ kind: AuditEvent.Kind, _ detail: String, account: String? = nil, by operator: String?
     ) -> AuditEvent {
         AuditEvent(kind, at: self.time.now(), accountID: account, actor: `operator`, detail: detail)
     }

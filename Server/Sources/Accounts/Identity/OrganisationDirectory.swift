@@ -137,6 +137,11 @@ extension IdentityDirectory {
     /// Throws `invalidRequest` for what is no address, for nothing to be invited to, a lifetime that is none, and for mail
     /// where none is sent; `notFound` for no such organisation, service or role; `conflict` where as many are open as can be.
     public func invite(_ invitation: Invitation, by operator: String) async throws -> MadeInvite {
+        try await self.invite(invitation, limit: self.limits.openInvites, by: `operator`)
+    }
+
+    /// The same, where at most `limit` are open; `operator` is `nil` where the person has asked for it.
+    func invite(_ invitation: Invitation, limit: Int, by operator: String?) async throws -> MadeInvite {
         guard EmailValidator().accepts(invitation.email) else {
             throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
         }
@@ -183,7 +188,7 @@ extension IdentityDirectory {
         let letter = mail
         let isMailed = try await self.step(conflict: "As many invitations are open as can be: revoke some first.") {
             try await self.store.addInvite(
-                invite, provisional: provisional, limit: self.limits.openInvites, leaving: letter, audit: audit)
+                invite, provisional: provisional, limit: limit, leaving: letter, audit: audit)
         }
         return MadeInvite(record: invite, link: self.links.secret(of: invite.id), isMailed: isMailed)
     }
@@ -204,6 +209,12 @@ extension IdentityDirectory {
     public func invite(link: String) async throws -> InviteRecord? {
         guard let id = self.links.invite(link: link) else { return nil }
         return try await self.store.invite(id)
+    }
+
+    /// The role that an invitation is to; `nil` for one to an organisation alone, and where there is no such invitation (any
+    /// more).
+    public func placeOfInvite(_ id: String) async throws -> InviteRecord.Place? {
+        try await self.store.invite(id)?.place
     }
 
     /// What an invitation is to, by the names that people know.
@@ -234,7 +245,7 @@ extension IdentityDirectory {
 
     /// Accepts an invitation for an account whose person says so. Throws ``InviteRefusal``.
     public func accept(_ invite: InviteRecord, accountID: String) async throws {
-        _ = try await self.store.acceptInvite(
+        try await self.store.acceptInvite(
             invite.id, accountID: accountID,
             audit: AuditEvent(.inviteAccepted, at: self.time.now(), accountID: accountID, detail: invite.id))
     }

@@ -69,16 +69,18 @@ actor OpenIDClient {
         return found
     }
 
-    /// Begins a sign-in: what to remember, and where to send the browser.
-    func begin(_ run: TracedRun) async throws -> (attempt: Attempt, location: String) {
+    /// Begins a sign-in: what to remember, and where to send the browser. Of a newcomer the provider is told that they have no
+    /// account yet.
+    func begin(_ run: TracedRun, isNewcomer: Bool = false) async throws -> (attempt: Attempt, location: String) {
         let metadata = try await self.discover()
         let attempt = Attempt(
             state: Base64.random(), nonce: Base64.random(), verifier: Base64.random(), run: run)
-        let query = Form.encode([
-            ("response_type", "code"), ("client_id", self.calls.clientID), ("redirect_uri", self.redirectURI),
-            ("scope", self.scope), ("state", attempt.state), ("nonce", attempt.nonce),
-            ("code_challenge", Base64.sha256URL(attempt.verifier)), ("code_challenge_method", "S256"),
-        ])
+        let query = Form.encode(
+            (isNewcomer ? [("prompt", "create")] : []) + [
+                ("response_type", "code"), ("client_id", self.calls.clientID), ("redirect_uri", self.redirectURI),
+                ("scope", self.scope), ("state", attempt.state), ("nonce", attempt.nonce),
+                ("code_challenge", Base64.sha256URL(attempt.verifier)), ("code_challenge_method", "S256"),
+            ])
         return (attempt, "\(metadata.authorizationEndpoint)?\(query)")
     }
 

@@ -4,6 +4,11 @@ import Hummingbird
 
 private struct NoFields: Decodable {}
 
+private struct Visitor: Decodable {
+    /// There for whoever says that they have no account yet.
+    let newcomer: String?
+}
+
 /// Home, signing in, signing out.
 extension ExampleService {
     func addSignInRoutes(to router: Router<BasicRequestContext>) {
@@ -20,9 +25,10 @@ extension ExampleService {
 
     private func beginSignIn(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let session = await self.session(request)
-        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm(context) }
+        guard let visitor = try await self.form(Visitor.self, request, session) else { return self.forgedForm(context) }
         do {
-            let (attempt, location) = try await self.provider.begin(TracedRun())
+            let (attempt, location) = try await self.provider.begin(
+                TracedRun(), isNewcomer: visitor.newcomer != nil)
             await self.sessions.begin(attempt, in: session.id)
             await self.record(.signInWanted, attempt.run)
             return self.redirect(location, session: session)

@@ -13,6 +13,7 @@ struct TownHallPages {
             <form method="post" action="/sign-in">
             <input type="hidden" name="form_token" value="\(formToken)">
             <button type="submit" data-testid="sign-in">Sign in with your identity</button>
+            <button type="submit" class="quiet" name="newcomer" value="yes" data-testid="newcomer">I have none yet</button>
             </form>
             </div>
             <section class="card" aria-labelledby="how">

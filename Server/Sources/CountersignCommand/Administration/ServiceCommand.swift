@@ -45,8 +45,8 @@ struct ServiceCommand: AsyncParsableCommand {
         rows.append(["login domains", domains.isEmpty ? "any" : domains.joined(separator: " ")])
         if let organisation = try service.string("organisation") { rows.append(["members of", organisation]) }
         let rules = [
-            ("requiresInvitation", "invited people alone"), ("inApp", "sign-in within its app"),
-            ("push", "may have devices asked"),
+            ("requiresInvitation", "invited people alone"), ("newcomers", "newcomers, by mail"),
+            ("inApp", "sign-in within its app"), ("push", "may have devices asked"),
         ]
         let granted = try rules.filter { try service.bool($0.0) == true }.map(\.1)
         rows.append(["also", granted.joined(separator: ", ")])
@@ -93,6 +93,11 @@ struct ServiceCommand: AsyncParsableCommand {
             name: .long, inversion: .prefixedNo, help: "Whether those alone may come who were invited or given a role.")
         var requireInvitation: Bool?
 
+        @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether whoever has no identity can have an invitation to it mailed to their address.")
+        var newcomers: Bool?
+
         @Flag(name: .long, inversion: .prefixedNo, help: "Whether its app may sign its own person in.")
         var inApp: Bool?
 
@@ -127,8 +132,9 @@ struct ServiceCommand: AsyncParsableCommand {
             if !self.loginDomain.isEmpty { body["loginDomains"] = .array(self.loginDomain.map(JSON.string)) }
             if let organisation { body["organisation"] = .string(organisation) }
             for (name, flag) in [
-                ("active", self.active), ("requiresInvitation", self.requireInvitation), ("inApp", self.inApp),
-                ("push", self.push), ("defaultRoles", self.defaultRoles),
+                ("active", self.active), ("requiresInvitation", self.requireInvitation),
+                ("newcomers", self.newcomers), ("inApp", self.inApp), ("push", self.push),
+                ("defaultRoles", self.defaultRoles),
             ] {
                 if let flag { body[name] = .bool(flag) }
             }

@@ -37,8 +37,13 @@ extension ServerAssembly {
         let starts = SignInServiceStarts(
             service: self.signInService, upstream: self.upstream, answers: answers, limits: limits,
             trace: self.trace)
+        let newcomers = Newcomers(self.identities, self.passwords)
+        NewcomerRoutes(
+            newcomers: newcomers, provider: self.provider, answers: answers, cookies: cookies, limits: limits
+        ).mount(on: router)
         SignInRoutes(
             signIns: self.ceremonies.signIns, provider: self.provider, upstream: self.upstream, devices: devices,
+            newcomers: newcomers,
             starts: { try await starts.page(of: $0, $1) },
             answers: answers, cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics,
@@ -97,8 +102,9 @@ extension ServerAssembly {
         let limits = self.configuration.limits
         let digits = self.ceremonies.configuration.identities.pinLength
         let activations = ActivationRoutes(
-            identities: identities, answers: answers, cookies: cookies, channels: self.channels,
-            issuer: self.configuration.issuer, limits: limits, time: self.time)
+            identities: identities, directory: self.identities, provider: self.provider, answers: answers,
+            cookies: cookies, channels: self.channels, issuer: self.configuration.issuer, limits: limits,
+            time: self.time)
         activations.mount(on: router)
         OwnIdentityRoutes(
             identities: identities, directory: self.identities, provider: self.provider, activations: activations,

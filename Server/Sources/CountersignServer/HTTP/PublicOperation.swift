@@ -6,6 +6,8 @@ struct PublicOperation: Sendable {
     /// How a request says whose it is.
     enum Caller: Sendable {
         case anybody
+        /// Anybody; a client that proves who it is may do more.
+        case anybodyOrClient
         /// A client, by its secret in the header; what it shows in the form is described with the form.
         case client
         /// A client at an address that takes the header alone.
@@ -71,6 +73,7 @@ struct PublicOperation: Sendable {
         var document: JSONObject = ["operationId": .string(self.id), "summary": .string(self.summary)]
         switch self.caller {
         case .anybody: break
+        case .anybodyOrClient: document["security"] = .array([.object([:]), .object(["client": .array([])])])
         case .client, .clientByHeader: document["security"] = .array([.object(["client": .array([])])])
         case .token: document["security"] = .array([.object(["token": .array([])])])
         case .device:
@@ -109,7 +112,7 @@ struct PublicOperation: Sendable {
         }
         switch self.caller {
         case .anybody: break
-        case .client, .clientByHeader: refused.append((401, "No client that has proved who it is."))
+        case .anybodyOrClient, .client, .clientByHeader: refused.append((401, "No client that has proved who it is."))
         case .token: refused.append((401, "No token that is good for this."))
         case .device: refused.append((401, "No proof and no token that is good for this."))
         case .clientOrDevice: refused.append((401, "No client, no proof and no token that is good for this."))

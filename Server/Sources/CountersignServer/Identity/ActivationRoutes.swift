@@ -3,6 +3,7 @@ import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
+import OAuthProvider
 import Pages
 import Store
 import _Primitives
@@ -14,6 +15,8 @@ import _Primitives
 /// asked, and says no more than a word.
 struct ActivationRoutes: Sendable {
     let identities: Identities
+    let directory: IdentityDirectory
+    let provider: OpenIDProvider
     let answers: PageAnswers
     let cookies: BrowserCookies
     let channels: EventChannels
@@ -70,10 +73,18 @@ struct ActivationRoutes: Sendable {
         let page: ActivationStatePage =
             switch try await self.identities.listings.state(ofOffer: id) {
             case .waiting: .waiting
-            case .done: .done
+            case .done: .done(home: try await self.home(ofOffer: id))
             case .over: .over
             }
         return .page(self.answers.pages.html(page, again: IdentityPaths.activation))
+    }
+
+    /// Where the service is that somebody is at home at now: an invitation's activation has the invitation's identifier.
+    private func home(ofOffer id: String) async throws -> (name: String, address: String)? {
+        guard let place = try await self.directory.placeOfInvite(id),
+            let service = try await self.provider.service(place.service)
+        else { return nil }
+        return service.home.map { (service.name, $0) }
     }
 
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import HTTPTypes
@@ -17,6 +18,7 @@ struct SignInRoutes: Sendable {
     let provider: OpenIDProvider
     let upstream: UpstreamSignIns
     let devices: DeviceAuthorizations
+    let newcomers: Newcomers
     /// The page of an address that an app opens, without a request yet; `nil` for every other.
     let starts: @Sendable (Request, ServerContext) async throws -> Response?
     let answers: PageAnswers
@@ -44,7 +46,10 @@ struct SignInRoutes: Sendable {
             return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
-        if let response = try await self.otherWay(address, pending, request) { return response }
+        let chosen = try? SignInAddress.parameter("by", of: request.uri.query ?? "")
+        let enrolment = try await self.enrolment(address, pending)
+        if chosen == nil, case .mail(let begin)? = enrolment { return .seeOther(begin) }
+        if let response = try await self.otherWay(address, pending, chosen) { return response }
         let requester = SignInRequester(
             client: pending.client, service: pending.clientName, origin: pending.clientOrigin,
             address: context.clientAddress,
@@ -53,13 +58,25 @@ struct SignInRoutes: Sendable {
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
         // The request has not ended, so a completion was broken off, and can be done again.
         if view.state == .completed { return .seeOther(address.path("/sign-in/complete")) }
-        return try self.page(view, address, pending, context)
+        return try self.page(view, address, pending, enrolment, context)
+    }
+
+    /// How a person gets an account of whom the client believes that they have none.
+    private func enrolment(_ address: SignInAddress, _ pending: PendingAuthorization) async throws
+        -> SignInPage.Enrolment?
+    {
+        guard pending.isNewcomer else { return nil }
+        return switch try await self.newcomers.way(to: pending.client) {
+        case nil: .link
+        case .operators?: .invitation
+        case .mail?: .mail(address.path(NewcomerPage.path))
+        }
     }
 
     /// Where a service takes more than one way the person is asked first; where it takes one that is no phone, its page
     /// comes.
     private func otherWay(
-        _ address: SignInAddress, _ pending: PendingAuthorization, _ request: Request
+        _ address: SignInAddress, _ pending: PendingAuthorization, _ chosen: String?
     ) async throws -> Response? {
         let providers = try await self.upstream.offered(to: pending.methods)
         let ways = pending.methods.compactMap { method -> SignInChoicePage.Way? in
@@ -68,7 +85,6 @@ struct SignInRoutes: Sendable {
             return providers.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: method) }
                 .map { .provider(name: $0.name, title: $0.title) }
         }
-        let chosen = try? SignInAddress.parameter("by", of: request.uri.query ?? "")
         if chosen?.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) == true, ways.contains(.phone) { return nil }
         guard ways.count == 1 else {
             if pending.isApp { self.trace?.record(.providersShown, in: pending.run(address.request)) }
@@ -93,12 +109,12 @@ struct SignInRoutes: Sendable {
         context.notes.note(client: pending.client)
         let view = try await self.signIns.renew(
             reference: id, browser: browser.cookieValue, source: context.source)
-        return try self.page(view, address, pending, context)
+        return try self.page(view, address, pending, try await self.enrolment(address, pending), context)
     }
 
     private func page(
         _ view: SignInView, _ address: SignInAddress, _ pending: PendingAuthorization,
-        _ context: ServerContext
+        _ enrolment: SignInPage.Enrolment?, _ context: ServerContext
     ) throws -> Response {
         // Not yet the way back: that is a navigation with the browser's cookie, which ends the sign-in.
         if view.state == .approved { return .seeOther(address.path("/sign-in/complete")) }
@@ -115,7 +131,7 @@ struct SignInRoutes: Sendable {
         var page = SignInPage(
             requestID: address.request, clientName: pending.clientName, client: pending.client,
             state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
-            reference: context.reference, showsEnrolment: pending.isNewcomer)
+            reference: context.reference, enrolment: enrolment)
         page.hasOtherWays = pending.methods.count > 1
         page.agreement = pending.agreement
         return .page(try self.answers.pages.html(page))

@@ -77,11 +77,11 @@ public struct ActivationCodePage: Sendable {
 }
 
 /// What has become of a code, where it is not shown (any more).
-public enum ActivationStatePage: Sendable, CaseIterable {
+public enum ActivationStatePage: Sendable {
     /// It can be used, but nobody is shown it again.
     case waiting
-    /// A device is personalised by it.
-    case done
+    /// A device is personalised by it. `home` is the service that it came from, if it came from one.
+    case done(home: (name: String, address: String)?)
     /// It can be used no longer.
     case over
 }
@@ -167,11 +167,14 @@ extension PageRenderer {
                     explanation:
                         "It is shown once and never again. If you have lost it, make another one.",
                     link: ("Make another code", again))
-            case .done:
+            case .done(let home):
                 ResultPage(
                     outcome: .done, headline: "This device is personalised",
-                    explanation: "From now on you sign in with the app on it. The code is of no use any more.",
-                    link: ("See your identity", IdentityPaths.overview))
+                    explanation:
+                        "From now on you sign in with the app on it. The code is of no use any more. If a sign-in waits in "
+                        + "another page, go on there.",
+                    link: home.map { ("Go to \($0.name)", $0.address) } ?? ("See your identity", IdentityPaths.overview)
+                )
             case .over:
                 ResultPage(
                     outcome: .tooLate, headline: "This code does not work any more",

@@ -20,6 +20,16 @@ public struct SignInPage: Sendable {
         case failed
     }
 
+    /// How somebody who has no account gets one.
+    public enum Enrolment: Sendable, Equatable {
+        /// By an enrolment link that an operator makes.
+        case link
+        /// By an invitation of an operator's.
+        case invitation
+        /// By an invitation that they have mailed themselves, at that address.
+        case mail(String)
+    }
+
     /// The three ways to reach the phone.
     public struct Codes: Sendable {
         /// What the QR code holds: no link, which somebody could send to a person to tap.
@@ -56,8 +66,8 @@ public struct SignInPage: Sendable {
     public var codes: Codes?
     /// The origin to which the browser goes back in the end, for the policy of the page's form.
     public var returnOrigin: String?
-    /// Whether the page says how one gets an account.
-    public var showsEnrolment: Bool
+    /// What the page says of how one gets an account, if anything.
+    public var enrolment: Enrolment?
     /// What the person is to agree to, as the phone shows it too.
     public var agreement: String?
 
@@ -67,9 +77,9 @@ public struct SignInPage: Sendable {
     /// A sign-in page.
     public init(
         requestID: String, clientName: String, client: String? = nil, state: State, codes: Codes? = nil,
-        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil, showsEnrolment: Bool = false
+        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil, enrolment: Enrolment? = nil
     ) {
-        self.showsEnrolment = showsEnrolment
+        self.enrolment = enrolment
         self.client = client
         self.home = home
         self.reference = reference
@@ -91,6 +101,12 @@ extension PageRenderer {
             let secondsLeft: Int
         }
 
+        struct Enrolment {
+            let how: String
+            /// Where it begins, if it does so here.
+            let begin: String?
+        }
+
         let requestID: String
         let clientName: String
         let client: String?
@@ -110,8 +126,7 @@ extension PageRenderer {
         let showsConfirmed: Bool
         let otherWays: String?
         let canLeave: Bool
-        /// What the deployment is called, where the page says how one gets an account.
-        let enrolment: String?
+        let enrolment: Enrolment?
         let agreement: String?
     }
 
@@ -142,11 +157,31 @@ extension PageRenderer {
             showsConfirmed: isOpen,
             otherWays: page.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
             canLeave: isOpen || endedWithoutSuccess,
-            enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil,
+            enrolment: isOpen ? page.enrolment.map(self.words) : nil,
             agreement: isOpen ? page.agreement : nil)
         return self.render(
             view, template: "sign-in", title: "Sign in to \(page.clientName)",
             formTargets: page.returnOrigin.map { [$0] } ?? [])
+    }
+
+    private func words(_ enrolment: SignInPage.Enrolment) -> SignInView.Enrolment {
+        let operators = "the people who run \(self.serviceName)"
+        switch enrolment {
+        case .link:
+            return .init(
+                how: "Accounts here are opened by \(operators). Ask them for an enrolment link, open it with the "
+                    + "authenticator app on your phone, and tell them the number that the app shows. Then sign in on this "
+                    + "page.", begin: nil)
+        case .invitation:
+            return .init(
+                how:
+                    "Identities here are given out by \(operators). Ask them for an invitation, open its link, and read "
+                    + "the code that you get there with the app on your phone. Then sign in on this page.", begin: nil)
+        case .mail(let address):
+            return .init(
+                how: "You make one with the app on your phone. All that it takes is your e-mail address.",
+                begin: address)
+        }
     }
 }
 

@@ -44,11 +44,22 @@ struct ServiceProfileTests {
     func defaults() throws {
         let profile = try Self.parsed(#"{"roles":[\#(Self.role())]}"#)
         #expect(profile.isActive && profile.usesDefaultRoles && !profile.requiresInvitation && !profile.allowsInApp)
-        #expect(!profile.allowsPush && profile.attributes.isEmpty && profile.membershipOrganisation == nil)
+        #expect(
+            !profile.takesNewcomers && !profile.allowsPush && profile.attributes.isEmpty
+                && profile.membershipOrganisation == nil)
         #expect(profile.defaultRoles.map(\.id) == ["user"] && profile.roles[0].name == "user")
         #expect(profile.takes(host: "anywhere.example"))
         let two = try Self.parsed(#"{"roles":[\#(Self.role()),\#(Self.role("admin"))]}"#)
         #expect(two.defaultRoles.isEmpty, "of several, none is unless it says so")
+    }
+
+    @Test("a service takes newcomers where nothing stands between them and it")
+    func newcomers() throws {
+        let text =
+            #"{"roles":[\#(Self.role())],"newcomers":true,"attributes":{"givenName":"required","email":"optional"}}"#
+        let profile = try Self.parsed(text)
+        #expect(profile.takesNewcomers)
+        #expect(try ServiceProfile(kept: JSON.object(profile.json).text) == profile)
     }
 
     @Test("each of the twelve attributes can be asked for, and no other", arguments: PersonalAttribute.allCases)
@@ -83,6 +94,14 @@ struct ServiceProfileTests {
         (#"{"roles":[\#(role())],"loginDomains":["a.example","A.example"]}"#, .invalidDomain, "twice"),
         (#"{"roles":[\#(role())],"requireInvitation":true}"#, .malformed, "requiresInvitation"),
         (#"{"roles":[{"id":"a","factors":[["pin"]],"isDefault":true}]}"#, .malformed, "default"),
+        (#"{"roles":[\#(role())],"newcomers":true,"requiresInvitation":true}"#, .invalidNewcomers, "invited"),
+        (#"{"roles":[\#(role())],"newcomers":true,"organisation":"o"}"#, .invalidNewcomers, "organisation"),
+        (#"{"roles":[\#(role())],"newcomers":true,"defaultRoles":false}"#, .invalidNewcomers, "default"),
+        (#"{"roles":[\#(role()),\#(role("b"))],"newcomers":true}"#, .invalidNewcomers, "default"),
+        (
+            #"{"roles":[\#(role())],"newcomers":true,"attributes":{"givenName":"required","email":"required"}}"#,
+            .invalidNewcomers, "email yet: make it optional"
+        ),
         (#"{"roles":[\#(role())],"active":"yes"}"#, .malformed, "active"), (#"{"roles":["a"]}"#, .malformed, "role"),
     ]
 

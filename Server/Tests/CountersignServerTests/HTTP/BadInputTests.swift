@@ -43,6 +43,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/sign-in/wait/events", allow: "GET, HEAD"),
         .init(path: "/sign-in/complete", allow: "GET, HEAD"),
         .init(path: "/sign-in/continue", allow: "GET, HEAD"),
+        .init(path: "/sign-in/newcomer", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/sign-in/cancel", allow: "POST", body: .form),
         .init(path: "/sign-in/password", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/sign-in/code", allow: "GET, HEAD, POST", body: .form),

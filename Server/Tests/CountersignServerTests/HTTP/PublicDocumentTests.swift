@@ -36,6 +36,18 @@ struct PublicDocumentTests {
         #expect(described == mounted)
     }
 
+    @Test("It says which addresses anybody may ask, where a client that proves who it is may do more")
+    func callers() async throws {
+        let paths = try await Self.document(try await ServerFixture()).requiredObject("paths")
+        func security(_ path: String) throws -> JSON? {
+            try paths.requiredObject(path).requiredObject("post")["security"]
+        }
+        let client = JSON.object(["client": .array([])])
+        #expect(try security("/uaf/1.1/request/authentication") == .array([.object([:]), client]))
+        #expect(try security("/status") == .array([client]))
+        #expect(try security("/uaf/1.1/authentication") == nil)
+    }
+
     @Test("What a parameter can be is what the provider's metadata lists")
     func lists() async throws {
         let server = try await ServerFixture()

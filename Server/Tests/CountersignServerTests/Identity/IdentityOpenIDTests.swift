@@ -1,6 +1,9 @@
+import Accounts
+import CountersignServer
 import HTTPTypes
 import HummingbirdTesting
 import JOSE
+import Store
 import Testing
 import _Primitives
 
@@ -91,6 +94,60 @@ struct IdentityOpenIDTests {
                     fixture.browser, fixture.party, "&prompt=\(prompt)")
                 #expect(try asked.attribute("data-state", of: "state") == "waiting")
             }
+        }
+    }
+
+    @Test(
+        "With prompt=create whoever is new makes an identity on the way, signs in with it, and comes back to the client"
+    )
+    func onboarding() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let client = try await Client(fixture)
+            let changes: JSONObject = [
+                "newcomers": .bool(true), "attributes": .object(["givenName": .string("required")]),
+            ]
+            _ = try await fixture.server.assembly.identities.changeService(fixture.party.id, by: changes, by: "test")
+            let browser = fixture.browser
+            let (request, sent) = try await fixture.server.signInPage(browser, fixture.party, "&prompt=create")
+            let newcomer = try #require(sent.headers[.location]).split(separator: "?").map(String.init)
+            #expect(newcomer.count == 2 && newcomer[0] == "/sign-in/newcomer")
+            let mailed = try await browser.post(newcomer[0], form: newcomer[1] + "&email=new@post.example")
+            let goOn = try mailed.attribute("href", of: "link").replacing("&amp;", with: "&")
+            #expect(try await fixture.sendMail() == [.sent])
+            let letter = fixture.server.mail
+            #expect(try #require(letter.messages.first).contains("To: <new@post.example>"))
+
+            // The link may be opened anywhere; the PIN and the code are the new person's own.
+            let elsewhere = TestBrowser(fixture.client)
+            let invitation = try await elsewhere.get(try letter.link())
+            #expect(invitation.text.contains("You are invited to Demo Bank"))
+            let code = try await elsewhere.post(
+                "/invitation", form: invitation.hiddenFields + "&pin=604817&pin-again=604817")
+            let enrolled = try await fixture.enroll(
+                try code.words(of: "typed-code"), pins: ["604817"], named: "-new")
+            #expect(enrolled.refusal == nil, "\(enrolled.lines)")
+            let done = try await elsewhere.get(TerminalPhoneFixture.address(code))
+            #expect(done.text.contains("This device is personalised"))
+            #expect(done.text.contains("If a sign-in waits in another page, go on there."))
+
+            // The sign-in that began it all goes on where it was left.
+            let page = try await browser.get(goOn)
+            let outcome = try await fixture.scan(
+                try TerminalPhoneFixture.code(on: page), ["--value-stdin"],
+                lines: [TerminalPhoneFixture.values, "604817"], named: "-new")
+            #expect(outcome.refusal == nil, "\(outcome.lines)")
+            let back = try await browser.get("/sign-in/complete?request=\(request)").redirectParameters
+            #expect(back["state"] == "st-1" && back["iss"] == "http://localhost:8080")
+            let tokens = try await fixture.party.exchange(try #require(back["code"]), fixture.client)
+            let claims = try await client.claims(of: tokens.object.requiredString("id_token"))
+            #expect(claims.members["nonce"] == .string("no-1") && claims.audience == [fixture.party.id])
+            let person = try await client.userinfo(tokens.object.requiredString("access_token"))
+            #expect(try person.string("sub") == claims.subject && person.string("given_name") == "Alice")
+            // A person of their own, and not the one whom the server has known before.
+            let invite = try #require(try await fixture.server.assembly.identities.invites().first)
+            let alice = try await fixture.server.assembly.directory.account(written: "alice").id
+            #expect(invite.state == .accepted && invite.acceptedBy != alice)
+            #expect(invite.acceptedBy == invite.provisionalAccountID && invite.acceptedBy != nil)
         }
     }
 }

@@ -231,6 +231,9 @@ final class PhoneAnswers: Sendable {
         }
     }
 
+    /// How many parts there are of it.
+    var count: Int { self.bytes.withLock { $0.count } }
+
     /// All of it as text, with all that is base64url in it, as often as it is so.
     var text: String { self.bytes.withLock { $0 }.map { Self.text($0, depth: 0) }.joined(separator: "\n") }
 

@@ -34,6 +34,9 @@ struct ServiceOperations: Sendable {
         ),
         .optional("organisation", "The organisation whose members alone may come, by its id."),
         .optional("requiresInvitation", .boolean, "Whether only those may come who were invited or given a role."),
+        .optional(
+            "newcomers", .boolean,
+            "Whether whoever has no identity can have an invitation to it mailed to their address. Default: false."),
         .optional("inApp", .boolean, "Whether its app may sign its own person in."),
         .optional("push", .boolean, "Whether it may have people's devices asked."),
         .optional(

@@ -6,11 +6,12 @@ public import _Primitives
 ///
 ///     {"roles":[{"id":"customer","name":"Customer","factors":[["pin","device"],["biometric","device"]],"default":true}],
 ///      "attributes":{"givenName":"required","email":"optional"},"loginDomains":["*.bank.example"],
-///      "organisation":"…","requiresInvitation":false,"inApp":true,"push":false,"defaultRoles":true,"active":true}
+///      "organisation":"…","requiresInvitation":false,"newcomers":false,"inApp":true,"push":false,"defaultRoles":true,
+///      "active":true}
 extension ServiceProfile {
     private static let names: Set<ExactText> = [
-        "roles", "attributes", "loginDomains", "organisation", "requiresInvitation", "inApp", "push", "defaultRoles",
-        "active",
+        "roles", "attributes", "loginDomains", "organisation", "requiresInvitation", "newcomers", "inApp", "push",
+        "defaultRoles", "active",
     ]
     private static let roleNames: Set<ExactText> = ["id", "name", "factors", "default"]
 
@@ -28,8 +29,9 @@ extension ServiceProfile {
         ]
         if let organisation = self.membershipOrganisation { members.append(("organisation", .string(organisation))) }
         members += [
-            ("requiresInvitation", .bool(self.requiresInvitation)), ("inApp", .bool(self.allowsInApp)),
-            ("push", .bool(self.allowsPush)), ("defaultRoles", .bool(self.usesDefaultRoles)),
+            ("requiresInvitation", .bool(self.requiresInvitation)), ("newcomers", .bool(self.takesNewcomers)),
+            ("inApp", .bool(self.allowsInApp)), ("push", .bool(self.allowsPush)),
+            ("defaultRoles", .bool(self.usesDefaultRoles)),
             ("active", .bool(self.isActive)),
         ]
         return JSONObject(members)
@@ -51,10 +53,14 @@ extension ServiceProfile {
                 loginDomains: try (json.strings("loginDomains") ?? []).map { try LoginDomain($0) })
             self.membershipOrganisation = try json.string("organisation")
             self.requiresInvitation = try json.bool("requiresInvitation") ?? false
+            self.takesNewcomers = try json.bool("newcomers") ?? false
             self.allowsInApp = try json.bool("inApp") ?? false
             self.allowsPush = try json.bool("push") ?? false
             self.usesDefaultRoles = try json.bool("defaultRoles") ?? true
             self.isActive = try json.bool("active") ?? true
+            if self.takesNewcomers, let obstacle = self.obstacleOfNewcomers {
+                throw ServiceProfileError(.invalidNewcomers, "newcomers could not come in: \(obstacle)")
+            }
         } catch let error as ServiceProfileError {
             throw error
         } catch let error as JSONError {

@@ -27,6 +27,9 @@ public struct ServiceProfile: Sendable, Equatable {
     public var membershipOrganisation: String?
     /// Whether only those may come whom an operator has invited or given a role.
     public var requiresInvitation = false
+    /// Whether whoever has no identity yet can have an invitation to it mailed to their address. Where not, operators alone
+    /// invite.
+    public var takesNewcomers = false
     /// Whether its app may sign its own person in, without a code on another screen.
     public var allowsInApp = false
     /// Whether it may have people's devices asked.
@@ -63,6 +66,16 @@ public struct ServiceProfile: Sendable, Equatable {
 
     /// The roles that somebody has of whom nobody has said otherwise.
     public var defaultRoles: [ServiceRole] { self.usesDefaultRoles ? self.roles.filter(\.isDefault) : [] }
+
+    /// What stands between a newcomer and the service, in words for its operator; `nil` where nothing does.
+    var obstacleOfNewcomers: String? {
+        if self.requiresInvitation { return "it takes only those who were invited" }
+        if self.membershipOrganisation != nil { return "it takes only members of an organisation" }
+        if self.defaultRoles.isEmpty { return "they would have no role: make one the default" }
+        // Whoever is new has nothing that somebody has verified, and cannot say it on the way.
+        let needed = self.requestedAttributes.first { $0.requirement == .required && $0.attribute.needsVerification }
+        return needed.map { "nobody has verified their \($0.attribute.rawValue) yet: make it optional" }
+    }
 
     /// What it wants to know, in the order in which attributes are listed everywhere.
     public var requestedAttributes: [(attribute: PersonalAttribute, requirement: Requirement)] {

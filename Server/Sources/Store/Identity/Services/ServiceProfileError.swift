@@ -4,6 +4,7 @@ public struct ServiceProfileError: Error, Hashable, Sendable, CustomStringConver
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case malformed, noRole, tooMany, repeatedRole, invalidRole, invalidFactors, unknownAttribute, invalidDomain
+            case invalidNewcomers
         }
         private let base: Base
         /// Not the document that profiles are written as.
@@ -22,6 +23,8 @@ public struct ServiceProfileError: Error, Hashable, Sendable, CustomStringConver
         public static let unknownAttribute = Self(base: .unknownAttribute)
         /// Not a host, or one that is there twice.
         public static let invalidDomain = Self(base: .invalidDomain)
+        /// Newcomers who would be turned away all the same.
+        public static let invalidNewcomers = Self(base: .invalidNewcomers)
         public var description: String { self.base.rawValue }
     }
 

@@ -1,0 +1,76 @@
+import Accounts
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// Where a service leads whoever it believes to have no account (`prompt=create`), if it takes newcomers: they have an
+/// invitation to it mailed, make their identity by its link, and go on with the same sign-in.
+///
+/// It answers only the browser that started the sign-in.
+struct NewcomerRoutes: Sendable {
+    let newcomers: Newcomers
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+
+    func mount(on router: ServerRouter) {
+        router.endpoint(
+            RouterPath(NewcomerPage.path),
+            [.get: self.answers.page(self.show), .post: self.answers.page(self.invite)])
+    }
+
+    /// The sign-in, where it waits in this browser, and its service takes newcomers.
+    private func frame(_ address: SignInAddress, _ request: Request, _ context: ServerContext) async throws
+        -> SignInFrame?
+    {
+        guard let browser = self.cookies.browser(of: request),
+            let pending = try await self.provider.pending(request: address.request, browser: browser)
+        else { throw SignInProblem.unknown }
+        context.notes.note(client: pending.client)
+        guard try await self.newcomers.way(to: pending.client) == .mail else { return nil }
+        return SignInFrame(
+            requestID: address.request, clientName: pending.clientName, client: pending.client,
+            returnOrigin: pending.clientOrigin)
+    }
+
+    @Sendable private func show(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let address = try SignInAddress(query: request.uri.query, context)
+        guard let frame = try await self.frame(address, request, context) else {
+            return .seeOther(address.path("/sign-in"))
+        }
+        return .page(self.answers.pages.html(NewcomerPage(frame: frame)))
+    }
+
+    @Sendable private func invite(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let text = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        let address = try SignInAddress(query: text, context)
+        guard let frame = try await self.frame(address, request, context), let service = frame.client else {
+            return .seeOther(address.path("/sign-in"))
+        }
+        let form = try? OAuth.Parameters(parsing: text, limits: .init(bytes: self.limits.oauth.parameterBytes))
+        do {
+            let isOnItsWay = try await self.newcomers.ask(
+                email: form?["email"] ?? "", service: service, source: context.source)
+            if !isOnItsWay {
+                context.notes.note(
+                    RequestRefusal(
+                        code: "newcomer-not-invited",
+                        reason:
+                            "The address was invited often just now, too much mail waits, or too many invitations are open."
+                    ))
+            }
+        } catch let error as AccountError where error.code == .invalidRequest {
+            return .page(
+                self.answers.pages.html(NewcomerPage(frame: frame, isNoAddress: true)), status: .unprocessableContent)
+        } catch let error as AccountError where error.code == .notFound {
+            // It has stopped taking newcomers this moment.
+            return .seeOther(address.path("/sign-in"))
+        }
+        return .page(self.answers.pages.html(InvitedNewcomerPage(frame: frame)))
+    }
+}

@@ -1,0 +1,69 @@
+/// The page on which somebody who has no identity yet has an invitation to a service mailed to their address.
+public struct NewcomerPage: Sendable {
+    /// Where the page is, and where its form goes.
+    public static let path = "/sign-in/newcomer"
+
+    /// The sign-in that brought them here, and which goes on afterwards.
+    public var frame: SignInFrame
+    /// Whether what came before was no address.
+    public var isNoAddress: Bool
+
+    /// A page for a sign-in.
+    public init(frame: SignInFrame, isNoAddress: Bool = false) {
+        self.frame = frame
+        self.isNoAddress = isNoAddress
+    }
+}
+
+/// What somebody is told who has had an invitation mailed, and how they go on once they have an identity.
+public struct InvitedNewcomerPage: Sendable {
+    /// The sign-in that brought them here, and which goes on afterwards.
+    public var frame: SignInFrame
+
+    /// A page for a sign-in.
+    public init(frame: SignInFrame) { self.frame = frame }
+}
+
+extension PageRenderer {
+    /// Renders the page that asks for the address.
+    public func html(_ page: NewcomerPage) -> RenderedPage {
+        let frame = page.frame
+        var view = FormView(
+            testID: "newcomer", headline: "Are you new to \(frame.clientName)?",
+            lead:
+                "Type your e-mail address. You get a letter with a link, by which you make your identity with the app on "
+                + "your phone. Then you sign in with it.",
+            problem: page.isNoAddress ? "This is no e-mail address: it is NAME@HOST, in letters without accents." : nil,
+            action: NewcomerPage.path, submit: "Mail me a link")
+        view.hidden =
+            [.init(hiddenName: "request", hiddenValue: frame.requestID)]
+            + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
+        view.fields = [.init(id: "email", label: "E-mail address", type: "email", autocomplete: "email")]
+        view.links = [
+            .init(
+                target: frame.signInByPhone, linkID: "have-identity", words: "Do you have an identity? Sign in with it")
+        ]
+        view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
+        return self.render(
+            view, template: "form", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+    }
+}
+
+extension PageRenderer {
+    /// Renders what somebody is told whose letter is on its way, whether there is one or not.
+    public func html(_ page: InvitedNewcomerPage) -> RenderedPage {
+        self.html(
+            ResultPage(
+                outcome: .done, headline: "Look into your mailbox",
+                explanation:
+                    "A letter is on its way to that address. Open its link, choose a PIN, and read the code that "
+                    + "you get with the app on your phone. Then go on here, and sign in to \(page.frame.clientName) with "
+                    + "it. If no letter comes, ask the people who run \(self.serviceName).",
+                link: ("I have the app ready: sign in", page.frame.signInByPhone)))
+    }
+}
+
+extension SignInFrame {
+    /// Where the sign-in goes on with a phone, whatever else there is to choose.
+    fileprivate var signInByPhone: String { "/sign-in\(self.query)&by=phone" }
+}
