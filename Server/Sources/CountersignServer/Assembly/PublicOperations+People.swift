@@ -75,6 +75,17 @@ extension PublicOperations {
                 summary: "The same, as it changes.", query: [activation, ticket],
                 answers: [.init(status: 200, meaning: "Events of the type state.", type: "text/event-stream")],
                 refusing: [strange]),
+            PublicOperation(
+                method: .get, path: "/sign-in/newcomer", id: "newcomer",
+                summary: "Where somebody has an invitation mailed who has no identity yet.",
+                query: [Self.signInRequest, Self.service], answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [Self.unknown]),
+            PublicOperation(
+                method: .post, path: "/sign-in/newcomer", id: "inviteNewcomer",
+                summary: "An invitation to the service is mailed, or none is; the answer is the same.",
+                body: (.form, [Self.signInRequest, Self.service, .required("email", "The address.")]),
+                answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [Self.unknown, Self.tooMany, (422, "It is no address.")]),
             page(
                 "/invitation", "showInvitation", "Where the link of an invitation leads.", query: [link],
                 refusing: [over]),

@@ -354,13 +354,6 @@ struct PublicOperations {
         Self.page("/sign-in", "signIn", "The page of a sign-in."),
         Self.page("/sign-in/wait", "waitForPhone", "The same page, while a phone is waited for."),
         Self.page("/sign-in/complete", "completeSignIn", "The way back to the service."),
-        Self.page("/sign-in/newcomer", "newcomer", "Where somebody has an invitation mailed who has no identity yet."),
-        PublicOperation(
-            method: .post, path: "/sign-in/newcomer", id: "inviteNewcomer",
-            summary: "An invitation to the service is mailed, or none is; the answer is the same.",
-            body: (.form, [Self.signInRequest, Self.service, .required("email", "The address.")]),
-            answers: [Self.page, Self.goOn], refusals: .pages,
-            refusing: [Self.unknown, Self.tooMany, (422, "It is no address.")]),
         PublicOperation(
             method: .get, path: "/sign-in/continue", id: "continueSignIn", summary: "Where a phone leads its browser.",
             query: [.required("code", "What the phone was given.")], answers: [Self.goOn], refusals: .pages,

@@ -35,7 +35,7 @@ private final class FactorMeter: Sendable {
     }
 }
 
-@Suite("What is wrong with factors is not told by what it takes to find that out (identity parity, row 50)")
+@Suite("Decision 63: what is wrong with factors is not told by what it takes to find that out (parity, row 50)")
 struct FactorWorkTests {
     private static let rounds = 500
 
