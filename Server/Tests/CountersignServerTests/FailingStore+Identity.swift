@@ -125,10 +125,11 @@ extension FailingStore {
     }
 
     func addInvite(
-        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, leaving mail: (MailRecord, most: Int)?,
+        _ invite: InviteRecord, provisional: AccountRecord?, within bounds: InviteBounds,
+        leaving mail: (MailRecord, most: Int)?,
         audit: AuditEvent
     ) async throws -> Bool {
-        try await self.store.addInvite(invite, provisional: provisional, limit: limit, leaving: mail, audit: audit)
+        try await self.store.addInvite(invite, provisional: provisional, within: bounds, leaving: mail, audit: audit)
     }
 
     func invite(_ id: String) async throws -> InviteRecord? {

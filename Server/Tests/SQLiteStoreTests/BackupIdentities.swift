@@ -70,7 +70,8 @@ struct BackupIdentities {
             InviteRecord(
                 id: "invite", organisation: "inviting", place: nil, email: "new@post.example",
                 provisionalAccountID: "provisional", createdAt: Self.now, expiresAt: Self.now + .seconds(60)),
-            provisional: provisional, limit: 9, leaving: nil, audit: Self.event(.inviteAdded, "invite"))
+            provisional: provisional, within: InviteBounds(open: 9), leaving: nil,
+            audit: Self.event(.inviteAdded, "invite"))
     }
 
     /// Before the backup: one of each, of an account named `mailed`.

@@ -41,23 +41,23 @@ public struct Newcomers: Sendable {
     ///
     /// - Returns: Whether the letter is on its way: for the log, and never for whoever asked.
     ///
-    /// Cost: three queries, one store step.
+    /// Cost: two queries, one store step.
     public func ask(email: String, service: String, source: String) async throws -> Bool {
-        let (store, limits, now) = (self.identities.store, self.identities.limits, self.identities.time.now())
+        let (limits, now) = (self.identities.limits, self.identities.time.now())
         guard EmailValidator().accepts(email) else { throw AccountError(.invalidRequest, "no e-mail address") }
         try AccountError.throwShortage(self.mails.spend(source, at: now))
         guard try await self.way(to: service) == .mail,
-            let role = try await store.serviceProfile(service)?.defaultRoles.first
+            let role = try await self.identities.store.serviceProfile(service)?.defaultRoles.first
         else { throw AccountError(.notFound) }
-        let lately = try await store.invites(email: email, before: nil, limit: limits.mail.mailsInARow)
-            .filter { now - $0.createdAt < Limits.Fixed.newcomerLifetime }
-        guard lately.count < limits.mail.mailsInARow else { return false }
         do {
             return try await self.identities.invite(
                 .init(
                     email: email, service: service, role: role.id,
                     lifetime: min(Limits.Fixed.newcomerLifetime, limits.inviteLifetime), isMailed: true),
-                limit: limits.openInvites / Limits.Fixed.newcomersShare, by: nil
+                within: InviteBounds(
+                    open: limits.openInvites / Limits.Fixed.newcomersShare,
+                    // Counted in the step that adds it: whoever asks many times at once is sent no more.
+                    ofAddress: (most: limits.mail.mailsInARow, since: now - Limits.Fixed.newcomerLifetime)), by: nil
             ).isMailed
         } catch let error as AccountError where error.code == .conflict {
             return false

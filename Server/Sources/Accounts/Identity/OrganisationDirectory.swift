@@ -137,11 +137,12 @@ extension IdentityDirectory {
     /// Throws `invalidRequest` for what is no address, for nothing to be invited to, a lifetime that is none, and for mail
     /// where none is sent; `notFound` for no such organisation, service or role; `conflict` where as many are open as can be.
     public func invite(_ invitation: Invitation, by operator: String) async throws -> MadeInvite {
-        try await self.invite(invitation, limit: self.limits.openInvites, by: `operator`)
+        try await self.invite(invitation, within: InviteBounds(open: self.limits.openInvites), by: `operator`)
     }
 
-    /// The same, where at most `limit` are open; `operator` is `nil` where the person has asked for it.
-    func invite(_ invitation: Invitation, limit: Int, by operator: String?) async throws -> MadeInvite {
+    /// The same within other bounds; `operator` is `nil` where the person has asked for it.
+    func invite(_ invitation: Invitation, within bounds: InviteBounds, by operator: String?) async throws -> MadeInvite
+    {
         guard EmailValidator().accepts(invitation.email) else {
             throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
         }
@@ -188,7 +189,7 @@ extension IdentityDirectory {
         let letter = mail
         let isMailed = try await self.step(conflict: "As many invitations are open as can be: revoke some first.") {
             try await self.store.addInvite(
-                invite, provisional: provisional, limit: limit, leaving: letter, audit: audit)
+                invite, provisional: provisional, within: bounds, leaving: letter, audit: audit)
         }
         return MadeInvite(record: invite, link: self.links.secret(of: invite.id), isMailed: isMailed)
     }

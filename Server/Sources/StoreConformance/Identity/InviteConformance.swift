@@ -27,7 +27,7 @@ public enum InviteConformance {
         try await addService(store, "portal", sampleProfile("user|admin"))
         guard withProvisional else { return }
         _ = try await store.addInvite(
-            Self.invite(for: "provisional"), provisional: Self.provisional, limit: 9, leaving: nil,
+            Self.invite(for: "provisional"), provisional: Self.provisional, within: InviteBounds(open: 9), leaving: nil,
             audit: event(.inviteAdded))
     }
 
@@ -123,7 +123,8 @@ public enum InviteConformance {
             try await Self.begin(store, withProvisional: false)
             for (id, email) in [("1", "a@x.example"), ("2", "b@x.example"), ("3", "A@x.example")] {
                 _ = try await store.addInvite(
-                    Self.invite(id, email: email), provisional: nil, limit: 9, leaving: nil, audit: sampleAudit())
+                    Self.invite(id, email: email), provisional: nil, within: InviteBounds(open: 9), leaving: nil,
+                    audit: sampleAudit())
             }
             func listed(_ email: String? = nil, before: String? = nil, limit: Int = 9) async throws -> [String] {
                 try await store.invites(email: email, before: before, limit: limit).map(\.id)
@@ -144,20 +145,40 @@ public enum InviteConformance {
             for invite in [organisation, role, service] {
                 try await expectError(StoreError(.notFound, "")) {
                     _ = try await store.addInvite(
-                        invite, provisional: Self.provisional, limit: 9, leaving: nil, audit: sampleAudit())
+                        invite, provisional: Self.provisional, within: InviteBounds(open: 9), leaving: nil,
+                        audit: sampleAudit())
                 }
             }
             try expect(try await store.account(id: "provisional") == nil, "nothing is left")
             _ = try await store.addInvite(
-                Self.invite("1"), provisional: nil, limit: 1, leaving: nil, audit: sampleAudit())
+                Self.invite("1"), provisional: nil, within: InviteBounds(open: 1), leaving: nil, audit: sampleAudit())
             try await expectError(StoreError(.conflict, "")) {
                 _ = try await store.addInvite(
-                    Self.invite("2"), provisional: nil, limit: 1, leaving: nil, audit: sampleAudit())
+                    Self.invite("2"), provisional: nil, within: InviteBounds(open: 1), leaving: nil,
+                    audit: sampleAudit())
             }
             var later = Self.invite("2")
             later.createdAt = Self.end
             later.expiresAt = Self.end + .seconds(9)
-            _ = try await store.addInvite(later, provisional: nil, limit: 1, leaving: nil, audit: sampleAudit())
+            _ = try await store.addInvite(
+                later, provisional: nil, within: InviteBounds(open: 1), leaving: nil, audit: sampleAudit())
+        },
+        ConformanceCheck("of one address there are no more than can be since a moment, whatever its spelling") {
+            store in
+            try await Self.begin(store)
+            func add(_ id: String, _ email: String, since: Timestamp) async throws {
+                _ = try await store.addInvite(
+                    Self.invite(id, email: email), provisional: nil,
+                    within: InviteBounds(open: 9, ofAddress: (most: 1, since: since)), leaving: nil,
+                    audit: sampleAudit())
+            }
+            let made = Self.invite().createdAt
+            try await add("1", "one@post.example", since: made - .seconds(1))
+            try await expectError(StoreError(.conflict, "")) {
+                try await add("2", "One@post.example", since: made - .seconds(1))
+            }
+            try await add("2", "two@post.example", since: made - .seconds(1))
+            try await add("3", "one@post.example", since: made)
         },
     ]
 
@@ -165,7 +186,8 @@ public enum InviteConformance {
         ConformanceCheck("an account accepts what was sent to an address of its own that is verified") { store in
             try await Self.begin(store, withProvisional: false)
             let invite = Self.invite(email: "Alice@post.example")
-            _ = try await store.addInvite(invite, provisional: nil, limit: 9, leaving: nil, audit: sampleAudit())
+            _ = try await store.addInvite(
+                invite, provisional: nil, within: InviteBounds(open: 9), leaving: nil, audit: sampleAudit())
             try expect(try await Self.refusal("invite", "account-bob", store) == .notInvited, "not his")
             try await Self.expectPlace("account-bob", store, false)
             let accepted = Self.accepted(invite, by: "account-alice")
@@ -208,7 +230,8 @@ public enum InviteConformance {
         ConformanceCheck("nothing is accepted once its time is over") { store in
             try await Self.begin(store)
             _ = try await store.addInvite(
-                Self.invite("second", email: "alice@post.example"), provisional: nil, limit: 9, leaving: nil,
+                Self.invite("second", email: "alice@post.example"), provisional: nil, within: InviteBounds(open: 9),
+                leaving: nil,
                 audit: sampleAudit())
             try expect(try await Self.refusal("second", "account-alice", store, at: Self.end) == .expired, "own")
             try expect(try await Self.merge(store, at: Self.end) == .expired, "merge")

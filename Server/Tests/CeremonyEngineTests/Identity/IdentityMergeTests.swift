@@ -39,7 +39,7 @@ struct IdentityMergeTests {
             provisionalAccountID: provisional.id, createdAt: server.clock.now,
             expiresAt: server.clock.now + .seconds(86_400))
         _ = try await server.database.addInvite(
-            invite, provisional: provisional, limit: 10, leaving: nil,
+            invite, provisional: provisional, within: InviteBounds(open: 10), leaving: nil,
             audit: AuditEvent(.inviteAdded, at: server.clock.now))
         let offer = try await server.offer(to: provisional, invite: invite.id)
         return Invited(server: server, account: account, phone: phone, provisional: provisional, offer: offer)

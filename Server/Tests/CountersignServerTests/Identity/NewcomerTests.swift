@@ -136,6 +136,22 @@ struct NewcomerTests {
         }
     }
 
+    @Test("an address is sent no more letters by many who ask at once") func lettersAtOnce() async throws {
+        try await self.run { place async throws in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        let status = try await place.ask("new@post.example").status
+                        #expect(status == .ok)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let invites = try await place.invites().count
+            #expect(invites == 3)
+        }
+    }
+
     @Test("newcomers have half of the invitations that can be open; the operators' own still go out")
     func share() async throws {
         var limits = Limits()

@@ -4,7 +4,8 @@ public import _Primitives
 
 extension SQLiteDatabase: InviteStore {
     public func addInvite(
-        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, leaving mail: (MailRecord, most: Int)?,
+        _ invite: InviteRecord, provisional: AccountRecord?, within bounds: InviteBounds,
+        leaving mail: (MailRecord, most: Int)?,
         audit: AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
@@ -18,7 +19,14 @@ extension SQLiteDatabase: InviteStore {
                 try Int.fetchOne(
                     db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE state = ? AND expires_at > ?"),
                     arguments: [InviteRecord.State.open.rawValue, invite.createdAt.milliseconds]) ?? 0
-            guard open < limit else { throw StoreError(.conflict, "there are \(open) open invitations") }
+            guard open < bounds.open else { throw StoreError(.conflict, "there are \(open) open invitations") }
+            if let (most, since) = bounds.ofAddress {
+                let sent =
+                    try Int.fetchOne(
+                        db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE email_code = ? AND created_at > ?"),
+                        arguments: [sealing.emailCode(invite.email).blob, since.milliseconds]) ?? 0
+                guard sent < most else { throw StoreError(.conflict, "an address was sent \(sent) invitations") }
+            }
             if let provisional { try db.insert(provisional, sealing) }
             try db.insert(invite, sealing)
             try db.appendAudit(audit, sealing)

@@ -77,6 +77,20 @@ public enum InviteRefusal: Error, Equatable {
     case notMergeable
 }
 
+/// How many invitations there can be when one is added.
+public struct InviteBounds: Sendable {
+    /// Those that are open, all together.
+    public var open: Int
+    /// Those that one address was sent since a moment, open or not; `nil` is no bound.
+    public var ofAddress: (most: Int, since: Timestamp)?
+
+    /// Bounds; by default an address can have as many as there can be.
+    public init(open: Int, ofAddress: (most: Int, since: Timestamp)? = nil) {
+        self.open = open
+        self.ofAddress = ofAddress
+    }
+}
+
 /// Keeps invitations, and does what accepting one means. Each method is one step, with its audit event.
 ///
 /// There are three ways to accept: the account that has the invited address says so; the provisional account gets its first
@@ -87,9 +101,10 @@ public protocol InviteStore: Sendable {
     /// left: it is not where `most` wait already.
     ///
     /// Throws ``StoreError/Code/notFound`` where the organisation, the service or the role is not there, and
-    /// ``StoreError/Code/conflict`` where there are `limit` open ones.
+    /// ``StoreError/Code/conflict`` where there are as many as can be.
     func addInvite(
-        _ invite: InviteRecord, provisional: AccountRecord?, limit: Int, leaving mail: (MailRecord, most: Int)?,
+        _ invite: InviteRecord, provisional: AccountRecord?, within bounds: InviteBounds,
+        leaving mail: (MailRecord, most: Int)?,
         audit: AuditEvent
     ) async throws -> Bool
 
