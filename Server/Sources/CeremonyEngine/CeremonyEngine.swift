@@ -44,14 +44,14 @@ public struct CeremonyEngine: Sendable {
 
     private let environment: CeremonyEnvironment
 
-    /// An engine over a store. `signer` has the keys of personalised identities, and `inApp` is the provider of codes where
-    /// there is one.
+    /// An engine over a store. `signer` has the keys of personalised identities, `inApp` is the provider of codes where there
+    /// is one, and `pins` the PIN service.
     ///
     /// Throws `RequestError` where the configured factors make no policy.
     public init(
         configuration: CeremonyConfiguration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
         random: RandomSource = .system, subjects: Subjects, signer: ManagerSigner,
-        inApp: (any InAppServices)? = nil
+        inApp: (any InAppServices)? = nil, pins: (any PinEvaluating)? = nil
     ) throws {
         let rules = CurrentRules(
             try Rules(
@@ -78,7 +78,8 @@ public struct CeremonyEngine: Sendable {
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented)
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(
-            environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp)
+            environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp,
+            pins: pins)
         self.signIns = SignIns(
             environment: environment, store: store, hub: hub, budgets: budgets, endings: endings,
             logins: LoginCodes(environment: environment, store: store, keys: keys))

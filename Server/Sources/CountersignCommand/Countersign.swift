@@ -20,7 +20,7 @@ struct Countersign: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, TraceCommand.self,
-            UAFCommand.self, HashCommand.self,
+            UAFCommand.self, HashCommand.self, PinServiceCommand.self,
         ]
     )
 

@@ -265,6 +265,20 @@ extension Limits {
         public static let copyPieceBytes = 1024 * 1024
     }
 
+    /// The PIN service, and the server that asks it.
+    public enum Evaluations {
+        /// How long it can take to accept a connection. Past it nothing was asked.
+        public static let connectTime: Duration = .seconds(2)
+        /// How long its answer can take. Past it nobody knows what it has done.
+        public static let answerTime: Duration = .seconds(5)
+        /// Bytes of a question and of an answer. A longer question is answered 413.
+        public static let bodyBytes = 1024
+        /// Questions that wait or are answered at a time, 2 ms each. Past it 503.
+        public static let waiting = 512
+        /// How long an evaluation counts. Past it its activation has one more.
+        public static let window: Duration = .seconds(24 * 60 * 60)
+    }
+
     /// What the operator's commands go by.
     public enum Commands {
         /// How long a server can take to accept a connection. Past it the exit code is 5.

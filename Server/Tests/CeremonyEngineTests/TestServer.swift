@@ -45,7 +45,7 @@ final class TestServer: Sendable {
     ///   - keys: The key-encryption keys; without, a new one.
     init(
         random: RandomSource = .system, storeLimits: Limits = Limits(), signer given: ManagerSigner? = nil,
-        restarting former: TestServer? = nil, keys ring: KeyRing? = nil,
+        restarting former: TestServer? = nil, keys ring: KeyRing? = nil, pins: (any PinEvaluating)? = nil,
         _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }
     ) throws {
         self.former = former
@@ -81,7 +81,7 @@ final class TestServer: Sendable {
                     subject: { accountID, clientID in "\(clientID)|\(accountID)" },
                     accountID: { subject, clientID in
                         subject.hasPrefix("\(clientID)|") ? String(subject.dropFirst(clientID.count + 1)) : nil
-                    }), signer: signer, inApp: inApp)
+                    }), signer: signer, inApp: inApp, pins: pins)
         }
         self.engine = try engine(epoch: "")
         self.laterEngine = try engine(epoch: "restored")

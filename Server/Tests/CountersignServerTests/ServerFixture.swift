@@ -36,7 +36,8 @@ final class ServerFixture: Sendable {
         logger: Logger? = nil, random: RandomSource = .system,
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
         calls: (any OutgoingCalls)? = nil, sendsMail: Bool = true, terms: Terms? = nil,
-        signInService: SignInService.Names = SignInService.Names(), simulatedPeople: SimulatedPeople? = nil
+        signInService: SignInService.Names = SignInService.Names(), simulatedPeople: SimulatedPeople? = nil,
+        pins: (any PinEvaluating)? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -57,6 +58,7 @@ final class ServerFixture: Sendable {
         configuration.terms = terms
         configuration.signInService = signInService
         configuration.simulatedPeople = simulatedPeople
+        configuration.pins = pins
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,

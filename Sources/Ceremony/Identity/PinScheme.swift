@@ -14,9 +14,15 @@ public import _Primitives
 ///
 /// The counter is one byte; it begins with 0 and goes on until the scalar, big-endian, is in [1, n−1] of P-256. That the
 /// first is not has a probability of about 2⁻³².
+///
+/// In `pin/2` a third secret takes part, which a service beside the server has for each activation and gives to nobody: see
+/// ``PinQuestion``. Whoever has the phone's storage, the server's database and the server's keys still has to ask that
+/// service about every PIN.
 public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// scrypt, HKDF and P-256.
     case pin1 = "pin/1"
+    /// The same with an evaluation by the PIN service between them (RFC 9497, P384-SHA384, verifiable).
+    case pin2 = "pin/2"
 
     /// What the key is bound to, so that one PIN and one device secret give other keys elsewhere.
     public struct Context: Hashable, Sendable {
@@ -40,21 +46,31 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// The most bytes of a PIN. Which PINs a person may choose is another matter.
     public static let maximumPinBytes = 128
 
-    /// The key of a PIN. It is not to be kept, and neither is its public half: both tell whether a PIN is right.
+    /// The key of a PIN in `pin/1`. It is not to be kept, and neither is its public half: both tell whether a PIN is right.
     ///
     /// It takes the time and the memory that `parameters` name: by default 60 ms and 32 MiB.
     ///
-    /// Throws ``PinSchemeError`` `invalidInput` for a PIN, a device secret or a context outside the limits above.
+    /// Throws ``PinSchemeError`` `invalidInput` for a PIN, a device secret or a context outside the limits above, and
+    /// `unsupported` for a scheme in which nobody makes the key alone.
     public func key(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> P256.Signing.PrivateKey {
+        guard self == .pin1 else { throw PinSchemeError(.unsupported, "\(self.rawValue) asks a service") }
+        let stretched = try self.stretched(
+            pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context)
+        return try self.key(of: stretched, context)
+    }
+
+    /// What scrypt makes of a PIN and a device secret, for a context within the limits.
+    func stretched(
+        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
+    ) throws(PinSchemeError) -> SymmetricKey {
         guard (1...Self.maximumPinBytes).contains(pin.count), deviceSecret.count == Self.deviceSecretBytes,
             (1...512).contains(context.server.utf8.count), (1...64).contains(context.activation.utf8.count),
             parameters.scheme == self
         else { throw PinSchemeError(.invalidInput) }
-        let stretched: SymmetricKey
         do {
-            stretched = try pin.withBytes { pin in
+            return try pin.withBytes { pin in
                 try deviceSecret.withBytes { secret in
                     try KDF.Scrypt.deriveKey(
                         from: pin, salt: secret, outputByteCount: 32, rounds: parameters.rounds,
@@ -65,9 +81,13 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
             // Within the bounds it fails only where there is no memory.
             throw PinSchemeError(.unavailable)
         }
+    }
+
+    /// The key that a secret gives, bound to a context.
+    func key(of secret: SymmetricKey, _ context: Context) throws(PinSchemeError) -> P256.Signing.PrivateKey {
         let info = self.info(context)
         return try Self.firstKey { counter in
-            HKDF<SHA256>.deriveKey(inputKeyMaterial: stretched, info: info + [counter], outputByteCount: 32)
+            HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: info + [counter], outputByteCount: 32)
                 .withUnsafeBytes { SecretBytes($0) }
         }
     }
@@ -174,7 +194,7 @@ public struct PinParameters: Hashable, Sendable {
 public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case malformed, unsupported, invalidInput, unavailable }
+        private enum Base: String { case malformed, unsupported, invalidInput, unavailable, notProven }
         private let base: Base
         /// Not the parameters of a scheme.
         public static let malformed = Self(base: .malformed)
@@ -184,6 +204,8 @@ public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible
         public static let invalidInput = Self(base: .invalidInput)
         /// There is not the memory that it takes. It can be tried again.
         public static let unavailable = Self(base: .unavailable)
+        /// What came back is no evaluation by the key that it has to be of: somebody else's, or none.
+        public static let notProven = Self(base: .notProven)
         public var description: String { self.base.rawValue }
     }
 

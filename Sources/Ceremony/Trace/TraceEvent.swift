@@ -43,6 +43,8 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case activationDescribed = "activation-described"
     case activationProofSent = "activation-proof-sent"
     case activationProofJudged = "activation-proof-judged"
+    case pinAsked = "pin-asked"
+    case pinEvaluated = "pin-evaluated"
     case activationKeysSent = "activation-keys-sent"
     case activationEnrolled = "activation-enrolled"
     // A person signs in with a personalised app.
@@ -160,6 +162,9 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         case .answersSent: Arrow(from: .phone, to: .server, label: "the role, and what the person says")
         case .answersJudged:
             Arrow(from: .server, to: .phone, label: "what is to be signed, or corrected", isAnswer: true)
+        case .pinAsked: Arrow(from: .phone, to: .server, label: "the PIN, blinded, for the PIN service")
+        case .pinEvaluated:
+            Arrow(from: .server, to: .phone, label: "its evaluation with a proof, signed", isAnswer: true)
         case .factorsSent: Arrow(from: .phone, to: .server, label: "the document, signed by factors and sealed")
         case .factorsJudged: Arrow(from: .server, to: .phone, label: "the verdict, signed", isAnswer: true)
         case .approvalAnnounced: Arrow(from: .server, to: .browser, label: "event: approved")

@@ -147,7 +147,7 @@ struct IdentityActivations: Sendable {
         let sealed = try SealedMessage(
             sealing: EnrollRequest.Enrolment(
                 token: token, name: name, signingKey: speaker.signingKey, encryptionKey: speaker.encryptionKey,
-                response: message),
+                response: message, pinScheme: identity.pin?.secrets.last?.parameters.scheme ?? .pin1),
             to: try await ManagerExchange(self.core, server).sealingKey(),
             for: .enrolment(activation: proven.code.id, token: token.withBytes { Base64URL.encode($0) }))
         let request = EnrollRequest(enrolment: sealed)
@@ -183,11 +183,14 @@ struct IdentityActivations: Sendable {
         guard proven.activation.isPathSegment else { throw EngineError(.malformed, "the name of an activation") }
         let finalChallenge = self.factors.finalChallenge(try Challenge(proven.challenge), appID: proven.appID)
         let authenticator = try self.factors.pinAuthenticator(device, server: server)
+        let parameters = try PinParameters(
+            scheme: proven.pinServiceKey == nil ? .pin1 : .pin2, rounds: code.parameters.rounds,
+            blockSize: code.parameters.blockSize, parallelism: code.parameters.parallelism)
         let secret = try authenticator.newSecret(
             for: PinScheme.Context(server: server, activation: proven.activation, version: Self.firstPin),
-            parameters: code.parameters)
+            parameters: parameters, serviceKey: proven.pinServiceKey)
         let pinAssertion = try await authenticator.register(
-            pin: code.pin, secret: secret, finalChallenge: finalChallenge)
+            pin: code.pin, secret: secret, finalChallenge: finalChallenge, service: try self.evaluator(code.code))
         let deviceModel = AuthenticatorModel(factor: .devicePossession, keyStore: self.core.module.keyStore)
         // The person's first: where they give up, nothing of the device was made.
         let (keys, message) = try await self.factors.register(
@@ -205,6 +208,18 @@ struct IdentityActivations: Sendable {
             throw error
         }
         return (identity, message)
+    }
+
+    /// Asks the server's PIN service about the first PIN.
+    private func evaluator(_ code: ProcessCode) throws -> PinEvaluator {
+        let path = try Self.path(of: code) + "/pin-evaluation"
+        let exchange = ManagerExchange(self.core, code.server)
+        return PinEvaluator { blinded in
+            try await exchange.send(
+                EvaluationRequest(blinded: blinded, claim: code.claim), to: path, by: nil, as: EvaluationResponse.self,
+                noting: .pinAsked
+            ).message.evaluated
+        }
     }
 
     /// Makes an identity answer, by the server's receipt. Throws ``EngineError`` `malformed` for the receipt of another.

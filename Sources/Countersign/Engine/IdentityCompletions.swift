@@ -105,9 +105,11 @@ struct IdentityCompletions: Sendable {
             ?? authenticator.newSecret(
                 for: PinScheme.Context(
                     server: identity.server, activation: identity.activation, version: current &+ 1),
-                parameters: former.parameters)
+                parameters: former.parameters, serviceKey: former.serviceKey)
         let finalChallenge = self.finalChallenge(identity)
-        let assertion = try await authenticator.register(pin: pin, secret: secret, finalChallenge: finalChallenge)
+        let assertion = try await authenticator.register(
+            pin: pin, secret: secret, finalChallenge: finalChallenge,
+            service: try self.sessions.evaluator(self.session, self.checked))
         if left == nil {
             var changed = record
             try changed.begin(secret, beside: current)
@@ -142,7 +144,8 @@ struct IdentityCompletions: Sendable {
         let random = self.core.platform.random
         let secret = SecretBytes(random.bytes(ProcessCode.secretBytes))
         let id = random.identifier()
-        let parameters = try PinParameters()
+        // The code's PIN is proven where no phone is known yet: nobody evaluates it.
+        let parameters = try PinParameters(scheme: .pin1)
         let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: secret, parameters: parameters,
             context: PinScheme.Context(server: server, activation: id, version: 0))

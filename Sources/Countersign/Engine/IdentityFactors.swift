@@ -21,6 +21,15 @@ enum SuppliedFactor: Sendable {
         case .biometric: .biometric
         }
     }
+
+    /// When it signs, beside others.
+    fileprivate var place: Int {
+        switch self {
+        case .biometric: 0
+        case .pin: 1
+        case .device: 2
+        }
+    }
 }
 
 /// That a person has shown a finger or a face, or is about to: which sensor, and the texts of its dialog. What the operating
@@ -232,21 +241,25 @@ struct IdentityFactors: Sendable {
 
     // MARK: Signing
 
-    /// Signs with each factor, and makes the message for the server. The person's come first: where they do not sign, the
-    /// silent one has not counted.
+    /// Signs with each factor, and makes the message for the server. The person's finger comes first, then the PIN, then the
+    /// silent one: where somebody does not sign, nothing that counts has been asked of the PIN service, and the silent one
+    /// has not counted.
     ///
-    /// - Parameter pinVersion: Which PIN the server has.
+    /// - Parameters:
+    ///   - pinVersion: Which PIN the server has.
+    ///   - service: Evaluates the PIN, where it is of `pin/2`.
     ///
-    /// Throws ``OperationFailure``, ``EngineError`` (`noSuchFactor`, `factorInvalidated`), ``ServerPinError``, `CancellationError` and
-    /// ``StorageError``.
+    /// Throws ``OperationFailure``, ``EngineError`` (`noSuchFactor`, `factorInvalidated`), ``ServerPinError``, `PinSchemeError`,
+    /// ``StorageError``, what asking the service throws, and `CancellationError` until something has been asked.
     func sign(
         _ factors: [SuppliedFactor], of identity: StoredIdentity, appID: String, challenge: Challenge,
-        pinVersion: UInt32?, _: Disclosure.Complete
+        pinVersion: UInt32?, service: PinEvaluator, _: Disclosure.Complete
     ) async throws -> String {
         guard appID.hasSameBytes(as: identity.appID) else { throw EngineError(.malformed, "another AppID") }
         let finalChallenge = self.finalChallenge(challenge, appID: appID)
         var assertions: [EncodedAssertion] = []
-        for factor in factors.sorted(by: { !$0.type.isSilent && $1.type.isSilent }) {
+        var hasAsked = false
+        for factor in factors.sorted(by: { $0.place < $1.place }) {
             switch factor {
             case .device:
                 let key = identity.keys.last { AuthenticatorModel(aaid: $0.aaid)?.type == .device }
@@ -266,11 +279,14 @@ struct IdentityFactors: Sendable {
                 guard let secret = record.secret(of: pinVersion ?? record.secrets[0].version) else {
                     throw ServerPinError.unknownVersion
                 }
+                hasAsked = secret.serviceKey != nil
                 assertions.append(
                     try await self.pinAuthenticator(of: identity).authenticate(
-                        pin: pin, secret: secret, finalChallenge: finalChallenge))
+                        pin: pin, secret: secret, finalChallenge: finalChallenge, service: service))
             }
         }
+        // The last moment to give up: nothing has left yet.
+        if !hasAsked { try Task.checkCancellation() }
         let response = AuthenticationResponse(
             header: OperationHeader(operation: .authentication, appID: appID), fcParams: finalChallenge,
             assertions: assertions)

@@ -19,6 +19,8 @@ struct ClaimedSession: Sendable {
 struct CheckedSession: Sendable {
     let prepared: PreparedSession
     let document: SessionDocument
+    /// What the PIN service was asked with this document.
+    let askedPins = AskedPins()
 }
 
 /// The requests of a session, from its claim to what comes after the factors.
@@ -129,9 +131,7 @@ struct IdentitySessions: Sendable {
         let answer = try await self.core.module.withExclusiveUse(of: identity.keys) {
             let response = try await self.factors.sign(
                 supplied, of: identity, appID: checked.prepared.appID, challenge: challenge,
-                pinVersion: checked.prepared.pinVersion, disclosure)
-            // The last moment to give up: nothing has left yet.
-            try Task.checkCancellation()
+                pinVersion: checked.prepared.pinVersion, service: try self.evaluator(session, checked), disclosure)
             let exchange = ManagerExchange(self.core, session.server)
             let sealed = try SealedMessage(
                 sealing: FinishRequest.Factors(response: response), to: try await exchange.sealingKey(),
@@ -149,6 +149,19 @@ struct IdentitySessions: Sendable {
             }
         }
         return answer
+    }
+
+    /// Asks the server's PIN service. What is asked counts as an attempt at the server, so it goes to its end.
+    func evaluator(_ session: ClaimedSession, _ checked: CheckedSession) throws -> PinEvaluator {
+        let identity = try self.identity(of: session)
+        let path = try Self.path(of: session, "pin-evaluation")
+        let exchange = ManagerExchange(self.core, session.server)
+        return PinEvaluator(asked: checked.askedPins) { blinded in
+            try await exchange.sendToTheEnd(
+                EvaluationRequest(blinded: blinded), to: path, by: ManagerExchange.Prover(identity),
+                as: EvaluationResponse.self, noting: .pinAsked
+            ).message.evaluated
+        }
     }
 
     /// Fetches the authorization code of a session that signed this app in. Throws as ``prepare(_:role:answers:)`` does.

@@ -35,6 +35,17 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
     }
 
+    /// What the PIN service is asked about a PIN; see `PinQuestion`. As ``key(pin:deviceSecret:parameters:context:)``.
+    func question(
+        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
+        serviceKey: [UInt8]
+    ) async throws -> PinQuestion {
+        try await self.run {
+            try PinQuestion(
+                pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context, serviceKey: serviceKey)
+        }
+    }
+
     /// Has work done by the queue's thread. Throws what it throws, `PinSchemeError` `unavailable` and `CancellationError`.
     package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         let number = self.lock.withLock {

@@ -23,24 +23,34 @@ package struct ServerPinAuthenticator: Sendable {
         self.random = random
     }
 
-    /// Makes the secret for a new PIN: of a new activation, or at a change. It is to be kept before ``register(pin:secret:finalChallenge:)``.
+    /// Makes the secret for a new PIN: of a new activation, or at a change. It is to be kept before
+    /// ``register(pin:secret:finalChallenge:service:)``.
     ///
-    /// Throws `JOSEError`.
-    package func newSecret(for context: PinScheme.Context, parameters: PinParameters) throws -> ServerPinSecret {
-        ServerPinSecret(
+    /// - Parameter serviceKey: With `pin/2`, the key of the PIN service that every evaluation is held against from now on.
+    ///
+    /// Throws `JOSEError`, and `PinSchemeError` `malformed` for a key that is none, or that does not go with the scheme.
+    package func newSecret(
+        for context: PinScheme.Context, parameters: PinParameters, serviceKey: [UInt8]? = nil
+    ) throws -> ServerPinSecret {
+        if let serviceKey { try PinQuestion.check(serviceKey: serviceKey) }
+        guard (parameters.scheme == .pin2) == (serviceKey != nil) else {
+            throw PinSchemeError(.malformed, "serviceKey")
+        }
+        return ServerPinSecret(
             context: context, parameters: parameters,
-            keyID: try KeyID(self.random.bytes(32)),
+            keyID: try KeyID(self.random.bytes(32)), serviceKey: serviceKey,
             sealed: try self.device.seal(self.random.bytes(PinScheme.deviceSecretBytes)))
     }
 
     /// Registers a PIN (Register): the public key, attested by itself. `finalChallenge` is the text of the final challenge
-    /// parameters, as all assertions of the response have it.
+    /// parameters, as all assertions of the response have it. With `pin/2`, `service` is asked.
     ///
-    /// Throws `PinSchemeError`, ``ServerPinError`` `secretGone`, `StorageError` and `CancellationError`.
+    /// Throws `PinSchemeError` (`notProven` where the PIN service is not the one of the enrolment), ``ServerPinError``
+    /// `secretGone`, `StorageError`, `CancellationError`, and what asking throws.
     package func register(
-        pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String
+        pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String, service: PinEvaluator? = nil
     ) async throws -> EncodedAssertion {
-        let key = try await self.key(pin, secret)
+        let key = try await self.key(pin, secret, service)
         let data = try KeyRegistrationData(
             aaid: ServerPinModel.aaid, authenticatorVersion: ServerPinModel.authenticatorVersion,
             signatureAlgorithm: ServerPinModel.info.authenticationAlgorithm,
@@ -55,11 +65,11 @@ package struct ServerPinAuthenticator: Sendable {
 
     /// Signs with a PIN (Sign), whether it is right or not: for the version that the server has named.
     ///
-    /// Throws as ``register(pin:secret:finalChallenge:)`` does.
+    /// Throws as ``register(pin:secret:finalChallenge:service:)`` does.
     package func authenticate(
-        pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String
+        pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String, service: PinEvaluator? = nil
     ) async throws -> EncodedAssertion {
-        let key = try await self.key(pin, secret)
+        let key = try await self.key(pin, secret, service)
         let data = try SignedData(
             aaid: ServerPinModel.aaid, authenticatorVersion: ServerPinModel.authenticatorVersion, mode: .userVerified,
             signatureAlgorithm: ServerPinModel.info.authenticationAlgorithm, nonce: self.random.bytes(32),
@@ -70,7 +80,25 @@ package struct ServerPinAuthenticator: Sendable {
                 .serialized())
     }
 
-    private func key(_ pin: SecretBytes, _ secret: ServerPinSecret) async throws -> P256.Signing.PrivateKey {
+    private func key(_ pin: SecretBytes, _ secret: ServerPinSecret, _ service: PinEvaluator?) async throws
+        -> P256.Signing.PrivateKey
+    {
+        guard let serviceKey = secret.serviceKey else {
+            return try await self.keys.key(
+                pin: pin, deviceSecret: try self.deviceSecret(of: secret), parameters: secret.parameters,
+                context: secret.context)
+        }
+        guard let service else { throw PinSchemeError(.unsupported, "nobody evaluates here") }
+        let question = try await service.asked.question(about: pin, of: secret.keyID) {
+            try await self.keys.question(
+                pin: pin, deviceSecret: try self.deviceSecret(of: secret), parameters: secret.parameters,
+                context: secret.context, serviceKey: serviceKey)
+        }
+        let evaluated = try await service.evaluate(question.blinded)
+        return try await self.keys.run { try question.key(evaluated: evaluated) }
+    }
+
+    private func deviceSecret(of secret: ServerPinSecret) throws -> SecretBytes {
         let deviceSecret: SecretBytes
         do {
             deviceSecret = SecretBytes(try self.device.open(secret.sealed))
@@ -80,8 +108,7 @@ package struct ServerPinAuthenticator: Sendable {
             throw ServerPinError.secretGone
         }
         guard deviceSecret.count == PinScheme.deviceSecretBytes else { throw ServerPinError.secretGone }
-        return try await self.keys.key(
-            pin: pin, deviceSecret: deviceSecret, parameters: secret.parameters, context: secret.context)
+        return deviceSecret
     }
 
     private static func sign(_ message: [UInt8], _ key: P256.Signing.PrivateKey) throws -> [UInt8] {

@@ -13,6 +13,9 @@ package struct ServerPinSecret: Sendable, Equatable, CustomReflectable {
     package let parameters: PinParameters
     /// The key's name, random.
     package let keyID: KeyID
+    /// In `pin/2`, the key of the PIN service that evaluations of this PIN have to be of, as the server has named it at the
+    /// enrolment; `nil` in `pin/1`.
+    package let serviceKey: [UInt8]?
     /// The device secret, sealed to this device's own key.
     let sealed: String
 
@@ -102,14 +105,23 @@ extension ServerPinSecret {
                 version: try object.requiredInteger("version")),
             parameters: try PinParameters(json: parameters),
             keyID: try KeyID(base64URL: try object.requiredString("keyID")),
+            serviceKey: try object.string("serviceKey").map { text in
+                guard let bytes = Base64URL.decode(text) else { throw StorageError(.corrupt, "a PIN service's key") }
+                return bytes
+            },
             sealed: try object.requiredString("sealed"))
+        guard (self.parameters.scheme == .pin2) == (self.serviceKey != nil) else {
+            throw StorageError(.corrupt, "a PIN's scheme")
+        }
     }
 
     fileprivate var json: JSONObject {
-        [
+        var object: JSONObject = [
             "server": .string(self.context.server), "activation": .string(self.context.activation),
             "version": .integer(Int64(self.version)), "parameters": .object(self.parameters.json),
             "keyID": .string(self.keyID.base64URL), "sealed": .string(self.sealed),
         ]
+        object["serviceKey"] = self.serviceKey.map { .string(Base64URL.encode($0)) }
+        return object
     }
 }

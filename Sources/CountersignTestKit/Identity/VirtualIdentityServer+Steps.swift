@@ -54,11 +54,21 @@ extension VirtualIdentityServer {
             }
             let token = SecretBytes(RandomSource.system.bytes(32))
             pending.token = token
+            let serviceActivation = self.mistakesPinService ? "another" : pending.activation
+            self.mistakesPinService = false
             return ProveResponse.proven(
                 ProvenActivation(
                     token: token, until: self.clock.now() + .seconds(600), activation: pending.activation,
                     account: "account-1", challenge: pending.registrationChallenge.text,
-                    appID: self.identifier + "/uaf/1.1/facets", username: "account-1", mayMerge: pending.mayMerge))
+                    appID: self.identifier + "/uaf/1.1/facets", username: "account-1", mayMerge: pending.mayMerge,
+                    pinServiceKey: try self.pinMaster.map {
+                        try PinServiceKey(master: $0, activation: serviceActivation).publicKey
+                    }))
+        case "pin-evaluation":
+            let message = try EvaluationRequest(parsing: request.body)
+            try check(try message.claim ?? { throw IdentityProblem(.notProven) }())
+            guard pending.token != nil else { throw IdentityProblem(.notProven) }
+            return try self.evaluation(of: message.blinded, by: pending.activation)
         case "enroll":
             let enrolment = try self.enrolment(request)
             guard prover == pending.activation else { throw IdentityProblem(.notProven) }
@@ -69,6 +79,13 @@ extension VirtualIdentityServer {
             return self.record(pending.activation)
         default: throw IdentityProblem(.invalidRequest)
         }
+    }
+
+    /// What the PIN service answers.
+    private func evaluation(of blinded: [UInt8], by activation: String) throws -> EvaluationResponse {
+        guard let pinMaster else { throw IdentityProblem(.invalidRequest) }
+        let key = try PinServiceKey(master: pinMaster, activation: activation)
+        return EvaluationResponse(evaluated: try key.evaluate(blinded))
     }
 
     /// The keys of a registration whose attestations hold.
@@ -120,6 +137,8 @@ extension VirtualIdentityServer {
         guard session.owner == prover else { throw IdentityProblem(.sessionConsumed) }
         switch step {
         case "prepare": return try self.prepare(id, &session, try PrepareRequest(parsing: body), prover)
+        case "pin-evaluation":
+            return try self.evaluate(id, &session, try EvaluationRequest(parsing: body).blinded, prover)
         case "finish": return try self.finish(id, &session, try FinishRequest(parsing: body), prover)
         case "code":
             guard session.isAccepted, session.purpose == .serviceLogin else { throw IdentityProblem(.outOfOrder) }
@@ -128,6 +147,7 @@ extension VirtualIdentityServer {
                 code: SecretBytes(utf8: self.newCode(of: session, id, prover)), state: session.inApp?.state,
                 issuer: self.identifier)
         case "abort":
+            self.activations[prover]?.reservedBy = nil
             session.end = .sessionAborted
             return EmptyAnswer()
         case "prolong":
@@ -217,9 +237,27 @@ extension VirtualIdentityServer {
             deadlines: session.deadlines)
     }
 
+    /// Counts an attempt before the PIN service is asked, one for each document.
+    private func evaluate(_ id: String, _ session: inout Session, _ blinded: [UInt8], _ prover: String) throws
+        -> EvaluationResponse
+    {
+        guard session.document != nil else { throw IdentityProblem(.outOfOrder) }
+        if !session.isAccepted, session.blinded != blinded {
+            guard session.blinded == nil else { throw IdentityProblem(.outOfOrder) }
+            session.blinded = blinded
+            let failures = (self.activations[prover]?.failures ?? 0) + 1
+            self.activations[prover]?.failures = failures
+            self.activations[prover]?.lockedUntil =
+                self.clock.now() + self.rests[min(failures - 1, self.rests.count - 1)]
+            self.activations[prover]?.reservedBy = id
+        }
+        return try self.evaluation(of: blinded, by: prover)
+    }
+
     private func finish(_ id: String, _ session: inout Session, _ message: FinishRequest, _ prover: String) throws
         -> FinishResponse
     {
+        defer { self.activations[prover]?.reservedBy = nil }
         try self.judge(message.security)
         guard let document = session.document, !session.isAccepted else { throw IdentityProblem(.outOfOrder) }
         let factors: FinishRequest.Factors = try self.open(
@@ -227,7 +265,9 @@ extension VirtualIdentityServer {
         let judged = self.judge(factors.response, document.challenge, prover)
         let matrix = try? AuthenticatorMatrix(names: session.service.roles[session.role].alternatives)
         guard matrix?.alternative(of: judged, by: .product) != nil else {
-            let failures = (self.activations[prover]?.failures ?? 0) + 1
+            // What was asked of the PIN service is counted.
+            let failures = (self.activations[prover]?.failures ?? 0) + (session.blinded == nil ? 1 : 0)
+            session.blinded = nil
             self.activations[prover]?.failures = failures
             guard failures < self.permanentAfter else {
                 self.activations[prover]?.isDisabled = true

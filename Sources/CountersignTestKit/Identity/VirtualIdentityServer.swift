@@ -43,6 +43,8 @@ public actor VirtualIdentityServer: Transport {
         var failures = 0
         var lockedUntil: Timestamp?
         var isDisabled = false
+        /// The session whose attempt is counted before it is judged.
+        var reservedBy: String?
     }
 
     struct Pending {
@@ -76,6 +78,8 @@ public actor VirtualIdentityServer: Transport {
         var inApp: InAppRequest?
         /// The key of a finger that another is to take the place of.
         var replaces: KeyID?
+        /// What was asked of the PIN service with the present document.
+        var blinded: [UInt8]?
         var deadlines: SessionDeadlines
     }
 
@@ -94,6 +98,9 @@ public actor VirtualIdentityServer: Transport {
     /// What a person agrees to who has a finger replaced.
     var replacement: String? = "Your finger is replaced."
     private var namesKeys = true
+    /// The secret of its PIN service; `nil` where it has none.
+    var pinMaster: SecretBytes?
+    var mistakesPinService = false
     /// How often attributes may be wrong.
     public var correctionLimit = 3
     /// How many attempts in a row are too many for good.
@@ -200,6 +207,10 @@ public actor VirtualIdentityServer: Transport {
     public func speak(_ versions: ClosedRange<Int>) { self.versions = versions }
     /// Says of sessions from now on that they are for something else; `nil`: says what they are for.
     public func mistakePurpose(for purpose: SessionDocument.Purpose?) { self.mistakenPurpose = purpose }
+    /// Has PINs evaluated by a PIN service from now on, or by another one.
+    public func newPinService() { self.pinMaster = SecretBytes(RandomSource.system.bytes(PinServiceKey.masterBytes)) }
+    /// Names another key than that of its PIN service to the next app that is personalised.
+    public func mistakePinServiceOnce() { self.mistakesPinService = true }
     /// Signs with another key from now on.
     public func rotateKeys() throws { self.signing = try Self.newKey() }
     /// Forgets the requests so far.
@@ -372,7 +383,8 @@ public actor VirtualIdentityServer: Transport {
             return EmptyAnswer()
         }
         guard !activation.isDisabled else { throw IdentityProblem(.activationDisabled) }
-        if let until = activation.lockedUntil, self.clock.now() < until {
+        let isReserved = parts.count == 4 && activation.reservedBy == parts[2]
+        if let until = activation.lockedUntil, self.clock.now() < until, !isReserved {
             throw IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: until))
         }
         switch (parts[1], parts.count) {

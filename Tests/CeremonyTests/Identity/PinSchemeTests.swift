@@ -203,7 +203,7 @@ struct PinSchemeTests {
             (#"{"scheme":1,"rounds":32768,"blockSize":8,"parallelism":1}"#, .malformed),
             (#"{"scheme":"pin/1","rounds":32768,"blockSize":8,"parallelism":1,"more":1}"#, .malformed),
             (#"{"scheme":"pin/1","rounds":99999999999999999999,"blockSize":8,"parallelism":1}"#, .malformed),
-            (#"{"scheme":"pin/2","rounds":32768,"blockSize":8,"parallelism":1}"#, .unsupported),
+            (#"{"scheme":"pin/3","rounds":32768,"blockSize":8,"parallelism":1}"#, .unsupported),
             (#"{"scheme":"PIN/1","rounds":32768,"blockSize":8,"parallelism":1}"#, .unsupported),
             (#"{"scheme":"pin/1","rounds":1024,"blockSize":8,"parallelism":1}"#, .unsupported),
         ])

@@ -28,18 +28,20 @@ public struct Identities: Sendable {
     public let finishes: SessionFinishes
     /// Where sessions are given up, prolonged, and their codes fetched.
     public let ends: SessionEnds
+    /// Where the PIN service is asked.
+    public let pinEvaluations: PinEvaluations
     /// Where what was granted is done.
     public let completions: Completions
 
     init(
         environment: CeremonyEnvironment, store: any IdentityStores, hub: CeremonyHub, budgets: Budgets,
-        keys: ManagerKeys, services: (any InAppServices)?
+        keys: ManagerKeys, services: (any InAppServices)?, pins: (any PinEvaluating)?
     ) {
         let envelope = IdentityEnvelope(environment: environment, store: store, keys: keys, budgets: budgets)
         let steps = IdentitySteps(environment: environment, store: store, keys: keys, hub: hub)
         let merges = AccountMerges(environment: environment, store: store)
         let openings = ActivationOpenings(
-            environment: environment, store: store, envelope: envelope, merges: merges, hub: hub)
+            environment: environment, store: store, envelope: envelope, merges: merges, pins: pins, hub: hub)
         self.keys = IdentityKeys(keys: keys)
         self.listings = ActivationListings(environment: environment, store: store, hub: hub)
         self.offers = ActivationOffers(environment: environment, store: store, keys: keys, budgets: budgets)
@@ -56,6 +58,8 @@ public struct Identities: Sendable {
         self.finishes = SessionFinishes(environment: environment, envelope: envelope, steps: steps, merges: merges)
         self.ends = SessionEnds(
             environment: environment, store: store, envelope: envelope, steps: steps, services: services)
+        self.pinEvaluations = PinEvaluations(
+            environment: environment, envelope: envelope, steps: steps, openings: openings, service: pins)
         self.completions = Completions(environment: environment, envelope: envelope, steps: steps)
     }
 }

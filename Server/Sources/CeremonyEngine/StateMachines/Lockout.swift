@@ -97,6 +97,26 @@ package struct Lockout: Equatable, Sendable {
         return .mayVerify(ifRefused: self.outcome)
     }
 
+    /// Has a later request of the same attempt answer for it: the factors that come after a PIN was evaluated. Nothing is
+    /// counted, and nothing where another attempt is reserved.
+    package mutating func pass(from former: [UInt8], to request: [UInt8]) {
+        guard let reservation = self.reservation, reservation.request == former else { return }
+        self.reservation = Reservation(request: request, at: reservation.at)
+    }
+
+    /// Takes an attempt back of which it is certain that nothing came: nobody was told anything that a wrong one would
+    /// have told. `false` where it is not the one that is reserved: then nothing changes.
+    package mutating func withdraw(request: [UInt8]) -> Bool {
+        guard let reservation = self.reservation, reservation.request == request else { return false }
+        self.reservation = nil
+        self.removeFailure(of: reservation)
+        self.failuresInARow -= 1
+        // It was reserved, so no lockout ran.
+        self.lockedUntil = nil
+        self.isPermanent = false
+        return true
+    }
+
     /// What the attempt that was reserved turned out to be.
     ///
     /// A right one is taken out again, ends the row, and leaves the failures of the window as they are. `false` where
@@ -105,11 +125,15 @@ package struct Lockout: Equatable, Sendable {
         guard let reservation = self.reservation, reservation.request == request else { return false }
         self.reservation = nil
         guard isRight else { return true }
-        if let own = self.failures.lastIndex(of: reservation.at) { self.failures.remove(at: own) }
+        self.removeFailure(of: reservation)
         self.failuresInARow = 0
         self.lockedUntil = nil
         self.isPermanent = false
         return true
+    }
+
+    private mutating func removeFailure(of reservation: Reservation) {
+        if let own = self.failures.lastIndex(of: reservation.at) { self.failures.remove(at: own) }
     }
 
     private var outcome: LockoutInformation {

@@ -186,6 +186,14 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The address that mail comes from.")
     var mailFrom: String?
 
+    @Option(
+        name: .long,
+        help: """
+            The socket of `countersign pin-service`, which evaluates the PINs of all activations that are enrolled from then \
+            on.
+            """)
+    var pinService: String?
+
     @Option(name: .long, help: "Lifetimes in seconds, budgets and shares as numbers: name=number,name=number.")
     var limits: String?
 
@@ -244,6 +252,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["simulatedPeople"] = self.simulatedPeople
         flags["mailCommand"] = self.mailCommand
         flags["mailFrom"] = self.mailFrom
+        flags["pinService"] = self.pinService
         flags["limits"] = self.limits
         flags["trace"] = self.trace
         flags["logFormat"] = self.logFormat

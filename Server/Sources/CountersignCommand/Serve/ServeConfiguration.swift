@@ -83,6 +83,8 @@ struct ServeConfiguration: Sendable {
     /// A command that takes mail as `sendmail -t` does, and whom mail comes from.
     var mailCommand: String?
     var mailFrom: String?
+    /// The socket of the service that evaluates PINs.
+    var pinService: String?
     var tlsCertificate: String?
     var tlsKey: String?
     /// Where a listener asks clients for their certificates.
@@ -158,6 +160,7 @@ extension ServeConfiguration {
             breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
             simulatedPeople: reader.string(forKey: "simulatedPeople").map(Self.absolute),
             mailCommand: reader.string(forKey: "mailCommand"), mailFrom: reader.string(forKey: "mailFrom"),
+            pinService: reader.string(forKey: "pinService").map(Self.absolute),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
             mtlsBind: try reader.string(forKey: "mtlsBind").map { try Self.endpoint($0, "mtlsBind") },
@@ -421,6 +424,7 @@ extension ServeConfiguration {
         if let file = self.simulatedPeople { lines.append("simulatedPeople: \(file)") }
         if let command = self.mailCommand { lines.append("mailCommand: \(command)") }
         if let from = self.mailFrom { lines.append("mailFrom: \(from)") }
+        if let path = self.pinService { lines.append("pinService: \(path)") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
         if let bind = self.mtlsBind {

@@ -39,27 +39,32 @@ struct ServerProcess {
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: limits, measure: { metrics.stored($0) })
+        let pins = self.configuration.pinService.map { PinServiceClient(path: $0, logger: logger) }
         // However it ends, and also where it does not even begin: the folder is the next process's then.
         let ending: Result<Void, any Error>
         do {
-            ending = .success(try await self.serve(opened, folder, hashing, connections, metrics, reloads, logger))
+            try await self.serve(opened, folder, hashing, pins, connections, metrics, reloads, logger)
+            ending = .success(())
         } catch {
             ending = .failure(error)
         }
+        await pins?.close()
         await opened.database.close()
         try ending.get()
     }
 
     /// Serves until a signal ends it, or something that it needs is not there.
     private func serve(
-        _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ connections: OpenConnections,
-        _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence, _ logger: Logger
+        _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ pins: PinServiceClient?,
+        _ connections: OpenConnections, _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence, _ logger: Logger
     ) async throws {
         try await self.checkIssuer(folder, opened.database)
         let trace = try self.traceRecorder()
         let identity = try self.tlsIdentity()
         let mutual = try self.mutualTLS()
-        let assembly = try await self.assembly(opened, hashing, metrics, trace, logger)
+        let assembly = try await self.assembly(opened, hashing, pins, metrics, trace, logger)
+        // Said at the start, and not only to the first person who types a PIN.
+        if let pins { _ = try? await pins.key(of: "start") }
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
         let listening = Listening(count: mutual == nil ? 3 : 4)
@@ -172,8 +177,8 @@ struct ServerProcess {
     }
 
     private func assembly(
-        _ opened: OpenStore, _ hashing: PasswordLimits, _ metrics: ServerMetrics, _ trace: TraceRecorder?,
-        _ logger: Logger
+        _ opened: OpenStore, _ hashing: PasswordLimits, _ pins: PinServiceClient?, _ metrics: ServerMetrics,
+        _ trace: TraceRecorder?, _ logger: Logger
     ) async throws -> ServerAssembly {
         let rules = RuleFiles(
             metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder,
@@ -191,6 +196,7 @@ struct ServerProcess {
         configuration.simulatedPeople = try self.simulatedPeople()
         configuration.mail = try self.mail(opened.limits)
         configuration.logger = logger
+        configuration.pins = pins
         configuration.hasRegistration = self.configuration.clientRegistration
         configuration.mutualTLS = self.configuration.mtlsBind.flatMap { _ in self.configuration.mtlsAddress }.map {
             .init(origin: $0, hasAuthorities: self.configuration.mtlsAuthorities != nil)

@@ -5,6 +5,7 @@ extension PublicOperations {
     static let identity: [PublicOperation] = {
         let version = DescribedField.required("version", .integer, "The version of the protocol: 1.")
         let claim = DescribedField.required("claim", "What the secret of the code gives, as base64url.")
+        let blinded = DescribedField.required("blinded", "The PIN, blinded (RFC 9497): 49 bytes as base64url.")
         let security = DescribedField.optional("security", .object, "What the device says of its own soundness.")
         let read = [
             PublicOperation(
@@ -46,6 +47,9 @@ extension PublicOperations {
                 .post, "/identity/activations/{id}/prove", "proveActivation", "Somebody has typed its PIN.",
                 [claim, .required("proof", .object, "A signature by the key of the PIN, sealed.")]),
             Self.identity(
+                .post, "/identity/activations/{id}/pin-evaluation", "evaluateFirstPin",
+                "Have the PIN service evaluate the new activation's PIN.", [blinded, claim]),
+            Self.identity(
                 .post, "/identity/activations/{id}/enroll", "enrollActivation", "The keys of a new activation.",
                 [.required("enrolment", .object, "The keys, sealed.")]),
         ]
@@ -59,6 +63,9 @@ extension PublicOperations {
                     .optional("role", "As what they come."), .required("answers", .objects([]), "To the attributes."),
                     security,
                 ]),
+            Self.identity(
+                .post, "/identity/sessions/{id}/pin-evaluation", "evaluatePin",
+                "Have the PIN service evaluate a PIN: an attempt, once for each document.", [blinded]),
             Self.identity(
                 .post, "/identity/sessions/{id}/finish", "finishSession", "The factors.",
                 [.required("factors", .object, "The factors, sealed."), security]),

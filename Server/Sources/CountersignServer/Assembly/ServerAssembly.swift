@@ -66,6 +66,8 @@ public struct ServerAssembly: Sendable {
         public var mutualTLS: OpenIDProvider.Configuration.MutualTLS?
         /// Who sends mail, and by what; `nil` where none is sent.
         public var mail: (sender: MailSender, transport: any MailTransport)?
+        /// The PIN service that evaluates the PINs of new activations; `nil` where there is none.
+        public var pins: (any PinEvaluating)?
         /// Where the server counts what it does.
         public var metrics = ServerMetrics()
         /// Where the server tells its operator of what is no single request's.
@@ -193,7 +195,7 @@ public struct ServerAssembly: Sendable {
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             signer: ManagerSigner(
                 key: { try provider.identitySigningKey(at: $0) }, publicKeys: { provider.identityPublicKeys(at: $0) }),
-            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider)))
+            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider)), pins: configuration.pins)
         phone.connect(ceremonies.signIns)
         asking.connect(ceremonies.backchannel)
         let grants = AccountGrants(store: store, limits: limits, time: time)

@@ -38,6 +38,7 @@ struct IdentityRoutes: Sendable {
             [
                 ("open", identities.openings.open, .activationDescribed),
                 ("prove", identities.openings.prove, .activationProofJudged),
+                ("pin-evaluation", identities.pinEvaluations.ofActivation, .pinEvaluated),
                 ("enroll", identities.enrolments.enroll, .activationEnrolled),
             ], on: router)
         self.mount(
@@ -45,6 +46,7 @@ struct IdentityRoutes: Sendable {
             [
                 ("start", identities.starts.start, .sessionDescribed),
                 ("prepare", identities.starts.prepare, .answersJudged),
+                ("pin-evaluation", identities.pinEvaluations.ofSession, .pinEvaluated),
                 ("finish", identities.finishes.finish, .factorsJudged), ("code", identities.ends.code, nil),
                 ("abort", identities.ends.abort, nil), ("prolong", identities.ends.prolong, nil),
             ], on: router)

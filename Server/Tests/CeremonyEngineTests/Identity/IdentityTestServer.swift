@@ -155,9 +155,10 @@ extension TestServer {
         return proven
     }
 
-    func enrolCall(_ phone: IdentityPhone, _ proven: ProvenActivation, name: String = "Alice's phone") async throws
-        -> IdentityCall
-    {
+    /// - Parameter scheme: By default what the server wants.
+    func enrolCall(
+        _ phone: IdentityPhone, _ proven: ProvenActivation, name: String = "Alice's phone", scheme: PinScheme? = nil
+    ) async throws -> IdentityCall {
         func jwk(_ point: Data) throws -> JWK {
             let point = Array(point)
             return try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
@@ -166,7 +167,8 @@ extension TestServer {
             token: proven.token, name: name, signingKey: try jwk(phone.signing.publicKey.rawRepresentation),
             encryptionKey: try jwk(phone.encryption.publicKey.rawRepresentation),
             response: try phone.registration(
-                AuthenticatorType.allCases.compactMap { phone.factors[$0] }, Challenge(proven.challenge)))
+                AuthenticatorType.allCases.compactMap { phone.factors[$0] }, Challenge(proven.challenge)),
+            pinScheme: scheme ?? (proven.pinServiceKey == nil ? .pin1 : .pin2))
         let sealed = try SealedMessage(
             sealing: enrolment, to: try await self.keySet().sealingKeys[0],
             for: .enrolment(

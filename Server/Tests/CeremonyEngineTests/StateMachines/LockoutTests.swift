@@ -88,6 +88,46 @@ struct LockoutTests {
         #expect(lockout.settle(request: [1], isRight: true) && !lockout.isPermanent && lockout.failures.count == 9)
     }
 
+    @Test("A later request takes an attempt over, and only that one; then it alone settles it")
+    func passedOn() {
+        var lockout = Lockout()
+        _ = lockout.reserve(request: [1], at: Self.start, limits: Self.limits)
+        let reserved = lockout
+        lockout.pass(from: [9], to: [2])
+        #expect(lockout == reserved)
+        lockout.pass(from: [1], to: [2])
+        let until = LockoutInformation(lockedUntil: Self.start + .seconds(5))
+        #expect(lockout.reserve(request: [1], at: Self.start, limits: Self.limits) == .pending(until))
+        #expect(lockout.reserve(request: [2], at: Self.start, limits: Self.limits) == .mayVerify(ifRefused: until))
+        #expect(lockout.failuresInARow == 1)
+        let (former, own) = (lockout.settle(request: [1], isRight: true), lockout.settle(request: [2], isRight: true))
+        #expect(!former && own && lockout == Lockout())
+    }
+
+    @Test("An attempt of which nothing came leaves what was before it, and takes no earlier one away")
+    func withdrawn() throws {
+        var lockout = Lockout()
+        let cost = try #require(self.attempt(&lockout, 1, isRight: false, at: Self.start))
+        let now = try #require(cost.lockedUntil)
+        for _ in 0..<3 {
+            _ = lockout.reserve(request: [2], at: now, limits: Self.limits)
+            let another = lockout.withdraw(request: [9])
+            #expect(!another && lockout.failuresInARow == 2)
+            let (own, again) = (lockout.withdraw(request: [2]), lockout.withdraw(request: [2]))
+            #expect(own && !again)
+            #expect(lockout.failuresInARow == 1 && lockout.failures == [Self.start] && lockout.pending(at: now) == nil)
+        }
+        let next = try #require(self.attempt(&lockout, 3, isRight: false, at: now))
+        #expect(next.lockedUntil == now + .seconds(15))
+        // Also where it would have been the last.
+        var last = Lockout(
+            failuresInARow: 9, failures: [], lockedUntil: nil, isPermanent: false, reservation: nil)
+        _ = last.reserve(request: [1], at: now, limits: Self.limits)
+        #expect(last.isPermanent)
+        let isWithdrawn = last.withdraw(request: [1])
+        #expect(isWithdrawn && !last.isPermanent && last.failuresInARow == 9)
+    }
+
     @Test("A hundred failures within thirty days disable the activation, whatever was right in between")
     func cumulative() throws {
         let day = Duration.seconds(24 * 60 * 60)

@@ -37,13 +37,39 @@ struct Haul: Sendable {
     /// The random half of the phone's key.
     let deviceSecret: [UInt8]
 
-    private static let taken = Task { try await Self.take() }
+    private static let taken = Task { try await Self.take(nil) }
+    private static let takenBesideService = Task { try await Self.take(MasterService()) }
     /// What all tests copy once.
     static var shared: Haul { get async throws { try await self.taken.value } }
+    /// The same of a server that has PINs evaluated by a PIN service, of which nothing is copied.
+    static var besideService: Haul { get async throws { try await self.takenBesideService.value } }
 
-    private static func take() async throws -> Haul {
+    /// A PIN service.
+    struct MasterService: PinEvaluating {
+        /// Its secret.
+        static let master = RandomSource.system.bytes(PinServiceKey.masterBytes)
+
+        func key(of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+            try Self.key(activation).publicKey
+        }
+
+        func evaluate(_ blinded: [UInt8], of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+            let key = try Self.key(activation)
+            do throws(PinSchemeError) { return try key.evaluate(blinded) } catch { throw .malformed }
+        }
+
+        private static func key(_ activation: String) throws(PinServiceFailure) -> PinServiceKey {
+            do throws(PinSchemeError) {
+                return try PinServiceKey(master: SecretBytes(self.master), activation: activation)
+            } catch {
+                throw .malformed
+            }
+        }
+    }
+
+    private static func take(_ service: MasterService?) async throws -> Haul {
         let (haul, continuation) = AsyncStream.makeStream(of: Haul.self)
-        try await IdentityStage.run { stage async throws in
+        try await IdentityStage.run(pins: service) { stage async throws in
             let phone = try await stage.phone()
             try await phone.personalize(try await stage.offer(pin: Self.right).code, pin: Self.right)
             let (code, _) = try await stage.code(in: TestBrowser(stage.client))
@@ -54,14 +80,16 @@ struct Haul: Sendable {
             _ = try await phone.finish(info, pin: Self.wrong)
             stage.server.clock.advance(by: .seconds(60))
             guard case .userLogin = try await phone.finish(info, pin: Self.right) else { return }
-            continuation.yield(try await Self.take(from: stage, phone))
+            continuation.yield(try await Self.take(from: stage, phone, service))
         }
         continuation.finish()
         for await haul in haul { return haul }
         throw StoreError(.notFound, "nothing was taken")
     }
 
-    private static func take(from stage: IdentityStage, _ phone: StagePhone) async throws -> Haul {
+    private static func take(from stage: IdentityStage, _ phone: StagePhone, _ service: MasterService?) async throws
+        -> Haul
+    {
         let waiting = try await stage.offer(pin: Self.right)
         // Somebody who has photographed the code asks the server, which counts for nothing.
         let before = stage.traffic.exchanges.count
@@ -83,7 +111,11 @@ struct Haul: Sendable {
         let drawn = phone.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }
         let half = try await TriedPins.run {
             try drawn.first { half in
-                let key = try TriedPins.key(of: Self.right, half, context)
+                let key = try TriedPins.key(
+                    of: Self.right, half, context,
+                    evaluate: service.map { _ in
+                        TriedPins.evaluator(master: MasterService.master, activation: context.activation)
+                    })
                 return keys.contains(Array(key.publicKey.x963Representation))
             }
         }

@@ -47,13 +47,16 @@ struct IdentityStage: Sendable {
     ]
 
     /// Runs a test with alice, who has two addresses and no first name.
-    static func run(_ test: @escaping @Sendable (Self) async throws -> Void) async throws {
+    static func run(
+        pins: (any PinEvaluating)? = nil, _ test: @escaping @Sendable (Self) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/stage-\(RandomSource.system.token())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let lines = LoggedLines()
         let server = try await ServerFixture(
-            issuer: Self.issuer, trace: try TraceRecorder(path: "\(folder)/server-trace"), logger: lines.logger)
+            issuer: Self.issuer, trace: try TraceRecorder(path: "\(folder)/server-trace"), logger: lines.logger,
+            pins: pins)
         let phoneTrace = try TraceRecorder(path: "\(folder)/phone-trace")
         try await server.withPublicClient(logger: lines.logger) { client async throws in
             let party = try await server.relyingParty()

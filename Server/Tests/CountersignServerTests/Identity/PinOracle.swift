@@ -7,7 +7,8 @@ import _Primitives
 /// Somebody who has copied what they could, and tries PINs on it without asking any server.
 ///
 /// They know how this product works, and how others do: that a PIN's key is made of the PIN and of 32 bytes, that PINs are
-/// hashed with a salt, that things are encrypted by them. They try every value that they have as each of those.
+/// hashed with a salt, that things are encrypted by them; and that a PIN service may have a secret, too. They try every value
+/// that they have as each of those.
 struct PinOracle: Sendable {
     /// Every value, and whatever is written in it as text, JSON or base64url, however deep.
     private let values: [[UInt8]]
@@ -48,9 +49,16 @@ struct PinOracle: Sendable {
     }
 
     private func traces(of pin: String, with half: [UInt8]) throws -> Set<String> {
-        let key = try TriedPins.key(of: pin, half, self.context)
-        let found = self.names(of: Self.parts(of: key))
-        return self.hasSigned(key) ? found.union(["a signature"]) : found
+        let services = self.values.filter { $0.count == PinServiceKey.masterBytes }.map {
+            TriedPins.evaluator(master: $0, activation: self.context.activation)
+        }
+        let keys =
+            try [TriedPins.key(of: pin, half, self.context)]
+            + services.compactMap { try? TriedPins.key(of: pin, half, self.context, evaluate: $0) }
+        return keys.reduce(into: []) { found, key in
+            found.formUnion(self.names(of: Self.parts(of: key)))
+            if self.hasSigned(key) { found.insert("a signature") }
+        }
     }
 
     /// The names of those that stand in any value.

@@ -95,4 +95,20 @@ struct PinOracleTests {
         // The keys as the server's own key opens them.
         #expect(try await self.tells(haul.openedKeys, haul.phone, half: haul.deviceSecret) == ["a key"])
     }
+
+    @Test("Everything: database, the server's keys, the phone, traffic and records, without the PIN service (T6)")
+    func everythingButTheService() async throws {
+        func everything(_ haul: Haul) -> [[UInt8]] {
+            haul.database + haul.openedKeys + haul.storage + haul.traffic + haul.records
+        }
+        let haul = try await Haul.besideService
+        #expect(haul.openedKeys.count >= 2)
+        #expect(try await self.tells(everything(haul), haul.phone, half: haul.deviceSecret) == [])
+        // With the service's secret too: what was tried is what tells.
+        let all = everything(haul) + [Haul.MasterService.master]
+        #expect(try await self.tells(all, haul.phone, half: haul.deviceSecret).contains("a key"))
+        // A server without such a service.
+        let plain = try await Haul.shared
+        #expect(try await self.tells(everything(plain), plain.phone, half: plain.deviceSecret).contains("a key"))
+    }
 }

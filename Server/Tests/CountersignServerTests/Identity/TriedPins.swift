@@ -24,16 +24,35 @@ enum TriedPins {
         }
     }
 
-    static func key(of pin: String, _ half: [UInt8], _ context: PinScheme.Context) throws -> P256.Signing.PrivateKey {
+    /// - Parameter evaluate: What a PIN service makes of what was stretched, for whoever has its key; `nil` by the scheme
+    ///   without such a service.
+    static func key(
+        of pin: String, _ half: [UInt8], _ context: PinScheme.Context,
+        evaluate: ((SymmetricKey) throws -> [UInt8])? = nil
+    ) throws -> P256.Signing.PrivateKey {
         func field(_ text: String) -> [UInt8] {
             [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 0xFF)] + Array(text.utf8)
         }
         let version = stride(from: 24, through: 0, by: -8).map { UInt8(context.version >> UInt32($0) & 0xFF) }
-        let info =
-            Array("countersign pin/1".utf8) + [0] + field(context.server) + field(context.activation) + version + [0]
+        let scheme = evaluate == nil ? "countersign pin/1" : "countersign pin/2"
+        let info = Array(scheme.utf8) + [0] + field(context.server) + field(context.activation) + version + [0]
+        let stretched = try self.stretch(Try(pin: pin, half: half))
+        let output = try evaluate.map { try $0(stretched) } ?? []
         let scalar = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: try self.stretch(Try(pin: pin, half: half)), info: info, outputByteCount: 32)
+            inputKeyMaterial: stretched.withUnsafeBytes { SymmetricKey(data: Array($0) + output) }, info: info,
+            outputByteCount: 32)
         return try scalar.withUnsafeBytes { try P256.Signing.PrivateKey(rawRepresentation: $0) }
+    }
+
+    /// What the PIN service of that secret makes of what was stretched, by the published scheme (`PinServiceKey`).
+    static func evaluator(master: [UInt8], activation: String) -> (SymmetricKey) throws -> [UInt8] {
+        { stretched in
+            let scalar = HKDF<SHA384>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: master),
+                info: Array("countersign pin-service/1".utf8) + [0] + Array(activation.utf8), outputByteCount: 48)
+            let key = try scalar.withUnsafeBytes { try P384._VOPRF.PrivateKey(rawRepresentation: $0) }
+            return try stretched.withUnsafeBytes { Array(try key.evaluate(Array($0))) }
+        }
     }
 
     private static func stretch(_ tried: Try) throws -> SymmetricKey {

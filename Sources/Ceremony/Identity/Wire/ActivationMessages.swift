@@ -152,11 +152,14 @@ public struct ProvenActivation: IdentityMessage {
     /// Whether an app that is personalised at this server already can take the activation's account into its own, in the
     /// place of an enrolment.
     public var mayMerge: Bool
+    /// By which key of the PIN service the new activation's PIN is evaluated: then it is of `pin/2`
+    /// (``PinQuestion``). `nil` where there is no such service, and the PIN is of `pin/1`.
+    public var pinServiceKey: [UInt8]?
 
     /// Describes an activation.
     public init(
         token: SecretBytes, until: Timestamp, activation: String, account: String, challenge: String, appID: String,
-        username: String, mayMerge: Bool
+        username: String, mayMerge: Bool, pinServiceKey: [UInt8]? = nil
     ) {
         self.token = token
         self.until = until
@@ -166,27 +169,33 @@ public struct ProvenActivation: IdentityMessage {
         self.appID = appID
         self.username = username
         self.mayMerge = mayMerge
+        self.pinServiceKey = pinServiceKey
     }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
         self = try IdentityMessageError.reading { () throws(JSONError) in
-            Self(
+            let bytes = PinQuestion.serviceKeyBytes
+            return Self(
                 token: SecretBytes(try object.requiredBytes("token", 32...32)),
                 until: try object.requiredMoment("until"), activation: try object.requiredText("activation", 1...64),
                 account: try object.requiredText("account", 1...64),
                 challenge: try object.requiredText("challenge", 16...128), appID: try object.requiredText("appID"),
                 username: try object.requiredText("username", 1...128),
-                mayMerge: try object.requiredBool("mayMerge"))
+                mayMerge: try object.requiredBool("mayMerge"),
+                pinServiceKey: object["pinServiceKey"] == nil
+                    ? nil : try object.requiredBytes("pinServiceKey", bytes...bytes))
         }
     }
 
     public var json: JSONObject {
-        [
+        var object: JSONObject = [
             "token": .string(self.token.withBytes { Base64URL.encode($0) }), "until": .moment(self.until),
             "activation": .string(self.activation), "account": .string(self.account),
             "challenge": .string(self.challenge), "appID": .string(self.appID), "username": .string(self.username),
             "mayMerge": .bool(self.mayMerge),
         ]
+        object["pinServiceKey"] = self.pinServiceKey.map { .bytes($0) }
+        return object
     }
 }
 
@@ -218,14 +227,20 @@ public struct EnrollRequest: IdentityMessage {
         public var encryptionKey: JWK
         /// The `uafProtocolMessage`: a registration response with one assertion of each factor.
         public var response: String
+        /// How the PIN became the key in there. The server sees no difference, and has the phone's word for it.
+        public var pinScheme: PinScheme
 
         /// Puts keys together.
-        public init(token: SecretBytes, name: String, signingKey: JWK, encryptionKey: JWK, response: String) {
+        public init(
+            token: SecretBytes, name: String, signingKey: JWK, encryptionKey: JWK, response: String,
+            pinScheme: PinScheme = .pin1
+        ) {
             self.token = token
             self.name = name
             self.signingKey = signingKey
             self.encryptionKey = encryptionKey
             self.response = response
+            self.pinScheme = pinScheme
         }
 
         public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -234,8 +249,12 @@ public struct EnrollRequest: IdentityMessage {
                     token: SecretBytes(try object.requiredBytes("token", 32...32)),
                     name: try object.requiredText("name", 1...256), signing: try object.requiredObject("signingKey"),
                     encryption: try object.requiredObject("encryptionKey"),
-                    response: try object.requiredText("response", 1...24 * 1024)
+                    response: try object.requiredText("response", 1...24 * 1024),
+                    scheme: try object.text("pinScheme", 1...32) ?? PinScheme.pin1.rawValue
                 )
+            }
+            guard let scheme = PinScheme(exactly: read.scheme) else {
+                throw IdentityMessageError(.unsupported, "pinScheme")
             }
             let keys: (signing: JWK, encryption: JWK)
             do throws(JOSEError) {
@@ -248,7 +267,7 @@ public struct EnrollRequest: IdentityMessage {
             }
             self.init(
                 token: read.token, name: read.name, signingKey: keys.signing, encryptionKey: keys.encryption,
-                response: read.response)
+                response: read.response, pinScheme: scheme)
         }
 
         public var json: JSONObject {
@@ -256,6 +275,7 @@ public struct EnrollRequest: IdentityMessage {
                 "token": .string(self.token.withBytes { Base64URL.encode($0) }), "name": .string(self.name),
                 "signingKey": .object(self.signingKey.publicJSON ?? [:]),
                 "encryptionKey": .object(self.encryptionKey.publicJSON ?? [:]), "response": .string(self.response),
+                "pinScheme": .string(self.pinScheme.rawValue),
             ]
         }
     }

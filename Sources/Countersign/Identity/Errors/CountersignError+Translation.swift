@@ -40,7 +40,7 @@ extension CountersignError {
             CountersignError(error == .repeatedVersion ? .malformedData : .keyRemovedBySystem, "\(error)")
         case let error as DeviceKeyError: CountersignError(.keyRemovedBySystem, "\(error)")
         case let error as PinSchemeError:
-            CountersignError(error.code == .unavailable ? .unexpected : .malformedData, error.description)
+            CountersignError(Self.code(of: error), error.description)
         case let error as JOSEError: CountersignError(.malformedData, error.code.description)
         case let error as JSONError: CountersignError(.malformedData, error.reason)
         case let error as UAFError: CountersignError(.malformedData, "\(error)")
@@ -111,6 +111,15 @@ extension CountersignError {
         case .wrongSignature, .wrongReceiver: .serverSignatureInvalid
         case .unsupported: .protocolVersionUnsupported
         case .expired: .clockSkew
+        default: .malformedData
+        }
+    }
+
+    private static func code(of error: PinSchemeError) -> CountersignErrorCode {
+        switch error.code {
+        case .unavailable: .unexpected
+        // As with an answer that another has signed: it is not what the server of the enrolment says.
+        case .notProven: .serverSignatureInvalid
         default: .malformedData
         }
     }

@@ -75,7 +75,8 @@ public struct Completions: CeremonyPart {
             guard let current = turn.activation.pinVersion, version == current &+ 1 else { return .refused }
             return registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
         case .newActivation(let activation):
-            guard let point = activation.pinKey.compressedPoint,
+            // The PIN of a code is proven where no phone is known yet: nobody evaluates it.
+            guard let point = activation.pinKey.compressedPoint, activation.pin.scheme == .pin1,
                 (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes,
                 // A letter with another secret would carry a code that is none.
                 activation.secretForMail.map({

@@ -27,6 +27,10 @@ public struct ActivationEnrolments: CeremonyPart {
             // Whoever lost the receipt has the very keys that are enrolled now.
             if offer.state == .enrolled { return try await self.again(id, call, proof, request, at: now) }
             let enrolment = try await self.opened(message, of: offer, at: now)
+            // An app of before knows no PIN service. With one, nobody's PIN is to be open to whoever has the rest.
+            guard self.openings.pins == nil || enrolment.pinScheme == .pin2 else {
+                throw IdentityProblem(.protocolVersionUnsupported)
+            }
             guard let signingKey = enrolment.signingKey.compressedPoint,
                 let encryptionKey = enrolment.encryptionKey.compressedPoint
             else { throw IdentityProblem(.invalidRequest) }

@@ -9,6 +9,7 @@ public struct ActivationOpenings: CeremonyPart {
     let store: any IdentityStore
     let envelope: IdentityEnvelope
     let merges: AccountMerges
+    let pins: (any PinEvaluating)?
     let hub: CeremonyHub
 
     // MARK: Open
@@ -35,6 +36,8 @@ public struct ActivationOpenings: CeremonyPart {
         try await self.envelope.answer(call) { request, now in
             let message = try ProveRequest(parsing: call.body)
             let offer = try await self.offer(id, claim: message.claim)
+            // Before anything is counted: without the PIN service nobody can be enrolled.
+            let serviceKey = try await self.serviceKey(of: offer)
             let hash = Array(SHA256.hash(data: call.body))
             let name = RequestName(caller: "a:\(id)", request: request, hash: hash)
             let limits = self.limits
@@ -57,7 +60,15 @@ public struct ActivationOpenings: CeremonyPart {
             }
             let isRight = try await self.isProof(message.proof, of: offer, at: now)
             let mayMerge = try await self.merges.isMergeable(offer, at: now)
-            return try await self.settle(offer, name, ifRefused, isRight: isRight, mayMerge: mayMerge, at: now)
+            return try await self.settle(
+                offer, name, ifRefused, isRight: isRight, mayMerge: mayMerge, serviceKey, at: now)
+        }
+    }
+
+    /// The PIN service's key for an activation; `nil` where there is no such service.
+    private func serviceKey(of offer: PendingActivationRecord) async throws(IdentityProblem) -> [UInt8]? {
+        do throws(PinServiceFailure) { return try await self.pins?.key(of: offer.id) } catch {
+            throw IdentityProblem(error)
         }
     }
 
@@ -77,7 +88,7 @@ public struct ActivationOpenings: CeremonyPart {
 
     private func settle(
         _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: LockoutInformation, isRight: Bool,
-        mayMerge: Bool, at now: Timestamp
+        mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
     ) async throws -> [UInt8] {
         let limits = self.limits
         let keys = self.envelope.keys
@@ -101,7 +112,8 @@ public struct ActivationOpenings: CeremonyPart {
                 message = .proven(
                     ProvenActivation(
                         token: token, until: until, activation: offer.id, account: offer.accountID,
-                        challenge: challenge, appID: appID, username: offer.accountID, mayMerge: mayMerge))
+                        challenge: challenge, appID: appID, username: offer.accountID, mayMerge: mayMerge,
+                        pinServiceKey: serviceKey))
                 change.audit = [
                     AuditEvent(.activationProven, at: now, accountID: offer.accountID, detail: offer.id)
                 ]

@@ -39,6 +39,15 @@ extension IdentityProblem {
             ?? IdentityProblem(.activationDisabled)
     }
 
+    /// What a phone is told whose PIN was not evaluated.
+    init(_ failure: PinServiceFailure) {
+        switch failure {
+        case .notAsked, .unknown: self.init(.serverError)
+        case .exhausted(let seconds): self.init(.tooManyRequests, retryAfter: seconds)
+        case .malformed: self.init(.invalidRequest)
+        }
+    }
+
     /// What a phone is told whose activation rests.
     init(_ lockout: LockoutInformation) { self.init(IdentityRefusal.lockedOut(until: lockout.lockedUntil)) }
 }

@@ -36,6 +36,8 @@ extension IdentityProgress {
         object["inApp"] = self.inApp.map { .object($0.json) }
         object["invitation"] = self.invitation.map { .string($0) }
         object["replaces"] = self.replaces.map { .string($0.base64URL) }
+        object["evaluation"] = self.evaluation.map { .string(Base64URL.encode($0)) }
+        if self.newPinEvaluations > 0 { object["newPinEvaluations"] = .integer(Int64(self.newPinEvaluations)) }
         return JSON.object(object).serialized
     }
 
@@ -85,6 +87,8 @@ extension IdentityProgress {
             self.inApp = try object.object("inApp").map { try InAppWish(json: $0) }
             self.invitation = try object.string("invitation")
             self.replaces = try object.string("replaces").map { try KeyID(base64URL: $0) }
+            self.evaluation = try object.string("evaluation").flatMap { Base64URL.decode($0) }
+            self.newPinEvaluations = try object.integer("newPinEvaluations", as: Int.self) ?? 0
         } catch {
             throw StoreError(.corrupt, "the document of a session")
         }

@@ -24,6 +24,10 @@ struct IdentityProgress: Sendable, Equatable {
     var invitation: String?
     /// With a factor that takes the place of another: the key of that one.
     var replaces: KeyID?
+    /// What the PIN service was asked with the present document: the name of the attempt that it is.
+    var evaluation: [UInt8]?
+    /// How often it was asked about a new PIN.
+    var newPinEvaluations = 0
 
     init(session: IdentitySession) { self.session = session }
 
@@ -32,6 +36,7 @@ struct IdentityProgress: Sendable, Equatable {
         self.confirmed = [:]
         self.salts = [:]
         self.document = []
+        self.evaluation = nil
     }
 }
 

@@ -53,7 +53,8 @@ struct IdentityTurn {
     ///   refused and ends nothing, because the attempt may be right.
     mutating func requireBound(reservedBy request: [UInt8]? = nil) throws {
         guard self.isBound else { throw IdentityProblem(.notProven) }
-        let isOwn = request.map { self.activation.lockout.reservation?.request == $0 } ?? false
+        let reserved = self.activation.lockout.reservation?.request
+        let isOwn = request.map { reserved == $0 || (reserved != nil && reserved == self.progress.evaluation) } ?? false
         let isJudged = self.activation.isJudged(at: self.now) && !self.isAccountLocked
         guard let inactivity = self.inactivity, !(isOwn && isJudged), self.progress.session.state.ending == nil else {
             return
@@ -81,9 +82,27 @@ struct IdentityTurn {
         throw EndedSession(problem: IdentityProblem(code), effects: effects)
     }
 
-    /// Counts an attempt before it is verified, or says which lockout runs.
+    /// Refuses what belongs to the factors where the session does not wait for them.
+    mutating func requireFactorsWanted() throws {
+        guard self.now < self.progress.session.deadline, self.progress.session.state.ending == nil else {
+            // Whatever the factors are: the session says what is the matter.
+            try self.take(.finish(.accepted))
+            throw IdentityProblem(.sessionExpired)
+        }
+        switch self.progress.session.state {
+        case .prepared: break
+        case .lockedTemporarily(let until) where self.now >= until: break
+        default:
+            try self.take(.finish(.accepted))
+            throw IdentityProblem(.outOfOrder)
+        }
+    }
+
+    /// Counts an attempt before it is verified, or says which lockout runs. What has been asked of the PIN service in this
+    /// session is the same attempt.
     mutating func reserve(_ request: [UInt8]) -> Lockout.Reserved {
         var lockout = Lockout(self.activation.lockout)
+        if let evaluation = self.progress.evaluation { lockout.pass(from: evaluation, to: request) }
         let reserved = lockout.reserve(request: request, at: self.now, limits: self.limits)
         self.activation.lockout = lockout.record
         return reserved
@@ -93,6 +112,14 @@ struct IdentityTurn {
     mutating func settle(_ request: [UInt8], isRight: Bool) -> Bool {
         var lockout = Lockout(self.activation.lockout)
         guard lockout.settle(request: request, isRight: isRight) else { return false }
+        self.activation.lockout = lockout.record
+        return true
+    }
+
+    /// Takes an attempt back of which nothing came; `false` where another one is reserved.
+    mutating func withdraw(_ request: [UInt8]) -> Bool {
+        var lockout = Lockout(self.activation.lockout)
+        guard lockout.withdraw(request: request) else { return false }
         self.activation.lockout = lockout.record
         return true
     }

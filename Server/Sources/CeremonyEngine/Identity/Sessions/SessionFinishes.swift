@@ -54,18 +54,7 @@ public struct SessionFinishes: CeremonyPart {
     // MARK: Before
 
     private func reserve(_ turn: inout IdentityTurn, _ call: ProvenCall) throws -> Attempt {
-        guard turn.now < turn.progress.session.deadline, turn.progress.session.state.ending == nil else {
-            // Whatever the factors are: the session says what is the matter.
-            try turn.take(.finish(.accepted))
-            throw IdentityProblem(.sessionExpired)
-        }
-        switch turn.progress.session.state {
-        case .prepared: break
-        case .lockedTemporarily(let until) where turn.now >= until: break
-        default:
-            try turn.take(.finish(.accepted))
-            throw IdentityProblem(.outOfOrder)
-        }
+        try turn.requireFactorsWanted()
         guard let factors = turn.progress.factors, let accountID = turn.ceremony.accountID else {
             throw StoreError(.corrupt, "a session that was prepared for nothing")
         }
@@ -150,6 +139,7 @@ public struct SessionFinishes: CeremonyPart {
             }
             turn.progress.document = try SessionDocument(parsing: turn.progress.document)
                 .renewed(expiresAt: turn.progress.session.deadline, random: self.random).bytes
+            turn.progress.evaluation = nil
             return FinishResponse.lockout(
                 RefusedAttempt(
                     lockout: LockoutNotice(attempt.ifRefused),

@@ -1,0 +1,90 @@
+import Ceremony
+import CeremonyEngine
+import Crypto
+import Dispatch
+import SQLiteStore
+import Store
+import Synchronization
+import _Primitives
+
+/// Evaluates what phones have blinded, by a secret that nobody else has, and as often as it counts for itself
+/// (decision 69). What asks it, and whatever that says of an attempt, changes neither.
+struct PinService: PinEvaluating {
+    private let master: SecretBytes
+    private let log: EvaluationLog
+    private let limit: Int
+    private let time: TimeSource
+    private let load = SharedLoad()
+    /// Counts and evaluates: on no thread that serves requests.
+    private let queue = DispatchQueue(label: "pin-service", attributes: .concurrent)
+
+    /// A service with a secret of `PinServiceKey.masterBytes`, which evaluates for one activation up to `limit` times a day.
+    init(master: SecretBytes, log: EvaluationLog, limit: Int, time: TimeSource = .system) {
+        self.master = master
+        self.log = log
+        self.limit = limit
+        self.time = time
+    }
+
+    func key(of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        try await self.work { () throws(PinServiceFailure) in try self.serviceKey(activation).publicKey }
+    }
+
+    func evaluate(_ blinded: [UInt8], of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        try await self.work { () throws(PinServiceFailure) in try self.evaluated(blinded, activation) }
+    }
+
+    private func evaluated(_ blinded: [UInt8], _ activation: String) throws(PinServiceFailure) -> [UInt8] {
+        let key = try self.serviceKey(activation)
+        guard PinQuestion.isBlinded(blinded) else { throw .malformed }
+        let rest: Duration?
+        do {
+            rest = try self.log.count(
+                Array(SHA256.hash(data: blinded)), of: activation, limit: self.limit, at: self.time.now())
+        } catch {
+            // Nothing is evaluated that is not counted.
+            throw .notAsked
+        }
+        // Rounded up: whoever comes then finds the place free.
+        if let rest { throw .exhausted(retryAfterSeconds: Int(rest.components.seconds) + 1) }
+        do throws(PinSchemeError) { return try key.evaluate(blinded) } catch { throw .malformed }
+    }
+
+    private func serviceKey(_ activation: String) throws(PinServiceFailure) -> PinServiceKey {
+        do throws(PinSchemeError) {
+            return try PinServiceKey(master: self.master, activation: activation)
+        } catch {
+            throw .malformed
+        }
+    }
+
+    private func work<Value: Sendable>(_ body: @escaping @Sendable () throws(PinServiceFailure) -> Value)
+        async
+        throws(PinServiceFailure) -> Value
+    {
+        guard self.load.enter(Limits.Evaluations.waiting) else { throw .notAsked }
+        let result: Result<Value, PinServiceFailure> = await withCheckedContinuation { continuation in
+            self.queue.async {
+                let result = Result { () throws(PinServiceFailure) in try body() }
+                self.load.leave()
+                continuation.resume(returning: result)
+            }
+        }
+        return try result.get()
+    }
+}
+
+/// How much is asked of the service now.
+private final class SharedLoad: Sendable {
+    private let count = Mutex(0)
+
+    func enter(_ capacity: Int) -> Bool {
+        self.count.withLock { count in
+            guard count < capacity else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func leave() { self.count.withLock { $0 -= 1 } }
+}

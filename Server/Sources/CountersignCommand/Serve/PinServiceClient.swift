@@ -1,0 +1,95 @@
+import AsyncHTTPClient
+import Ceremony
+import CeremonyEngine
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import Store
+import _Primitives
+
+/// The PIN service, as the server asks it: over a socket of the same machine.
+struct PinServiceClient: PinEvaluating {
+    /// Where it listens.
+    let path: String
+    let logger: Logger
+    private let client: HTTPClient
+
+    init(path: String, logger: Logger) {
+        self.path = path
+        self.logger = logger
+        var configuration = HTTPClient.Configuration(
+            redirectConfiguration: .disallow, timeout: .init(connect: TimeAmount(Limits.Evaluations.connectTime)))
+        configuration.connectionPool.retryConnectionEstablishment = false
+        self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// Ends the connections.
+    func close() async { try? await self.client.shutdown() }
+
+    func key(of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        try await self.call(.GET, "/keys/\(activation.pathSegment)", nil, "key", PinQuestion.serviceKeyBytes)
+    }
+
+    func evaluate(_ blinded: [UInt8], of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        try await self.call(
+            .POST, "/evaluations",
+            ["activation": .string(activation), "blinded": .string(Base64URL.encode(blinded))], "evaluated",
+            PinQuestion.evaluatedBytes)
+    }
+
+    private func call(
+        _ method: NIOHTTP1.HTTPMethod, _ path: String, _ body: JSONObject?, _ member: String, _ count: Int
+    ) async throws(PinServiceFailure) -> [UInt8] {
+        guard let url = URL(httpURLWithSocketPath: self.path, uri: path) else { throw .notAsked }
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.method = method
+        request.headers.add(name: "Host", value: "localhost")
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: JSON.object(body).serialized))
+        }
+        let response: HTTPClientResponse
+        let bytes: ByteBuffer
+        do {
+            response = try await self.client.execute(request, timeout: TimeAmount(Limits.Evaluations.answerTime))
+            bytes = try await response.body.collect(upTo: Limits.Evaluations.bodyBytes)
+        } catch {
+            let failure: PinServiceFailure = Self.isUnreached(error) ? .notAsked : .unknown
+            self.report("\(error)")
+            throw failure
+        }
+        switch response.status.code {
+        case 200: break
+        case 400: throw .malformed
+        case 429:
+            let seconds = response.headers.first(name: "Retry-After").flatMap(Int.init)
+            throw .exhausted(retryAfterSeconds: seconds ?? 60)
+        default:
+            self.report("it answers \(response.status.code)")
+            throw .notAsked
+        }
+        guard case .object(let object)? = try? JSON(parsing: Array(bytes.readableBytesView)),
+            let text = try? object.requiredString(member), let value = Base64URL.decode(text), value.count == count
+        else {
+            self.report("its answer is none")
+            throw .unknown
+        }
+        return value
+    }
+
+    /// Whether no connection came about, so that nothing was asked.
+    private static func isUnreached(_ error: any Error) -> Bool {
+        (error as? HTTPClientError) == .connectTimeout
+            || (error as? IOError).map { [ENOENT, ECONNREFUSED, EACCES].contains($0.errnoCode) } ?? false
+    }
+
+    private func report(_ reason: String) {
+        self.logger.error(
+            "The PIN service does not answer: nobody can sign in with a PIN that it evaluates, or be enrolled",
+            metadata: [
+                "setting": "--pin-service", "socket": "\(self.path)", "reason": "\(reason)",
+                "remedy": "Is `countersign pin-service` running with this socket, in a group of this user?",
+            ])
+    }
+}

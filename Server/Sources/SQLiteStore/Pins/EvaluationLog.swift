@@ -1,0 +1,80 @@
+import Foundation
+import GRDB
+import Store
+public import _Primitives
+
+/// What a PIN service has evaluated in the last day, by activation: its own count of attempts, in a folder of its own that one
+/// process holds. It has no other rows, and nothing of any PIN.
+///
+/// Durable as ``SQLiteDatabase`` is: what was counted is on disk before anything is evaluated.
+public final class EvaluationLog: Sendable {
+    private let queue: DatabaseQueue
+    private let folderLock: FolderLock
+
+    /// Opens the log in `folder`, which is made where it does not exist (mode 0700). Blocks.
+    ///
+    /// Throws ``StoreError``: `locked` where another process holds the folder, `corrupt`, `unavailable`.
+    public init(folder: String) throws {
+        self.folderLock = try FolderLock(folder: folder)
+        let path = folder + "/evaluations.sqlite"
+        try self.folderLock.makePrivateFile(path)
+        do {
+            var configuration = Configuration()
+            configuration.label = "evaluations"
+            configuration.prepareDatabase { db in
+                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+            }
+            self.queue = try DatabaseQueue(path: path, configuration: configuration)
+            try self.queue.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE IF NOT EXISTS evaluation (
+                          activation TEXT NOT NULL, name BLOB NOT NULL, at INTEGER NOT NULL,
+                          PRIMARY KEY (activation, name)) WITHOUT ROWID, STRICT;
+                        CREATE INDEX IF NOT EXISTS evaluation_at ON evaluation (at);
+                        """)
+            }
+        } catch {
+            throw SQLiteDatabase.translated(error)
+        }
+    }
+
+    /// Counts an evaluation for an activation, before it is made. Blocks until it is on disk. One of the same `name`, which
+    /// stands for the same question, is counted once.
+    ///
+    /// - Returns: `nil` where it may be made; else the time until the next one may be, and nothing is counted.
+    ///
+    /// Throws ``StoreError``.
+    public func count(_ name: [UInt8], of activation: String, limit: Int, at now: Timestamp) throws -> Duration? {
+        do {
+            return try self.queue.write { db in
+                let begin = now - Limits.Evaluations.window
+                try db.cachedStatement(sql: "DELETE FROM evaluation WHERE at <= ?").execute(
+                    arguments: [begin.milliseconds])
+                let known = try Int64.fetchAll(
+                    db.cachedStatement(sql: "SELECT at FROM evaluation WHERE activation = ? ORDER BY at"),
+                    arguments: [activation])
+                let isCounted = try Bool.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT EXISTS (SELECT 1 FROM evaluation WHERE activation = ? AND name = ?)"),
+                    arguments: [activation, Data(name)])
+                if isCounted == true { return nil }
+                guard known.count < limit else {
+                    let oldest = known.first.map { Timestamp(milliseconds: $0) } ?? now
+                    return max(Limits.Fixed.shortestLifetime, oldest + Limits.Evaluations.window - now)
+                }
+                try db.cachedStatement(sql: "INSERT INTO evaluation (activation, name, at) VALUES (?, ?, ?)").execute(
+                    arguments: [activation, Data(name), now.milliseconds])
+                return nil
+            }
+        } catch {
+            throw SQLiteDatabase.translated(error)
+        }
+    }
+
+    /// Lets the folder go. Nothing can be counted afterwards.
+    public func close() {
+        try? self.queue.close()
+        self.folderLock.release()
+    }
+}

@@ -1,0 +1,363 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import Crypto
+import Foundation
+import Store
+import Synchronization
+import Testing
+import UAF
+import _Primitives
+
+/// A PIN service in memory, which can be told not to answer.
+private final class TestPins: PinEvaluating {
+    private let master = SecretBytes(RandomSource.system.bytes(PinServiceKey.masterBytes))
+    private let state = Mutex<(asked: [[UInt8]], failures: [PinServiceFailure])>(([], []))
+
+    /// What it has evaluated.
+    var asked: [[UInt8]] { self.state.withLock { $0.asked } }
+
+    /// Does not answer the next questions, about keys too.
+    func fail(_ failures: PinServiceFailure...) { self.state.withLock { $0.failures = failures } }
+
+    func key(of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        try self.answer { key throws(PinSchemeError) in key.publicKey }(activation)
+    }
+
+    func evaluate(_ blinded: [UInt8], of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        let evaluated = try self.answer { key throws(PinSchemeError) in try key.evaluate(blinded) }(activation)
+        self.state.withLock { $0.asked.append(blinded) }
+        return evaluated
+    }
+
+    private func answer(_ body: @escaping (PinServiceKey) throws(PinSchemeError) -> [UInt8])
+        -> (String) throws(PinServiceFailure) -> [UInt8]
+    {
+        { activation throws(PinServiceFailure) in
+            let failure = self.state.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
+            if let failure { throw failure }
+            do throws(PinSchemeError) {
+                return try body(PinServiceKey(master: self.master, activation: activation))
+            } catch {
+                throw .malformed
+            }
+        }
+    }
+}
+
+extension IdentityPhone {
+    /// A point that nobody has asked about.
+    fileprivate static func newQuestion() throws -> [UInt8] {
+        try PinServiceKey(master: SecretBytes(RandomSource.system.bytes(48)), activation: "any").publicKey
+    }
+
+    fileprivate func evaluate(_ session: String, _ blinded: [UInt8]) async throws -> [UInt8] {
+        let call = try self.call("/identity/sessions/\(session)/pin-evaluation", EvaluationRequest(blinded: blinded))
+        return try await self.read(
+            try await self.server.engine.identities.pinEvaluations.ofSession(session, call), to: call,
+            as: EvaluationResponse.self
+        ).evaluated
+    }
+
+    fileprivate func abort(_ session: String) async throws {
+        let call = try self.call("/identity/sessions/\(session)/abort", EmptyBody())
+        _ = try await self.read(
+            try await self.server.engine.identities.ends.abort(session, call), to: call, as: EmptyBody.self)
+    }
+}
+
+@Suite("Decision 69, identity parity 108: asking the PIN service is an attempt")
+struct PinEvaluationTests {
+    private struct Stage {
+        let pins: TestPins
+        let server: TestServer
+        let phone: IdentityPhone
+        let session: String
+        let prepared: PreparedSession
+
+        init(_ adjust: (inout CeremonyConfiguration) -> Void = { _ in }) async throws {
+            self.pins = TestPins()
+            self.server = try TestServer(pins: self.pins, adjust)
+            try await self.server.addService()
+            (_, self.phone) = try await self.server.personalise()
+            (self.session, self.prepared) = try await Self.next("request", self.phone)
+        }
+
+        static func next(_ reference: String, _ phone: IdentityPhone) async throws -> (String, PreparedSession) {
+            let code = try await phone.server.showCode(reference)
+            _ = try await phone.start(code)
+            return (code.id, try await phone.prepared(code.id))
+        }
+
+        var failures: Int { get async throws { try await self.server.lockout(of: self.phone)?.failuresInARow ?? -1 } }
+
+        func ask(_ blinded: [UInt8]? = nil) async throws {
+            _ = try await self.phone.evaluate(self.session, blinded ?? IdentityPhone.newQuestion())
+        }
+    }
+
+    @Test("It counts before anything is signed; the right factors take it back, and are no second attempt")
+    func counted() async throws {
+        let stage = try await Stage()
+        try await stage.ask()
+        #expect(try await stage.failures == 1)
+        let reserved = try await stage.server.lockout(of: stage.phone)
+        #expect(reserved?.lockedUntil == stage.server.clock.now + .seconds(5))
+        guard case .accepted = try await stage.phone.finish(stage.session, stage.prepared) else {
+            Issue.record("refused")
+            return
+        }
+        let settled = try await stage.server.lockout(of: stage.phone)
+        #expect(settled?.failuresInARow == 0 && settled?.lockedUntil == nil && settled?.failures == [])
+        #expect(settled?.reservation == nil)
+    }
+
+    @Test("A wrong PIN after it is one attempt, and another session goes on from there")
+    func wrong() async throws {
+        let stage = try await Stage()
+        try await stage.ask()
+        let refused = try await stage.phone.miss(stage.session, stage.prepared)
+        #expect(try await stage.failures == 1)
+        #expect(refused.lockout.lockedUntil == stage.server.clock.now + .seconds(5))
+        // The rest is for questions, too.
+        await expectRefusal(.lockedOut) { try await stage.ask() }
+        stage.server.clock.advance(.seconds(6))
+        let (session, prepared) = try await Stage.next("second", stage.phone)
+        _ = try await stage.phone.evaluate(session, IdentityPhone.newQuestion())
+        #expect(try await stage.failures == 2)
+        guard case .accepted = try await stage.phone.finish(session, prepared) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try await stage.failures == 0)
+    }
+
+    @Test("The same session asks again with its new document, and is let in")
+    func again() async throws {
+        let stage = try await Stage()
+        try await stage.ask()
+        let next = try #require(try await stage.phone.miss(stage.session, stage.prepared).next)
+        stage.server.clock.advance(.seconds(6))
+        try await stage.ask()
+        #expect(try await stage.failures == 2)
+        guard case .accepted = try await stage.phone.finish(stage.session, next) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try await stage.failures == 0)
+    }
+
+    @Test("Giving the session up gives nothing back, nor does another session, nor time")
+    func abort() async throws {
+        let stage = try await Stage()
+        try await stage.ask()
+        try await stage.phone.abort(stage.session)
+        #expect(try await stage.failures == 1)
+        let code = try await stage.server.showCode("second")
+        await expectRefusal(.lockedOut) { _ = try await stage.phone.start(code) }
+        stage.server.clock.advance(.seconds(6))
+        let (session, prepared) = try await Stage.next("third", stage.phone)
+        #expect(try await stage.failures == 1)
+        _ = try await stage.phone.miss(session, prepared)
+        #expect(try await stage.failures == 2)
+        #expect(stage.pins.asked.count == 1)
+    }
+
+    @Test("One session's question is no other session's attempt")
+    func foreignSession() async throws {
+        let stage = try await Stage()
+        let (other, prepared) = try await Stage.next("second", stage.phone)
+        try await stage.ask()
+        await expectRefusal(.lockedOut) { _ = try await stage.phone.finish(other, prepared) }
+        await expectRefusal(.lockedOut) { _ = try await stage.phone.evaluate(other, IdentityPhone.newQuestion()) }
+        #expect(try await stage.failures == 1 && stage.pins.asked.count == 1)
+    }
+
+    @Test("There is one question for a document; the same one again is answered, and counts once")
+    func once() async throws {
+        let stage = try await Stage()
+        let question = try IdentityPhone.newQuestion()
+        let first = try await stage.phone.evaluate(stage.session, question)
+        let second = try await stage.phone.evaluate(stage.session, question)
+        // The proof is made anew; the point is the same.
+        #expect(first.prefix(49) == second.prefix(49))
+        #expect(try await stage.failures == 1)
+        await expectRefusal(.outOfOrder) { try await stage.ask() }
+        // Nor may it be bought with waiting.
+        stage.server.clock.advance(.seconds(6))
+        await expectRefusal(.outOfOrder) { try await stage.ask() }
+        #expect(try await stage.failures == 1 && stage.pins.asked == [question, question])
+    }
+
+    @Test("Of fifty questions at once one is asked") func parallel() async throws {
+        let stage = try await Stage()
+        let questions = try (0..<50).map { _ in try IdentityPhone.newQuestion() }
+        let answered = await withTaskGroup(of: Bool.self) { group in
+            for question in questions {
+                group.addTask { (try? await stage.phone.evaluate(stage.session, question)) != nil }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(answered == 1 && stage.pins.asked.count == 1)
+        #expect(try await stage.failures == 1)
+    }
+
+    @Test("The last attempt that there is may be right; given up, it is the end of the activation")
+    func last() async throws {
+        for isRight in [true, false] {
+            let stage = try await Stage { $0.limits.lockoutFailuresInARow = 2 }
+            let next = try #require(try await stage.phone.miss(stage.session, stage.prepared).next)
+            stage.server.clock.advance(.seconds(6))
+            try await stage.ask()
+            if isRight {
+                guard case .accepted = try await stage.phone.finish(stage.session, next) else {
+                    Issue.record("refused")
+                    return
+                }
+                #expect(try await stage.failures == 0)
+            } else {
+                stage.server.clock.advance(.seconds(150))
+                await expectRefusal(.activationDisabled) { _ = try await stage.phone.finish(stage.session, next) }
+                #expect(try await stage.failures == 2)
+            }
+        }
+    }
+
+    @Test(
+        "Where the service has surely evaluated nothing, the attempt is taken back, and another question can be asked",
+        arguments: [
+            (PinServiceFailure.notAsked, IdentityProblem.Code.serverError),
+            (.exhausted(retryAfterSeconds: 77), .tooManyRequests), (.malformed, .invalidRequest),
+        ])
+    func notAsked(_ failure: PinServiceFailure, _ code: IdentityProblem.Code) async throws {
+        let stage = try await Stage()
+        // Nothing of an earlier wrong attempt is taken back with it.
+        let next = try #require(try await stage.phone.miss(stage.session, stage.prepared).next)
+        stage.server.clock.advance(.seconds(6))
+        let before = try await stage.server.lockout(of: stage.phone)
+        stage.pins.fail(failure)
+        await expectRefusal(code) { try await stage.ask() }
+        let lockout = try await stage.server.lockout(of: stage.phone)
+        #expect(lockout?.failuresInARow == 1 && lockout?.reservation == nil && lockout?.failures == before?.failures)
+        try await stage.ask()
+        guard case .accepted = try await stage.phone.finish(stage.session, next) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(stage.pins.asked.count == 1)
+    }
+
+    @Test("Where nobody knows what the service has done, the attempt stays; the same question can be asked again")
+    func unknown() async throws {
+        let stage = try await Stage()
+        let question = try IdentityPhone.newQuestion()
+        stage.pins.fail(.unknown)
+        await expectRefusal(.serverError) { try await stage.ask(question) }
+        #expect(try await stage.failures == 1)
+        await expectRefusal(.outOfOrder) { try await stage.ask() }
+        try await stage.ask(question)
+        #expect(try await stage.failures == 1)
+        guard case .accepted = try await stage.phone.finish(stage.session, stage.prepared) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test("What is not the activation's own session, or not waiting for factors, asks nothing")
+    func refused() async throws {
+        let stage = try await Stage()
+        let (_, other) = try await stage.server.personalise("bob")
+        let question = try IdentityPhone.newQuestion()
+        await expectRefusal(.notProven) { _ = try await other.evaluate(stage.session, question) }
+        await expectRefusal(.sessionUnknown) { _ = try await other.evaluate("unknown", question) }
+        let code = try await stage.server.showCode("second")
+        _ = try await other.start(code)
+        await expectRefusal(.outOfOrder) { _ = try await other.evaluate(code.id, question) }
+        _ = try await stage.phone.finish(stage.session, stage.prepared)
+        await expectRefusal(.sessionConsumed) { try await stage.ask(question) }
+        #expect(stage.pins.asked.isEmpty)
+        #expect(try await stage.failures == 0)
+        // A server without such a service.
+        let plain = try TestServer()
+        try await plain.addService()
+        let (_, phone) = try await plain.personalise()
+        let (session, _) = try await Stage.next("request", phone)
+        await expectRefusal(.invalidRequest) { _ = try await phone.evaluate(session, question) }
+    }
+
+    @Test("A new PIN that was permitted is asked about as often as it may be sent, and is no attempt")
+    func newPin() async throws {
+        let stage = try await Stage()
+        let (session, _) = try await stage.phone.granted(.changePin)
+        let limit = Limits().pinsPerGrant
+        let questions = try (0...limit).map { _ in try IdentityPhone.newQuestion() }
+        for question in questions.prefix(limit) {
+            for _ in 0..<2 { _ = try await stage.phone.evaluate(session, question) }
+        }
+        await expectRefusal(.outOfOrder) { _ = try await stage.phone.evaluate(session, questions[limit]) }
+        #expect(try await stage.failures == 0)
+        // Another permission is none for that.
+        let (deletion, _) = try await stage.phone.granted(.delete)
+        await expectRefusal(.outOfOrder) { _ = try await stage.phone.evaluate(deletion, questions[0]) }
+    }
+
+    @Test("A proof of an activation's PIN is answered with the service's key; only then, and until then, is it asked")
+    func enrolment() async throws {
+        let pins = TestPins()
+        let server = try TestServer(pins: pins)
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let offer = try await server.offer(to: account)
+        let question = try IdentityPhone.newQuestion()
+        func ask(_ claim: SecretBytes?) async throws {
+            let call = IdentityCall(
+                path: "/identity/activations/\(offer.id)/pin-evaluation",
+                body: EvaluationRequest(blinded: question, claim: claim).serialized, proof: nil)
+            _ = try await server.read(
+                try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,
+                as: EvaluationResponse.self)
+        }
+        await expectRefusal(.outOfOrder) { try await ask(offer.claim) }
+        pins.fail(.notAsked)
+        await expectRefusal(.serverError) { _ = try await server.prove(offer) }
+        // Without the service nothing was judged, and nothing counted.
+        let proven = try await server.prove(offer)
+        #expect(try await proven.pinServiceKey == pins.key(of: offer.id))
+        await expectRefusal(.notProven) { try await ask(SecretBytes(RandomSource.system.bytes(32))) }
+        await expectRefusal(.notProven) { try await ask(nil) }
+        pins.fail(.exhausted(retryAfterSeconds: 5))
+        await expectRefusal(.tooManyRequests) { try await ask(offer.claim) }
+        try await ask(offer.claim)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        // An app of before the service.
+        let old = try await server.enrolCall(phone, proven, scheme: .pin1)
+        await expectRefusal(.protocolVersionUnsupported) {
+            _ = try await server.read(
+                try await server.engine.identities.enrolments.enroll(offer.id, old), to: old, as: EmptyBody.self)
+        }
+        let call = try await server.enrolCall(phone, proven)
+        _ = try await phone.read(
+            try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
+            as: Ceremony.ActivationRecord.self)
+        await expectRefusal(.activationDataConsumed) { try await ask(offer.claim) }
+        #expect(pins.asked.count == 1)
+    }
+
+    @Test("Nobody is asked once the proof's time is over") func lateEnrolment() async throws {
+        let pins = TestPins()
+        let server = try TestServer(pins: pins)
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let offer = try await server.offer(to: account, lifetime: .seconds(86_400))
+        let proven = try await server.prove(offer)
+        server.clock.advance(proven.until - server.clock.now)
+        let call = IdentityCall(
+            path: "/identity/activations/\(offer.id)/pin-evaluation",
+            body: EvaluationRequest(blinded: try IdentityPhone.newQuestion(), claim: offer.claim).serialized,
+            proof: nil)
+        await expectRefusal(.activationDataExpired) {
+            _ = try await server.read(
+                try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,
+                as: EvaluationResponse.self)
+        }
+        #expect(pins.asked.isEmpty)
+    }
+}

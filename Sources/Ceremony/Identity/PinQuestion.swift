@@ -1,0 +1,138 @@
+public import Crypto
+import CryptoExtras
+public import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A PIN that is asked of a PIN service, which learns nothing of it: the scheme `pin/2` (``PinScheme``).
+///
+///     stretched = scrypt(PIN, device secret)                                      as in pin/1
+///     blinded   = Blind(stretched), 49 bytes                 phone → server → PIN service
+///     evaluated = the activation's key · blinded, with its proof, 145 bytes       and back
+///     y         = Finalize(stretched, evaluated), 48 bytes
+///     scalar    = HKDF-SHA256(stretched ‖ y, info ‖ counter)                      as in pin/1, info of "pin/2"
+///
+/// Blind, Finalize and the evaluation are those of RFC 9497 in its verifiable mode with P384-SHA384. Whoever reads the
+/// traffic has two points that say nothing of the PIN; whoever answers with another key is found out by the proof.
+// Safe to share: nothing in it changes after it was made, and what the library blinds is a value without anything to be
+// shared. The library only does not say so.
+public struct PinQuestion: @unchecked Sendable {
+    /// The bytes of a blinded PIN, a compressed point of P-384.
+    public static let blindedBytes = 49
+    /// The bytes of an evaluation: a point, and the proof that the key is the one that it should be.
+    public static let evaluatedBytes = 145
+    /// The bytes of a service's public key, a compressed point of P-384.
+    public static let serviceKeyBytes = 49
+
+    /// What is sent. It is random, whatever the PIN is.
+    public let blinded: [UInt8]
+    private let input: P384._VOPRF.BlindedInput
+    private let stretched: SymmetricKey
+    private let serviceKey: P384._VOPRF.PublicKey
+    private let context: PinScheme.Context
+
+    /// Asks about a PIN. It takes the time and the memory that `parameters` name, and half a millisecond.
+    ///
+    /// - Parameter serviceKey: The public key that the service has for the activation.
+    ///
+    /// Throws ``PinSchemeError``: `invalidInput` as ``PinScheme/key(pin:deviceSecret:parameters:context:)``, also for another
+    /// scheme than `pin/2`; `malformed` where the key is none.
+    public init(
+        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
+        serviceKey: [UInt8]
+    ) throws(PinSchemeError) {
+        let stretched = try PinScheme.pin2.stretched(
+            pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context)
+        let key = try Self.key(serviceKey)
+        do {
+            self.input = try stretched.withUnsafeBytes { try key.blind(Data($0)) }
+        } catch {
+            throw PinSchemeError(.unavailable)
+        }
+        self.blinded = Array(self.input.blindedElement.oprfRepresentation)
+        self.stretched = stretched
+        self.serviceKey = key
+        self.context = context
+    }
+
+    /// The PIN's key, by what the service has answered. It is not to be kept, and neither is its public half.
+    ///
+    /// Throws ``PinSchemeError``: `notProven` where the answer is no evaluation of ``blinded`` by the service's key.
+    public func key(evaluated: [UInt8]) throws(PinSchemeError) -> P256.Signing.PrivateKey {
+        let output: Data
+        do {
+            output = try self.serviceKey.finalize(
+                self.input, using: P384._VOPRF.BlindEvaluation(rawRepresentation: Data(evaluated)))
+        } catch {
+            throw PinSchemeError(.notProven)
+        }
+        let both = self.stretched.withUnsafeBytes { SymmetricKey(data: Array($0) + Array(output)) }
+        return try PinScheme.pin2.key(of: both, self.context)
+    }
+
+    /// Throws ``PinSchemeError`` `malformed` for what is no public key of a PIN service.
+    public static func check(serviceKey: [UInt8]) throws(PinSchemeError) { _ = try self.key(serviceKey) }
+
+    /// Whether bytes are what a phone may have blinded: a point of P-384.
+    public static func isBlinded(_ bytes: [UInt8]) -> Bool {
+        bytes.count == Self.blindedBytes
+            && (try? P384._VOPRF.BlindedElement(oprfRepresentation: Data(bytes))) != nil
+    }
+
+    private static func key(_ bytes: [UInt8]) throws(PinSchemeError) -> P384._VOPRF.PublicKey {
+        guard bytes.count == Self.serviceKeyBytes else { throw PinSchemeError(.malformed, "serviceKey") }
+        do { return try P384._VOPRF.PublicKey(compressedRepresentation: Data(bytes)) } catch {
+            throw PinSchemeError(.malformed, "serviceKey")
+        }
+    }
+}
+
+/// The key by which a PIN service evaluates what phones have blinded, for one activation.
+///
+///     key = HKDF-SHA384(master, salt: none, info: "countersign pin-service/1" ‖ 0 ‖ activation, 48 bytes)   (RFC 5869)
+// Safe to share: the key is a value that nothing changes. The library only does not say so.
+public struct PinServiceKey: @unchecked Sendable {
+    /// The bytes of a service's master secret.
+    public static let masterBytes = 48
+
+    private let key: P384._VOPRF.PrivateKey
+
+    /// The key of an activation. Throws ``PinSchemeError`` `invalidInput` for another length of the master secret or of the
+    /// activation's name, which has 1 to 64 bytes; and, with a probability of 2⁻¹⁸⁹, `unavailable`.
+    public init(master: SecretBytes, activation: String) throws(PinSchemeError) {
+        guard master.count == Self.masterBytes, (1...64).contains(activation.utf8.count) else {
+            throw PinSchemeError(.invalidInput)
+        }
+        let scalar = master.withBytes { master in
+            HKDF<SHA384>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: master),
+                info: Array("countersign pin-service/1".utf8) + [0] + Array(activation.utf8),
+                outputByteCount: Self.masterBytes)
+        }
+        do {
+            self.key = try scalar.withUnsafeBytes { try P384._VOPRF.PrivateKey(rawRepresentation: Data($0)) }
+        } catch {
+            throw PinSchemeError(.unavailable)
+        }
+    }
+
+    /// What phones hold evaluations against: a compressed point, ``PinQuestion/serviceKeyBytes``.
+    public var publicKey: [UInt8] { Array(self.key.publicKey.compressedRepresentation) }
+
+    /// Evaluates what a phone has blinded, and proves by which key. It takes 2 ms.
+    ///
+    /// Throws ``PinSchemeError`` `malformed` for what is no point of P-384.
+    public func evaluate(_ blinded: [UInt8]) throws(PinSchemeError) -> [UInt8] {
+        guard blinded.count == PinQuestion.blindedBytes else { throw PinSchemeError(.malformed, "blinded") }
+        do {
+            let element = try P384._VOPRF.BlindedElement(oprfRepresentation: Data(blinded))
+            return Array(try self.key.evaluate(element).rawRepresentation)
+        } catch {
+            throw PinSchemeError(.malformed, "blinded")
+        }
+    }
+}

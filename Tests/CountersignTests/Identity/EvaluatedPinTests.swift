@@ -1,0 +1,142 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFClient
+import _Primitives
+
+@Suite("Identities whose PIN a service beside the server evaluates (decision 69)") struct EvaluatedPinTests {
+    private static let server = "https://id.example"
+
+    private func phone(withFinger: Bool = false) async throws -> VirtualIdentityPhone {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        await phone.server.newPinService()
+        try await phone.personalize(withFinger: withFinger)
+        return phone
+    }
+
+    /// What was asked of the service, with each request that asked it.
+    private func questions(of phone: VirtualIdentityPhone) async throws -> [[UInt8]] {
+        try await phone.server.requests.filter { $0.url.path().hasSuffix("/pin-evaluation") }
+            .map { try EvaluationRequest(parsing: $0.body).blinded }
+    }
+
+    private func signIn(_ phone: VirtualIdentityPhone, pin: String = VirtualIdentityPhone.pin) async throws
+        -> AuthenticationResult
+    {
+        try await phone.finish(try await phone.prepare(), DeviceFactor(), PinFactor(pin))
+    }
+
+    @Test("the right PIN signs in, also after a restart; a wrong one costs an attempt, and the right one goes on")
+    func signsIn() async throws {
+        let phone = try await self.phone()
+        #expect(try await self.questions(of: phone).count == 1)
+        #expect(try await self.signIn(phone).isUserLogin)
+        let restarted = try await phone.restarted()
+        #expect(try await self.signIn(restarted).isUserLogin)
+        let info = try await restarted.prepare()
+        let wrong = try await restarted.finish(info, DeviceFactor(), PinFactor("824194"))
+        #expect(wrong.lockout != nil)
+        #expect(await restarted.server.failures(of: try restarted.activation) == 1)
+        restarted.clock.advance(by: .seconds(60))
+        #expect(try await restarted.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(await restarted.server.failures(of: try restarted.activation) == 0)
+        // Each is blinded anew.
+        let questions = try await self.questions(of: restarted)
+        #expect(questions.count == 5 && Set(questions).count == 5)
+    }
+
+    @Test("where the server has no such service, nobody is asked") func withoutService() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        #expect(try await self.signIn(phone).isUserLogin)
+        #expect(try await self.questions(of: phone).isEmpty)
+    }
+
+    @Test("a service with another key than at the enrolment is found out, and nothing is signed (108)")
+    func anotherKey() async throws {
+        let phone = try await self.phone()
+        await phone.server.newPinService()
+        let info = try await phone.prepare()
+        await phone.server.forgetRequests()
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .serverSignatureInvalid)
+        #expect(await phone.server.requests.allSatisfy { !$0.url.path().hasSuffix("/finish") })
+        #expect(try await self.questions(of: phone).count == 1)
+        // What was asked has counted, whatever came of it.
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+    }
+
+    @Test("an enrolment whose evaluation is not of the key that was named leaves nothing")
+    func anotherKeyAtEnrolment() async throws {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        await phone.server.newPinService()
+        await phone.server.mistakePinServiceOnce()
+        #expect(await identityError { try await phone.personalize(withFinger: false) } == .serverSignatureInvalid)
+        #expect(try phone.sdk.personalizer.personalizedIdentities.isEmpty)
+        #expect(await phone.server.activeActivations.isEmpty)
+        try await phone.personalize(withFinger: false)
+        #expect(try await self.signIn(phone).isUserLogin)
+    }
+
+    @Test("a question whose answer was lost is asked again with the same bytes, and counts once")
+    func lostAnswer() async throws {
+        let phone = try await self.phone()
+        let info = try await phone.prepare()
+        await phone.server.forgetRequests()
+        await phone.server.loseAnswers(2)
+        let finish: () async throws -> AuthenticationResult = {
+            try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        }
+        #expect(await identityError { _ = try await finish() } == .timeout)
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+        #expect(try await finish().isUserLogin)
+        let questions = try await self.questions(of: phone)
+        #expect(questions.count == 3 && Set(questions).count == 1)
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+
+    @Test("a new PIN is evaluated by the same service; by another it is refused, and the former PIN stays")
+    func changePin() async throws {
+        let phone = try await self.phone()
+        let personalizer = phone.sdk.personalizer
+        func access(to pin: String, typing former: String) async throws -> ApiAccessChangePin {
+            let data = try await personalizer.startChangePin(idmIdentifier: Self.server)
+            guard case .apiAccessChangePin(let access) = try await phone.authenticate(data, pin: former) else {
+                throw IdentityProblem(.unknown)
+            }
+            access.pinSpec.setPin(pin)
+            return access
+        }
+        try await personalizer.finishChangePin(request: access(to: "246813", typing: VirtualIdentityPhone.pin))
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+        #expect(try await self.signIn(phone, pin: "246813").isUserLogin)
+        #expect(try await self.signIn(phone).lockout != nil)
+        phone.clock.advance(by: .seconds(60))
+        let second = try await access(to: "975310", typing: "246813")
+        await phone.server.newPinService()
+        #expect(
+            await identityError { try await personalizer.finishChangePin(request: second) } == .serverSignatureInvalid)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+    }
+
+    @Test("a finger that is not shown asks nothing of the service") func fingerFirst() async throws {
+        let phone = try await self.phone(withFinger: true)
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "pin", "device"]])] }
+        let info = try await phone.prepare()
+        phone.sensor.feel(.match)
+        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: Self.server)
+        // Other fingers end the key: the signature fails, whoever was recognised before.
+        phone.sensor.enroll([9])
+        await phone.server.forgetRequests()
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin), finger)
+            } == .biometricInvalidated)
+        #expect(try await self.questions(of: phone).isEmpty)
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+}
