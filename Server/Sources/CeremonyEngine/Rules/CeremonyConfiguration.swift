@@ -40,6 +40,8 @@ public struct CeremonyConfiguration: Sendable {
     /// Called with the name of an app that ``trustedFacets`` does not have, one line of at most 128 characters that
     /// somebody has sent; once a minute at most.
     public var facetRefused: @Sendable (String) -> Void = { _ in }
+    /// Told when a phone's PIN needs the PIN service, and there is none.
+    public var pinServiceMissing: @Sendable () -> Void = {}
     /// Called where the stored text about invented accounts cannot be read as their document, once for each such text: the
     /// standard document stands in for it.
     public var inventedAccountsRefused: @Sendable () -> Void = {}

@@ -181,6 +181,11 @@ public struct ServerAssembly: Sendable {
         engine.versions = configuration.versions
         engine.sendsMail = configuration.mail != nil
         engine.facetRefused = { Self.log(refusedFacet: $0, configuration.logger) }
+        engine.pinServiceMissing = {
+            configuration.logger.error(
+                "A phone's PIN is evaluated by a PIN service, and this server has none",
+                metadata: ["setting": "--pin-service", "remedy": "countersign pin-service"])
+        }
         engine.inventedAccountsRefused = {
             configuration.logger.error(
                 "The stored document of invented accounts cannot be read: the program's own stands in for it",

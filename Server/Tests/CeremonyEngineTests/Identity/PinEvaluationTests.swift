@@ -277,12 +277,55 @@ struct PinEvaluationTests {
         await expectRefusal(.sessionConsumed) { try await stage.ask(question) }
         #expect(stage.pins.asked.isEmpty)
         #expect(try await stage.failures == 0)
-        // A server without such a service.
-        let plain = try TestServer()
-        try await plain.addService()
-        let (_, phone) = try await plain.personalise()
-        let (session, _) = try await Stage.next("request", phone)
-        await expectRefusal(.invalidRequest) { _ = try await phone.evaluate(session, question) }
+    }
+
+    @Test("A server that has no such service says that it is its own fault, and tells its operator")
+    func noService() async throws {
+        let told = Mutex(0)
+        let server = try TestServer { $0.pinServiceMissing = { told.withLock { $0 += 1 } } }
+        try await server.addService()
+        let (_, phone) = try await server.personalise()
+        let (session, prepared) = try await Stage.next("request", phone)
+        await expectRefusal(.serverError) { _ = try await phone.evaluate(session, IdentityPhone.newQuestion()) }
+        #expect(told.withLock { $0 } == 1)
+        #expect(try await server.lockout(of: phone)?.failuresInARow == 0)
+        guard case .accepted = try await phone.finish(session, prepared) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test("Only the PIN takes back what was asked about it: no other factors that would do as well")
+    func otherFactors() async throws {
+        for types in [[AuthenticatorType.device, .biometric], [.device, .pin]] {
+            let pins = TestPins()
+            let server = try TestServer(pins: pins)
+            try await server.addService()
+            let (_, phone) = try await server.personalise(factors: [.device, .pin, .biometric])
+            let (session, prepared) = try await Stage.next("request", phone)
+            _ = try await phone.evaluate(session, IdentityPhone.newQuestion())
+            let answer = try await phone.finish(session, prepared, types)
+            let failures = try await server.lockout(of: phone)?.failuresInARow
+            if types.contains(.pin) {
+                guard case .accepted = answer else {
+                    Issue.record("refused")
+                    return
+                }
+                #expect(failures == 0)
+            } else {
+                guard case .lockout(let refused) = answer else {
+                    Issue.record("an attempt was bought back")
+                    return
+                }
+                #expect(failures == 1 && refused.lockout.lockedUntil == server.clock.now + .seconds(5))
+                // With the next document, about which nothing was asked, they do.
+                server.clock.advance(.seconds(6))
+                guard case .accepted = try await phone.finish(session, try #require(refused.next), types) else {
+                    Issue.record("refused")
+                    return
+                }
+            }
+        }
     }
 
     @Test("A new PIN that was permitted is asked about as often as it may be sent, and is no attempt")

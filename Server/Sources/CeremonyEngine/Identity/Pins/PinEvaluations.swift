@@ -21,7 +21,7 @@ public struct PinEvaluations: CeremonyPart {
     /// permitted.
     public func ofSession(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
-            guard let service else { throw IdentityProblem(.invalidRequest) }
+            let service = try self.requireService()
             let blinded = try EvaluationRequest(parsing: proven.body).blinded
             let asked: IdentitySteps.Stepped<Question> = try await self.steps.step(session, proven) { turn in
                 .goesOn(try self.count(blinded, &turn))
@@ -101,7 +101,7 @@ public struct PinEvaluations: CeremonyPart {
     /// anybody could try PINs against, so it is no attempt.
     public func ofActivation(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
-            guard let service else { throw IdentityProblem(.invalidRequest) }
+            let service = try self.requireService()
             let message = try EvaluationRequest(parsing: call.body)
             guard let claim = message.claim else { throw IdentityProblem(.notProven) }
             let offer = try await self.openings.offer(id, claim: claim)
@@ -118,6 +118,14 @@ public struct PinEvaluations: CeremonyPart {
     }
 
     // MARK: -
+
+    /// The service. A phone asks for it whose PIN was evaluated at its enrolment: where there is none any more, that is the
+    /// operator's to know.
+    private func requireService() throws(IdentityProblem) -> any PinEvaluating {
+        if let service { return service }
+        self.configuration.pinServiceMissing()
+        throw IdentityProblem(.serverError)
+    }
 
     private func answer(_ evaluated: [UInt8], to request: String, at now: Timestamp) throws(PinServiceFailure)
         -> [UInt8]

@@ -25,6 +25,14 @@ public struct SessionFinishes: CeremonyPart {
         /// What the phone is told if it is wrong.
         let ifRefused: LockoutInformation
         let invitation: String?
+        /// Whether the PIN service was asked before.
+        let isPinAsked: Bool
+
+        /// Whether factors are all that the attempt was for. Whoever has asked about a PIN knows what it came to: only that
+        /// very PIN takes the attempt back, and no other factors that would do as well.
+        func covers(_ factors: VerifiedFactors) -> Bool {
+            !self.isPinAsked || factors.factors.contains { $0.type == .pin }
+        }
     }
 
     /// `POST …/finish`.
@@ -63,7 +71,8 @@ public struct SessionFinishes: CeremonyPart {
         case .mayVerify(let ifRefused):
             return Attempt(
                 document: turn.progress.document, factors: factors, credentials: turn.credentials,
-                accountID: accountID, ifRefused: ifRefused, invitation: turn.progress.invitation)
+                accountID: accountID, ifRefused: ifRefused, invitation: turn.progress.invitation,
+                isPinAsked: turn.progress.evaluation != nil)
         }
     }
 
@@ -99,7 +108,7 @@ public struct SessionFinishes: CeremonyPart {
     private func settle(
         _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ verified: VerifiedFactors?
     ) async throws -> [UInt8] {
-        guard let verified else { return try await self.refuse(session, call, attempt) }
+        guard let verified, attempt.covers(verified) else { return try await self.refuse(session, call, attempt) }
         do {
             return try await self.accept(session, call, attempt, verified)
         } catch let error as StoreError where error.code == .conflict {
