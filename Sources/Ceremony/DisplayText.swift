@@ -9,9 +9,12 @@ public enum DisplayText {
     /// One line that is safe on a terminal: escape sequences are taken out, every other forbidden character becomes
     /// U+FFFD, and what is longer than `maximumLength` characters ends in an ellipsis.
     public static func line(_ text: String, maximumLength: Int = 200) -> String {
+        // Of most names nothing has to be looked at: none of this is a control character.
+        let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        guard !isPlain || text.utf8.count > maximumLength else { return text }
         var shown = String.UnicodeScalarView()
-        for scalar in Self.withoutEscapeSequences(text) {
-            guard shown.count < maximumLength else {
+        for (number, scalar) in Self.withoutEscapeSequences(text).enumerated() {
+            guard number < maximumLength else {
                 shown.append("…")
                 break
             }

@@ -22,6 +22,10 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
     /// Throws ``TransactionTextError``: `empty`, `tooLong`, `forbiddenCharacter`.
     public init(normalizing text: String, maximumLength: Int = Self.maximumLength) throws(TransactionTextError) {
         try Self.check(text, against: 4 * maximumLength)
+        guard !Self.isPlain(text) else {
+            try self.init(plain: text, maximumLength: maximumLength)
+            return
+        }
         let lines = text.replacingOccurrences(of: "\r\n", with: "\n").replacingOccurrences(of: "\r", with: "\n")
         try self.init(checking: lines.precomposedStringWithCanonicalMapping, maximumLength: maximumLength)
     }
@@ -34,6 +38,10 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
     {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw TransactionTextError(.notUTF8) }
         try Self.check(text, against: maximumLength)
+        guard !Self.isPlain(text) else {
+            try self.init(plain: text, maximumLength: maximumLength)
+            return
+        }
         // Strings compare by canonical equivalence; here the very scalars count.
         guard text.unicodeScalars.elementsEqual(text.precomposedStringWithCanonicalMapping.unicodeScalars) else {
             throw TransactionTextError(.notNormalized)
@@ -47,6 +55,20 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
         guard text.utf8.count <= 4 * maximumLength, text.unicodeScalars.count <= maximumLength else {
             throw TransactionTextError(.tooLong, "\(text.utf8.count) bytes")
         }
+    }
+
+    /// Whether there is nothing in a text but the letters, signs and spaces of ASCII and line feeds, of which none is forbidden
+    /// and none composed. Most names are such, and what the rest costs is spared.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == UInt8(ascii: "\n") }
+    }
+
+    private init(plain text: String, maximumLength: Int) throws(TransactionTextError) {
+        guard text.utf8.contains(where: { (0x21...0x7E).contains($0) }) else { throw TransactionTextError(.empty) }
+        guard text.utf8.count <= maximumLength else {
+            throw TransactionTextError(.tooLong, "\(text.utf8.count) characters")
+        }
+        self.text = text
     }
 
     private init(checking text: String, maximumLength: Int) throws(TransactionTextError) {

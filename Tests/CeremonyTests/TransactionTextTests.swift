@@ -72,6 +72,32 @@ struct TransactionTextTests {
         #expect(throws: TransactionTextError(.tooLong)) { try TransactionText(received: marks.utf8) }
     }
 
+    @Test("of ASCII the same is taken, refused and shown whether or not something else is beside it")
+    func plain() {
+        func verdict(_ text: String) -> TransactionTextError? {
+            do throws(TransactionTextError) {
+                let made = try TransactionText(normalizing: text, maximumLength: 8)
+                #expect(made.text == text || text.contains("\r"))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for value in UInt8.min...0x7F {
+            let letter = String(UnicodeScalar(value))
+            for text in [letter, "a\(letter)", "\(letter)\(letter)b", String(repeating: letter, count: 8)] {
+                let mixed = verdict(text.dropLast() + "é")
+                // With a letter beside it, it is never empty.
+                #expect(verdict("a" + text.dropFirst()) == verdict("é" + text.dropFirst()), "\(value)")
+                if text.count > 1 { #expect((mixed == nil) == (verdict(text.dropLast() + "e") == nil), "\(value)") }
+                let shown = DisplayText.line(text, maximumLength: 4)
+                #expect(DisplayText.line("é" + text, maximumLength: 5) == "é" + shown, "\(value)")
+            }
+        }
+        #expect(verdict("123456789")?.code == .tooLong && verdict("12345678") == nil)
+        #expect(verdict("12345678é")?.code == .tooLong)
+    }
+
     @Test("never shows the text in a description")
     func describesTheLengthAlone() throws {
         let text = try TransactionText(normalizing: "to Eve")

@@ -187,8 +187,8 @@ package struct SoftwareIdentity: Sendable {
     ) throws -> Answer {
         let headers = [forwardedHeader()] + (proof.map { ["Device-Proof: \($0)"] } ?? [])
         let answer = try phone.exchange(Request("POST", path, headers: headers, body: body))
-        let parts = String(decoding: answer.body, as: UTF8.self).split(separator: ".")
-        guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(parts[1]),
+        let parts = answer.body.split(separator: UInt8(ascii: "."))
+        guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(utf8: Array(parts[1])),
             case .object(let response) = try JSON(parsing: payload)
         else { throw LoadError("\(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))") }
         guard let message = try response.object("body") else {

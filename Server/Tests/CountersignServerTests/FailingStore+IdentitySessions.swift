@@ -18,6 +18,10 @@ extension FailingStore {
         try await self.store.scene(session: session, activation: activation, tokenDigest: tokenDigest)
     }
 
+    func terms(session: String, accountID: String) async throws -> IdentityTerms? {
+        try await self.store.terms(session: session, accountID: accountID)
+    }
+
     func step<Result: Sendable>(
         session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
         judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)

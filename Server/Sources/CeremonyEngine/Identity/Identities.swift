@@ -54,7 +54,7 @@ public struct Identities: Sendable {
             budgets: budgets)
         self.starts = SessionStarts(
             environment: environment, store: store, envelope: envelope, steps: steps,
-            terms: SessionTermsReader(environment: environment, store: store))
+            terms: SessionTermsReader(environment: environment))
         self.finishes = SessionFinishes(environment: environment, envelope: envelope, steps: steps, merges: merges)
         self.ends = SessionEnds(
             environment: environment, store: store, envelope: envelope, steps: steps, services: services)

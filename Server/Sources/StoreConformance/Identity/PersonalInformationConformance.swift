@@ -193,6 +193,40 @@ public enum PersonalInformationConformance {
             try expect(
                 try await store.attributeSelection(accountID: Self.alice, service: "portal") == [.email: "a"], "left")
         },
+        ConformanceCheck("what a session asks of an account is made of what each read says by itself") { store in
+            try await Self.begin(store)
+            for value in [Self.value("a"), Self.value("b"), Self.value("n", .nickname)] {
+                try await Self.add(value, store)
+            }
+            try await store.applyIdentityOutcome(Self.outcome(selection: [.email: "b"]))
+            func session(_ id: String, of client: String?) async throws {
+                let session = CeremonyRecord(
+                    id: id, kind: .identity, clientID: "client", createdAt: .start, expiresAt: .start + .seconds(60),
+                    detail: CeremonyDetail(service: "Portal", client: client))
+                try await store.createCeremony(session, tokens: [], audit: nil)
+            }
+            try await session("at-portal", of: "portal")
+            try await session("nowhere", of: "none")
+            try await session("own", of: nil)
+            for account in [Self.alice, "account-bob", "account-nobody"] {
+                let terms = try await store.terms(session: "at-portal", accountID: account)
+                let (standing, aliases, selection) = (
+                    try await store.standing(accountID: account, service: "portal"),
+                    try await store.personalAliases(accountID: account, attributes: [.email, .givenName]),
+                    try await store.attributeSelection(accountID: account, service: "portal")
+                )
+                try expect(terms?.ceremony.id == "at-portal" && terms?.standing == standing, "\(account) there")
+                try expect(terms?.aliases == aliases && terms?.selection == selection, "\(account)'s values")
+            }
+            let alice = try await store.terms(session: "at-portal", accountID: Self.alice)
+            try expect(alice?.aliases.map(\.id) == ["a", "b"] && alice?.selection == [.email: "b"], "those that count")
+            for other in ["nowhere", "own"] {
+                let terms = try await store.terms(session: other, accountID: Self.alice)
+                try expect(terms?.ceremony.id == other && terms?.standing == nil, "no service")
+                try expect(terms?.aliases == [] && terms?.selection == [:], "nothing of it")
+            }
+            try expect(try await store.terms(session: "none", accountID: Self.alice) == nil, "no such session")
+        },
         ConformanceCheck("what was supplied is had from then on, and can be chosen in the same step") { store in
             try await Self.begin(store)
             let value = Self.value("new", .givenName, "Zoë")

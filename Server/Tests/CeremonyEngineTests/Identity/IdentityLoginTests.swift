@@ -12,6 +12,31 @@ import _Primitives
 
 @Suite("Sessions of identities: from a page's code to a signed-in browser")
 struct IdentityLoginTests {
+    @Test("An activation whose key was kept compressed, as it was before, signs in; one that is no key proves nothing")
+    func keptBefore() async throws {
+        for isKey in [true, false] {
+            let server = try TestServer()
+            try await server.addService()
+            let (_, phone) = try await server.personalise()
+            #expect(try await server.database.activation(id: phone.id)?.signingKey.count == 65)
+            let code = try await server.showCode()
+            let point = Array(phone.signing.publicKey.compressedRepresentation)
+            let kept = isKey ? point : [9] + point.dropFirst()
+            _ = try await server.database.step(
+                session: code.id, activation: phone.id, tokenDigest: nil, request: nil
+            ) { scene in
+                scene.activation.signingKey = kept
+                return (IdentityChange(), true)
+            }
+            #expect(try await server.database.activation(id: phone.id)?.signingKey == kept)
+            if isKey {
+                #expect(try await phone.login(code).purpose == .userLogin)
+            } else {
+                await expectRefusal(.notProven) { _ = try await phone.login(code) }
+            }
+        }
+    }
+
     @Test("A code that a page shows signs the waiting browser in, and nobody before the factors")
     func aCodeSignsTheWaitingBrowserIn() async throws {
         let server = try TestServer()

@@ -53,10 +53,18 @@ public struct FinishRequest: IdentityMessage {
             }
         }
 
+        /// So many spaces. The library's own way writes them one letter at a time.
+        private static func spaces(_ count: Int) -> String {
+            String(unsafeUninitializedCapacity: count) { buffer in
+                buffer.initialize(repeating: UInt8(ascii: " "))
+                return count
+            }
+        }
+
         public var json: JSONObject {
             [
                 "response": .string(self.response),
-                "padding": .string(String(repeating: " ", count: self.padding)),
+                "padding": .string(Self.spaces(self.padding)),
             ]
         }
     }

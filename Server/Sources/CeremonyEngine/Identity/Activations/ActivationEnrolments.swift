@@ -31,7 +31,7 @@ public struct ActivationEnrolments: CeremonyPart {
             guard self.openings.pins == nil || enrolment.pinScheme == .pin2 else {
                 throw IdentityProblem(.protocolVersionUnsupported)
             }
-            guard let signingKey = enrolment.signingKey.compressedPoint,
+            guard let signingKey = enrolment.signingKey.wholePoint,
                 let encryptionKey = enrolment.encryptionKey.compressedPoint
             else { throw IdentityProblem(.invalidRequest) }
             // What it is to be called was said where the code was asked for; else the device says it.
@@ -55,7 +55,7 @@ public struct ActivationEnrolments: CeremonyPart {
         _ id: String, _ call: IdentityCall, _ proof: String, _ request: String, at now: Timestamp
     ) async throws -> [UInt8] {
         guard let activation = try await self.store.activation(id: id),
-            let key = JWK(compressedPoint: activation.signingKey)
+            let key = JWK(keptPoint: activation.signingKey)
         else { throw IdentityProblem(.activationDataConsumed) }
         let proven: ProvenCall
         do throws(IdentityProblem) {

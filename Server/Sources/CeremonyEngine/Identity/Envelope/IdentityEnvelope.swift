@@ -64,7 +64,7 @@ struct IdentityEnvelope: CeremonyPart {
     private func proven(_ call: IdentityCall, _ request: String, at now: Timestamp) async throws -> ProvenCall {
         guard let proof = call.proof, let id = Self.claimant(of: proof),
             let activation = try await self.store.activation(id: id),
-            let key = JWK(compressedPoint: activation.signingKey)
+            let key = JWK(keptPoint: activation.signingKey)
         else { throw IdentityProblem(.notProven) }
         return try self.proven(call, request, proof, of: activation, by: key, at: now)
     }

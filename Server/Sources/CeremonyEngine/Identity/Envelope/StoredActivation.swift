@@ -29,21 +29,28 @@ extension StoredActivation {
 }
 
 extension JWK {
-    /// The public key of a compressed point of P-256; `nil` where it is none.
-    init?(compressedPoint point: [UInt8]) {
+    /// The public key of a point of P-256 as an activation has it: whole, or compressed as it was before; `nil` where it is
+    /// none. Of a compressed one the missing half has to be found with every request.
+    init?(keptPoint point: [UInt8]) {
+        guard point.count == Self.compressedBytes else {
+            self.init(point: point)
+            return
+        }
         guard let key = try? P256.Signing.PublicKey(compressedRepresentation: point) else { return nil }
-        let coordinates = Array(key.rawRepresentation)
-        let jwk = try? JWK(.p256(x: Array(coordinates[..<32]), y: Array(coordinates[32...]), d: nil))
-        guard let jwk else { return nil }
-        self = jwk
+        self.init(point: Array(key.x963Representation))
     }
 
+    private static let compressedBytes = 33
+
     /// The compressed point of a key on P-256; `nil` for every other.
-    var compressedPoint: [UInt8]? {
-        guard case .p256(let x, let y, _) = self.material,
-            let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
-        else { return nil }
-        return Array(key.compressedRepresentation)
+    var compressedPoint: [UInt8]? { self.publicKey.map { Array($0.compressedRepresentation) } }
+
+    /// The whole point of a key on P-256; `nil` for every other.
+    var wholePoint: [UInt8]? { self.publicKey.map { Array($0.x963Representation) } }
+
+    private var publicKey: P256.Signing.PublicKey? {
+        guard case .p256(let x, let y, _) = self.material else { return nil }
+        return try? P256.Signing.PublicKey(rawRepresentation: x + y)
     }
 }
 

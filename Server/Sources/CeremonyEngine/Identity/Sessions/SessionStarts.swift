@@ -21,9 +21,7 @@ public struct SessionStarts: CeremonyPart {
             guard request.version == ManagerKeySet.version else {
                 throw IdentityProblem(.protocolVersionUnsupported)
             }
-            let (ceremony, purpose) = try await self.ceremony(session)
-            let terms = try await self.terms.terms(
-                of: ceremony, purpose: purpose, accountID: proven.activation.device.accountID)
+            let (terms, purpose) = try await self.terms(of: session, proven.activation.device.accountID)
             let reasons = self.configuration.identities.insufficiencies(of: request.security)
             let bounds = ValidatorBounds(self.terms.rules(at: proven.at))
             return try await self.steps.answer(
@@ -66,12 +64,13 @@ public struct SessionStarts: CeremonyPart {
         }
     }
 
-    /// The session as it is, before the step that decides on it.
-    private func ceremony(_ session: String) async throws -> (CeremonyRecord, IdentityPurpose) {
-        guard let ceremony = try await self.store.ceremony(.id(session)), ceremony.kind == .identity else {
-            throw IdentityProblem(.sessionUnknown)
-        }
-        return (ceremony, try ceremony.identityProgress(token: nil, limits: self.limits).session.purpose)
+    /// What the session asks of an account, before the step that decides on it.
+    private func terms(of session: String, _ accountID: String) async throws -> (SessionTerms, IdentityPurpose) {
+        guard let record = try await self.store.terms(session: session, accountID: accountID),
+            record.ceremony.kind == .identity
+        else { throw IdentityProblem(.sessionUnknown) }
+        let purpose = try record.ceremony.identityProgress(token: nil, limits: self.limits).session.purpose
+        return (try self.terms.terms(record, purpose: purpose), purpose)
     }
 
     // MARK: Prepare
@@ -80,9 +79,7 @@ public struct SessionStarts: CeremonyPart {
     public func prepare(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             let request = try PrepareRequest(parsing: proven.body)
-            let (ceremony, purpose) = try await self.ceremony(session)
-            let terms = try await self.terms.terms(
-                of: ceremony, purpose: purpose, accountID: proven.activation.device.accountID)
+            let (terms, _) = try await self.terms(of: session, proven.activation.device.accountID)
             let reasons = self.configuration.identities.insufficiencies(of: request.security)
             let judged = terms.requested.judge(request.answers, by: self.terms.rules(at: proven.at))
             return try await self.steps.answer(session, proven) { turn in

@@ -5,9 +5,6 @@ import Store
 import UAF
 import _Primitives
 
-/// Everything that a session needs of services and accounts.
-typealias TermsStore = ServiceStore & PersonalInformationStore
-
 /// What a session asks of a person: as what they can come, what is to be signed with, and which of their data go where.
 struct SessionTerms: Sendable {
     /// Who asks.
@@ -39,17 +36,17 @@ struct SessionTerms: Sendable {
 /// Finds out what sessions ask of people.
 struct SessionTermsReader: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any TermsStore
 
     /// The role in which somebody comes to their own account.
     private static let ownRole = "account"
 
-    /// What a session asks of an account.
-    func terms(of ceremony: CeremonyRecord, purpose: IdentityPurpose, accountID: String) async throws -> SessionTerms {
+    /// What a session asks of an account, by what is on record about both.
+    func terms(_ record: IdentityTerms, purpose: IdentityPurpose) throws -> SessionTerms {
+        let ceremony = record.ceremony
         let service = SessionDocument.Service(
             name: self.name(ceremony.detail.service), origin: ceremony.detail.origin ?? self.configuration.issuer)
-        guard let client = ceremony.detail.client else { return try self.own(service, purpose) }
-        guard let standing = try await self.store.standing(accountID: accountID, service: client) else {
+        guard ceremony.detail.client != nil else { return try self.own(service, purpose) }
+        guard let standing = record.standing else {
             return SessionTerms(
                 service: service, isActive: false, isMember: true, isInvited: true, roles: [],
                 requested: RequestedInformation([]))
@@ -58,7 +55,7 @@ struct SessionTermsReader: CeremonyPart {
             service: service, isActive: standing.profile.isActive, isMember: standing.isMember,
             isInvited: standing.isInvited,
             roles: standing.roles.map { (SessionDocument.Role(id: $0.id, name: self.name($0.name)), $0.factors) },
-            requested: try await self.requested(standing.profile, accountID: accountID, service: client))
+            requested: self.requested(standing.profile, of: record))
     }
 
     /// What the account asks of its own person.
@@ -76,18 +73,12 @@ struct SessionTermsReader: CeremonyPart {
             requested: RequestedInformation([]))
     }
 
-    private func requested(_ profile: ServiceProfile, accountID: String, service: String) async throws
-        -> RequestedInformation
-    {
-        guard !profile.attributes.isEmpty else { return RequestedInformation([]) }
-        let aliases = try await self.store.personalAliases(
-            accountID: accountID, attributes: Set(profile.attributes.keys))
-        let selection = try await self.store.attributeSelection(accountID: accountID, service: service)
-        return RequestedInformation(
+    private func requested(_ profile: ServiceProfile, of record: IdentityTerms) -> RequestedInformation {
+        RequestedInformation(
             profile.requestedAttributes.map { attribute, requirement in
-                let all = aliases.filter { $0.attribute == attribute }
+                let all = record.aliases.filter { $0.attribute == attribute }
                 // What was chosen when the person last came is not asked again.
-                let chosen = all.filter { alias in selection[attribute].map { alias.id.hasSameBytes(as: $0) } ?? false }
+                let chosen = all.filter { alias in record.selection[attribute].map { alias.id.hasSameBytes(as: $0) } ?? false }
                 return RequestedAttribute(
                     attribute, isRequired: requirement == .required,
                     aliases: Set(

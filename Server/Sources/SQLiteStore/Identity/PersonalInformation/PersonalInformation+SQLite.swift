@@ -84,16 +84,7 @@ extension SQLiteDatabase: PersonalInformationStore {
         accountID: String, attributes: Set<PersonalAttribute>
     ) async throws -> [PersonalAlias] {
         try await self.read { [sealing] db in
-            try db.values("id, attribute, alias, is_primary, is_verified", accountID: accountID) { row in
-                let (id, attribute) = (try row.text("id"), try row.attribute())
-                guard attributes.contains(attribute) else { return nil }
-                let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute.rawValue)
-                let alias = PersonalAlias(
-                    id: id, attribute: attribute,
-                    text: try sealing.openText(try row.bytes("alias"), purpose: .personalAlias, row: place),
-                    isPrimary: try row.flag("is_primary"), isVerified: try row.flag("is_verified"))
-                return (attribute, alias)
-            }
+            try db.personalAliases(accountID: accountID, attributes: attributes, sealing)
         }
     }
 
@@ -117,15 +108,7 @@ extension SQLiteDatabase: PersonalInformationStore {
     }
 
     public func attributeSelection(accountID: String, service: String) async throws -> [PersonalAttribute: String] {
-        try await self.read { db in
-            var selection: [PersonalAttribute: String] = [:]
-            let rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "SELECT attribute, value_id FROM attribute_selection WHERE account_id = ? AND service = ?"),
-                arguments: [accountID, service])
-            for row in rows { selection[try row.attribute()] = try row.text("value_id") }
-            return selection
-        }
+        try await self.read { db in try db.attributeSelection(accountID: accountID, service: service) }
     }
 }
 
@@ -161,6 +144,33 @@ extension Database {
             try sealing.seal(value.value, purpose: .personalValue, row: place).blob, count == 0, value.isVerified,
             value.source.rawValue, value.createdAt.milliseconds,
         ])
+    }
+
+    /// An account's values of some attributes, by what they are called, in the order of attributes.
+    func personalAliases(accountID: String, attributes: Set<PersonalAttribute>, _ sealing: Sealing) throws
+        -> [PersonalAlias]
+    {
+        try self.values("id, attribute, alias, is_primary, is_verified", accountID: accountID) { row in
+            let (id, attribute) = (try row.text("id"), try row.attribute())
+            guard attributes.contains(attribute) else { return nil }
+            let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute.rawValue)
+            let alias = PersonalAlias(
+                id: id, attribute: attribute,
+                text: try sealing.openText(try row.bytes("alias"), purpose: .personalAlias, row: place),
+                isPrimary: try row.flag("is_primary"), isVerified: try row.flag("is_verified"))
+            return (attribute, alias)
+        }
+    }
+
+    /// Which values an account has chosen for a service.
+    func attributeSelection(accountID: String, service: String) throws -> [PersonalAttribute: String] {
+        var selection: [PersonalAttribute: String] = [:]
+        let rows = try Row.fetchAll(
+            self.cachedStatement(
+                sql: "SELECT attribute, value_id FROM attribute_selection WHERE account_id = ? AND service = ?"),
+            arguments: [accountID, service])
+        for row in rows { selection[try row.attribute()] = try row.text("value_id") }
+        return selection
     }
 
     fileprivate func attribute(ofValue id: String, accountID: String) throws -> String? {

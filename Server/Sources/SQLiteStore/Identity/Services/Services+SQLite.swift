@@ -45,19 +45,7 @@ extension SQLiteDatabase: ServiceStore {
     }
 
     public func standing(accountID: String, service: String) async throws -> ServiceStanding? {
-        try await self.read { db in
-            guard let profile = try db.serviceProfile(service), try db.exists("account", id: accountID) else {
-                return nil
-            }
-            let entry = try db.roles(ofAccount: accountID, service: service)
-            let isMember = try profile.membershipOrganisation.map {
-                try db.isMember(accountID, ofOrganisation: $0)
-            }
-            return ServiceStanding(
-                profile: profile,
-                roles: entry.map { ids in profile.roles.filter { ids.containsBytes(of: $0.id) } }
-                    ?? profile.defaultRoles, isKnown: entry != nil, isMember: isMember ?? true)
-        }
+        try await self.read { db in try db.standing(accountID: accountID, service: service) }
     }
 
     public func assignRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
@@ -126,6 +114,21 @@ extension Database {
         try String.fetchOne(
             self.cachedStatement(sql: "SELECT profile FROM service WHERE id = ?"), arguments: [client]
         ).map { try ServiceProfile(kept: $0) }
+    }
+
+    /// How an account stands at a service; `nil` where there is no such account, or the client is no service.
+    func standing(accountID: String, service: String) throws -> ServiceStanding? {
+        guard let profile = try self.serviceProfile(service), try self.exists("account", id: accountID) else {
+            return nil
+        }
+        let entry = try self.roles(ofAccount: accountID, service: service)
+        let isMember = try profile.membershipOrganisation.map {
+            try self.isMember(accountID, ofOrganisation: $0)
+        }
+        return ServiceStanding(
+            profile: profile,
+            roles: entry.map { ids in profile.roles.filter { ids.containsBytes(of: $0.id) } } ?? profile.defaultRoles,
+            isKnown: entry != nil, isMember: isMember ?? true)
     }
 
     /// Gives a role, as ``ServiceStore/assignRole(_:accountID:service:audit:)`` without the event.

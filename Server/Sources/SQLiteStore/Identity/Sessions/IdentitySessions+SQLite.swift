@@ -17,6 +17,21 @@ extension SQLiteDatabase: IdentityStore {
         }
     }
 
+    public func terms(session: String, accountID: String) async throws -> IdentityTerms? {
+        try await self.read { [sealing] db in
+            guard let ceremony = try db.ceremony(.id(session), sealing) else { return nil }
+            guard let service = ceremony.detail.client,
+                let standing = try db.standing(accountID: accountID, service: service)
+            else { return IdentityTerms(ceremony: ceremony, standing: nil) }
+            let asked = Set(standing.profile.attributes.keys)
+            guard !asked.isEmpty else { return IdentityTerms(ceremony: ceremony, standing: standing) }
+            return IdentityTerms(
+                ceremony: ceremony, standing: standing,
+                aliases: try db.personalAliases(accountID: accountID, attributes: asked, sealing),
+                selection: try db.attributeSelection(accountID: accountID, service: service))
+        }
+    }
+
     public func step<Result: Sendable>(
         session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
         judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)

@@ -44,7 +44,8 @@ public struct LockoutRecord: Sendable, Equatable {
 public struct ActivationRecord: Sendable, Equatable {
     /// The device, with the name that the person gave it.
     public var device: DeviceRecord
-    /// The key that the device signs for itself with: a P-256 point, compressed. Sealed at rest.
+    /// The key that the device signs for itself with: a P-256 point, whole (65 bytes), or compressed where it was kept before
+    /// that. Sealed at rest.
     public var signingKey: [UInt8]
     /// The key that is sealed to: a P-256 point, compressed. Sealed at rest.
     public var encryptionKey: [UInt8]

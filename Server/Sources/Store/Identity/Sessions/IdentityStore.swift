@@ -1,3 +1,4 @@
+public import PersonalInformation
 public import _Primitives
 
 /// An answer that was given, for whoever lost it and asks again.
@@ -49,6 +50,29 @@ public struct IdentityScene: Sendable {
         self.credentials = credentials
         self.isAccountLocked = isAccountLocked
         self.token = token
+    }
+}
+
+/// What a session asks of an account is made of: everything that is on record about it, in one read.
+public struct IdentityTerms: Sendable {
+    /// The session.
+    public var ceremony: CeremonyRecord
+    /// How the account stands at the session's service; `nil` where it has none, and where the client is no service.
+    public var standing: ServiceStanding?
+    /// The account's values of the attributes that the service asks for, as ``PersonalInformationStore/personalAliases(accountID:attributes:)`` has them.
+    public var aliases: [PersonalAlias]
+    /// Which of them were chosen for the service before.
+    public var selection: [PersonalAttribute: String]
+
+    /// Joins what belongs together.
+    public init(
+        ceremony: CeremonyRecord, standing: ServiceStanding?, aliases: [PersonalAlias] = [],
+        selection: [PersonalAttribute: String] = [:]
+    ) {
+        self.ceremony = ceremony
+        self.standing = standing
+        self.aliases = aliases
+        self.selection = selection
     }
 }
 
@@ -123,6 +147,10 @@ public protocol IdentityStore: CeremonyStore {
     /// What a step of a session is decided by, as it is now; `nil` where there is no such session, or no such activation. A
     /// reader's work.
     func scene(session: String, activation: String, tokenDigest: [UInt8]?) async throws -> IdentityScene?
+
+    /// What a session asks of an account is made of, as it is now; `nil` where there is no such ceremony. A reader's work, and
+    /// one look: nothing of it is of another moment than the rest.
+    func terms(session: String, accountID: String) async throws -> IdentityTerms?
 
     /// Lets `judge` decide on a session and an activation, and writes both rows and the change.
     ///
