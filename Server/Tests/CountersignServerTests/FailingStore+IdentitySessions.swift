@@ -18,8 +18,8 @@ extension FailingStore {
         try await self.store.scene(session: session, activation: activation, tokenDigest: tokenDigest)
     }
 
-    func terms(session: String, accountID: String) async throws -> IdentityTerms? {
-        try await self.store.terms(session: session, accountID: accountID)
+    func terms(session: String, activation: String) async throws -> IdentityTerms? {
+        try await self.store.terms(session: session, activation: activation)
     }
 
     func step<Result: Sendable>(

@@ -53,7 +53,7 @@ public struct Identities: Sendable {
             environment: environment, store: store, envelope: envelope, services: services, merges: merges,
             budgets: budgets)
         self.starts = SessionStarts(
-            environment: environment, store: store, envelope: envelope, steps: steps,
+            environment: environment, envelope: envelope, steps: steps,
             terms: SessionTermsReader(environment: environment))
         self.finishes = SessionFinishes(environment: environment, envelope: envelope, steps: steps, merges: merges)
         self.ends = SessionEnds(

@@ -208,24 +208,28 @@ public enum PersonalInformationConformance {
             try await session("at-portal", of: "portal")
             try await session("nowhere", of: "none")
             try await session("own", of: nil)
-            for account in [Self.alice, "account-bob", "account-nobody"] {
-                let terms = try await store.terms(session: "at-portal", accountID: account)
-                let (standing, aliases, selection) = (
-                    try await store.standing(accountID: account, service: "portal"),
-                    try await store.personalAliases(accountID: account, attributes: [.email, .givenName]),
-                    try await store.attributeSelection(accountID: account, service: "portal")
+            for (name, account) in [("phone", "alice"), ("other", "bob")] {
+                try await activate(store, name, account: account)
+                let terms = try await store.terms(session: "at-portal", activation: "device-\(name)")
+                let (activation, standing, aliases, selection) = (
+                    try await store.activation(id: "device-\(name)"),
+                    try await store.standing(accountID: "account-\(account)", service: "portal"),
+                    try await store.personalAliases(
+                        accountID: "account-\(account)", attributes: [.email, .givenName]),
+                    try await store.attributeSelection(accountID: "account-\(account)", service: "portal")
                 )
-                try expect(terms?.ceremony.id == "at-portal" && terms?.standing == standing, "\(account) there")
+                try expect(terms?.ceremony?.id == "at-portal" && terms?.activation == activation, "\(account)'s")
+                try expect(terms?.standing == standing && standing != nil, "\(account) there")
                 try expect(terms?.aliases == aliases && terms?.selection == selection, "\(account)'s values")
             }
-            let alice = try await store.terms(session: "at-portal", accountID: Self.alice)
+            let alice = try await store.terms(session: "at-portal", activation: "device-phone")
             try expect(alice?.aliases.map(\.id) == ["a", "b"] && alice?.selection == [.email: "b"], "those that count")
-            for other in ["nowhere", "own"] {
-                let terms = try await store.terms(session: other, accountID: Self.alice)
-                try expect(terms?.ceremony.id == other && terms?.standing == nil, "no service")
-                try expect(terms?.aliases == [] && terms?.selection == [:], "nothing of it")
+            for other in ["nowhere", "own", "none"] {
+                let terms = try await store.terms(session: other, activation: "device-phone")
+                try expect(terms?.ceremony?.id == (other == "none" ? nil : other), "the session")
+                try expect(terms?.standing == nil && terms?.aliases == [] && terms?.selection == [:], "no service")
             }
-            try expect(try await store.terms(session: "none", accountID: Self.alice) == nil, "no such session")
+            try expect(try await store.terms(session: "own", activation: "none") == nil, "no such activation")
         },
         ConformanceCheck("what was supplied is had from then on, and can be chosen in the same step") { store in
             try await Self.begin(store)

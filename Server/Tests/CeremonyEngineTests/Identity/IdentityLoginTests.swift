@@ -1,6 +1,7 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
+import Crypto
 import Foundation
 import JOSE
 import PersonalInformation

@@ -18,7 +18,24 @@ struct IdentityEnvelope: CeremonyPart {
 
     /// Answers a request that has to be proved by the key of an activation.
     func reply(to call: IdentityCall, _ make: (ProvenCall) async throws -> [UInt8]) async throws -> IdentityReply {
-        try await self.answer(call) { request, now in try await make(self.proven(call, request, at: now)) }
+        try await self.answer(call) { request, now in
+            guard let claim = Self.claim(of: call), let activation = try await self.store.activation(id: claim.id)
+            else { throw IdentityProblem(.notProven) }
+            return try await make(self.proven(call, request, claim.proof, of: activation, at: now))
+        }
+    }
+
+    /// As ``reply(to:_:)``, for a request about what a session asks of the activation's account. That is read together with
+    /// the key that the request is proved by.
+    func reply(
+        to call: IdentityCall, about session: String, _ make: (ProvenCall, IdentityTerms) async throws -> [UInt8]
+    ) async throws -> IdentityReply {
+        try await self.answer(call) { request, now in
+            guard let claim = Self.claim(of: call),
+                let terms = try await self.store.terms(session: session, activation: claim.id)
+            else { throw IdentityProblem(.notProven) }
+            return try await make(self.proven(call, request, claim.proof, of: terms.activation, at: now), terms)
+        }
     }
 
     /// Answers a request that proves what it has to in its own way. What `make` throws as `IdentityProblem` is signed as
@@ -61,11 +78,15 @@ struct IdentityEnvelope: CeremonyPart {
 
     // MARK: Proofs
 
-    private func proven(_ call: IdentityCall, _ request: String, at now: Timestamp) async throws -> ProvenCall {
-        guard let proof = call.proof, let id = Self.claimant(of: proof),
-            let activation = try await self.store.activation(id: id),
-            let key = JWK(keptPoint: activation.signingKey)
-        else { throw IdentityProblem(.notProven) }
+    /// The proof that a request shows, and whose it says it is.
+    private static func claim(of call: IdentityCall) -> (proof: String, id: String)? {
+        call.proof.flatMap { proof in self.claimant(of: proof).map { (proof, $0) } }
+    }
+
+    private func proven(
+        _ call: IdentityCall, _ request: String, _ proof: String, of activation: StoredActivation, at now: Timestamp
+    ) throws(IdentityProblem) -> ProvenCall {
+        guard let key = JWK(keptPoint: activation.signingKey) else { throw IdentityProblem(.notProven) }
         return try self.proven(call, request, proof, of: activation, by: key, at: now)
     }
 

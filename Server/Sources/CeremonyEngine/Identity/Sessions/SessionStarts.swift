@@ -7,7 +7,6 @@ import _Primitives
 /// Where an activation claims a session, and gives the person's answers.
 public struct SessionStarts: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any IdentityStore
     let envelope: IdentityEnvelope
     let steps: IdentitySteps
     let terms: SessionTermsReader
@@ -16,12 +15,12 @@ public struct SessionStarts: CeremonyPart {
 
     /// `POST …/start`: binds the activation, and says what the session asks for.
     public func start(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
-        try await self.envelope.reply(to: call) { proven in
+        try await self.envelope.reply(to: call, about: session) { proven, record in
             let request = try StartRequest(parsing: proven.body)
             guard request.version == ManagerKeySet.version else {
                 throw IdentityProblem(.protocolVersionUnsupported)
             }
-            let (terms, purpose) = try await self.terms(of: session, proven.activation.device.accountID)
+            let (terms, purpose) = try self.terms(record)
             let reasons = self.configuration.identities.insufficiencies(of: request.security)
             let bounds = ValidatorBounds(self.terms.rules(at: proven.at))
             return try await self.steps.answer(
@@ -65,21 +64,21 @@ public struct SessionStarts: CeremonyPart {
     }
 
     /// What the session asks of an account, before the step that decides on it.
-    private func terms(of session: String, _ accountID: String) async throws -> (SessionTerms, IdentityPurpose) {
-        guard let record = try await self.store.terms(session: session, accountID: accountID),
-            record.ceremony.kind == .identity
-        else { throw IdentityProblem(.sessionUnknown) }
-        let purpose = try record.ceremony.identityProgress(token: nil, limits: self.limits).session.purpose
-        return (try self.terms.terms(record, purpose: purpose), purpose)
+    private func terms(_ record: IdentityTerms) throws -> (SessionTerms, IdentityPurpose) {
+        guard let ceremony = record.ceremony, ceremony.kind == .identity else {
+            throw IdentityProblem(.sessionUnknown)
+        }
+        let purpose = try ceremony.identityProgress(token: nil, limits: self.limits).session.purpose
+        return (try self.terms.terms(of: ceremony, by: record, purpose: purpose), purpose)
     }
 
     // MARK: Prepare
 
     /// `POST …/prepare`: judges the person's answers, and makes the document that is to be signed.
     public func prepare(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
-        try await self.envelope.reply(to: call) { proven in
+        try await self.envelope.reply(to: call, about: session) { proven, record in
             let request = try PrepareRequest(parsing: proven.body)
-            let (terms, _) = try await self.terms(of: session, proven.activation.device.accountID)
+            let (terms, _) = try self.terms(record)
             let reasons = self.configuration.identities.insufficiencies(of: request.security)
             let judged = terms.requested.judge(request.answers, by: self.terms.rules(at: proven.at))
             return try await self.steps.answer(session, proven) { turn in

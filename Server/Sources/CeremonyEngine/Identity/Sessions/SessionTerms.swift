@@ -41,8 +41,7 @@ struct SessionTermsReader: CeremonyPart {
     private static let ownRole = "account"
 
     /// What a session asks of an account, by what is on record about both.
-    func terms(_ record: IdentityTerms, purpose: IdentityPurpose) throws -> SessionTerms {
-        let ceremony = record.ceremony
+    func terms(of ceremony: CeremonyRecord, by record: IdentityTerms, purpose: IdentityPurpose) throws -> SessionTerms {
         let service = SessionDocument.Service(
             name: self.name(ceremony.detail.service), origin: ceremony.detail.origin ?? self.configuration.issuer)
         guard ceremony.detail.client != nil else { return try self.own(service, purpose) }
@@ -78,7 +77,8 @@ struct SessionTermsReader: CeremonyPart {
             profile.requestedAttributes.map { attribute, requirement in
                 let all = record.aliases.filter { $0.attribute == attribute }
                 // What was chosen when the person last came is not asked again.
-                let chosen = all.filter { alias in record.selection[attribute].map { alias.id.hasSameBytes(as: $0) } ?? false }
+                let selected = record.selection[attribute]
+                let chosen = all.filter { alias in selected.map { alias.id.hasSameBytes(as: $0) } ?? false }
                 return RequestedAttribute(
                     attribute, isRequired: requirement == .required,
                     aliases: Set(

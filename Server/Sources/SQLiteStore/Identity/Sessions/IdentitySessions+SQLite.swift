@@ -17,18 +17,19 @@ extension SQLiteDatabase: IdentityStore {
         }
     }
 
-    public func terms(session: String, accountID: String) async throws -> IdentityTerms? {
+    public func terms(session: String, activation: String) async throws -> IdentityTerms? {
         try await self.read { [sealing] db in
-            guard let ceremony = try db.ceremony(.id(session), sealing) else { return nil }
-            guard let service = ceremony.detail.client,
-                let standing = try db.standing(accountID: accountID, service: service)
-            else { return IdentityTerms(ceremony: ceremony, standing: nil) }
-            let asked = Set(standing.profile.attributes.keys)
-            guard !asked.isEmpty else { return IdentityTerms(ceremony: ceremony, standing: standing) }
-            return IdentityTerms(
-                ceremony: ceremony, standing: standing,
-                aliases: try db.personalAliases(accountID: accountID, attributes: asked, sealing),
-                selection: try db.attributeSelection(accountID: accountID, service: service))
+            guard let record = try db.activation(id: activation, sealing) else { return nil }
+            var terms = IdentityTerms(activation: record)
+            terms.ceremony = try db.ceremony(.id(session), sealing)
+            guard let service = terms.ceremony?.detail.client else { return terms }
+            let account = record.device.accountID
+            terms.standing = try db.standing(accountID: account, service: service)
+            let asked = Set(terms.standing?.profile.attributes.keys.map { $0 } ?? [])
+            guard !asked.isEmpty else { return terms }
+            terms.aliases = try db.personalAliases(accountID: account, attributes: asked, sealing)
+            terms.selection = try db.attributeSelection(accountID: account, service: service)
+            return terms
         }
     }
 

@@ -53,27 +53,23 @@ public struct IdentityScene: Sendable {
     }
 }
 
-/// What a session asks of an account is made of: everything that is on record about it, in one read.
+/// An activation, and what the session is made of that it asks about: everything on record, in one read.
 public struct IdentityTerms: Sendable {
-    /// The session.
-    public var ceremony: CeremonyRecord
-    /// How the account stands at the session's service; `nil` where it has none, and where the client is no service.
+    /// The activation that asks.
+    public var activation: ActivationRecord
+    /// The session; `nil` where there is none of that name.
+    public var ceremony: CeremonyRecord?
+    /// How the activation's account stands at the session's service; `nil` where it has none, and where the client is no
+    /// service.
     public var standing: ServiceStanding?
-    /// The account's values of the attributes that the service asks for, as ``PersonalInformationStore/personalAliases(accountID:attributes:)`` has them.
-    public var aliases: [PersonalAlias]
+    /// The account's values of the attributes that the service asks for, as
+    /// ``PersonalInformationStore/personalAliases(accountID:attributes:)`` has them.
+    public var aliases: [PersonalAlias] = []
     /// Which of them were chosen for the service before.
-    public var selection: [PersonalAttribute: String]
+    public var selection: [PersonalAttribute: String] = [:]
 
-    /// Joins what belongs together.
-    public init(
-        ceremony: CeremonyRecord, standing: ServiceStanding?, aliases: [PersonalAlias] = [],
-        selection: [PersonalAttribute: String] = [:]
-    ) {
-        self.ceremony = ceremony
-        self.standing = standing
-        self.aliases = aliases
-        self.selection = selection
-    }
+    /// Begins with the activation alone.
+    public init(activation: ActivationRecord) { self.activation = activation }
 }
 
 /// What becomes durable with a step of a session, beside the session's own row and the activation's.
@@ -148,9 +144,9 @@ public protocol IdentityStore: CeremonyStore {
     /// reader's work.
     func scene(session: String, activation: String, tokenDigest: [UInt8]?) async throws -> IdentityScene?
 
-    /// What a session asks of an account is made of, as it is now; `nil` where there is no such ceremony. A reader's work, and
-    /// one look: nothing of it is of another moment than the rest.
-    func terms(session: String, accountID: String) async throws -> IdentityTerms?
+    /// An activation with what a session asks of its account, as it is now; `nil` where there is no such activation. A
+    /// reader's work, and one look: nothing of it is of another moment than the rest.
+    func terms(session: String, activation: String) async throws -> IdentityTerms?
 
     /// Lets `judge` decide on a session and an activation, and writes both rows and the change.
     ///
