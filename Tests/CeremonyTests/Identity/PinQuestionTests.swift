@@ -13,32 +13,19 @@ struct PinQuestionTests {
         let deviceSecret, master, serviceKey, privateKey: [UInt8]
 
         init(_ object: JSONObject) throws {
-            func bytes(_ name: String) throws -> [UInt8] {
-                let digits = Array(try object.requiredString(name))
-                return try stride(from: 0, to: digits.count, by: 2).map {
-                    try #require(UInt8(String(digits[$0..<$0 + 2]), radix: 16))
-                }
-            }
             self.pin = try object.requiredString("pin")
             self.server = try object.requiredString("server")
             self.activation = try object.requiredString("activation")
             self.version = try object.requiredInteger("version")
-            self.deviceSecret = try bytes("deviceSecret")
-            self.master = try bytes("master")
-            self.serviceKey = try bytes("serviceKey")
-            self.privateKey = try bytes("privateKey")
+            self.deviceSecret = try object.hexadecimal("deviceSecret")
+            self.master = try object.hexadecimal("master")
+            self.serviceKey = try object.hexadecimal("serviceKey")
+            self.privateKey = try object.hexadecimal("privateKey")
         }
 
         var testDescription: String { "\(self.pin) at \(self.activation), \(self.version)" }
 
-        static func all() throws -> [Vector] {
-            let file = try #require(Bundle.module.url(forResource: "Vectors/pin-2", withExtension: "json"))
-            guard case .array(let values) = try JSON(parsing: Array(try Data(contentsOf: file))) else { return [] }
-            return try values.compactMap { value in
-                guard case .object(let object) = value else { return nil }
-                return try Vector(object)
-            }
-        }
+        static func all() throws -> [Vector] { try VectorFile.objects("pin-2").map(Vector.init) }
     }
 
     private static let master = SecretBytes(Array(0..<48 as Range<UInt8>))

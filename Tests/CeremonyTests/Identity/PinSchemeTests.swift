@@ -14,19 +14,13 @@ struct PinSchemeTests {
         let rounds, blockSize, parallelism: Int
 
         init(_ object: JSONObject) throws {
-            func bytes(_ name: String) throws -> [UInt8] {
-                let digits = Array(try object.requiredString(name))
-                return try stride(from: 0, to: digits.count, by: 2).map {
-                    try #require(UInt8(String(digits[$0..<$0 + 2]), radix: 16))
-                }
-            }
             self.pin = try object.requiredString("pin")
             self.server = try object.requiredString("server")
             self.activation = try object.requiredString("activation")
             self.version = try object.requiredInteger("version")
-            self.deviceSecret = try bytes("deviceSecret")
-            self.privateKey = try bytes("privateKey")
-            self.publicKey = try bytes("publicKey")
+            self.deviceSecret = try object.hexadecimal("deviceSecret")
+            self.privateKey = try object.hexadecimal("privateKey")
+            self.publicKey = try object.hexadecimal("publicKey")
             self.rounds = try object.requiredInteger("rounds")
             self.blockSize = try object.requiredInteger("blockSize")
             self.parallelism = try object.requiredInteger("parallelism")
@@ -34,14 +28,7 @@ struct PinSchemeTests {
 
         var testDescription: String { "\(self.pin) at \(self.activation), \(self.version)" }
 
-        static func all() throws -> [Vector] {
-            let file = try #require(Bundle.module.url(forResource: "Vectors/pin-1", withExtension: "json"))
-            guard case .array(let values) = try JSON(parsing: Array(try Data(contentsOf: file))) else { return [] }
-            return try values.compactMap { value in
-                guard case .object(let object) = value else { return nil }
-                return try Vector(object)
-            }
-        }
+        static func all() throws -> [Vector] { try VectorFile.objects("pin-1").map(Vector.init) }
     }
 
     private static let secret = SecretBytes(Array(0..<32 as Range<UInt8>))
