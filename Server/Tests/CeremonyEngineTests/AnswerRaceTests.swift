@@ -37,7 +37,7 @@ struct AnswerRaceTests {
     private func answer<Answer: Sendable>(
         _ server: TestServer, _ gate: WriterGate, _ account: AccountRecord,
         step: @escaping @Sendable () -> CeremonyChange = { CeremonyChange() },
-        change: @escaping @Sendable () async throws -> Void = {}, _ answer: () async throws -> Answer
+        change: (@Sendable () async throws -> Void)? = nil, _ answer: () async throws -> Answer
     ) async throws -> Answer {
         // Steps are done one after the other: what waits behind this one is done before the answer is written.
         let other = CeremonyRecord(
@@ -54,8 +54,8 @@ struct AnswerRaceTests {
             }
         }
         for await _ in began {}
-        let changing = Task { try await change() }
-        for _ in 0..<20 { _ = try await server.database.account(id: account.id) }
+        let changing = Task { try await change?() }
+        while change != nil, server.database.waiting.steps == 0 { await Task.yield() }
         gate.arm()
         let result = try await answer()
         _ = try await holding.value
@@ -71,6 +71,9 @@ struct AnswerRaceTests {
         let server = try TestServer(random: gate.random)
         let (account, phone) = try await server.enrol()
         let message = try phone.authenticate(try await server.claimSignIn(), counter: 2)
+        let lock: @Sendable () async throws -> Void = {
+            _ = try await server.directory.setLocked(true, username: "alice", by: "test")
+        }
         let answer = try await self.answer(
             server, gate, account,
             step: {
@@ -78,10 +81,7 @@ struct AnswerRaceTests {
                 if change == .deregistered { step.deregistration = .all }
                 return step
             },
-            change: {
-                guard change == .locked else { return }
-                _ = try await server.directory.setLocked(true, username: "alice", by: "test")
-            }
+            change: change == .locked ? lock : nil
         ) {
             try await server.engine.authenticationAnswers.judge(message)
         }
