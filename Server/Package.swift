@@ -136,7 +136,7 @@ let package = Package(
                 "CeremonyEngine", "Accounts", "FreshStores", "SQLiteStore", "Store", "StoreConformance",
                 "UAFRelyingParty",
                 "Secp256k1TestKeys", protocols,
-                sdk("CountersignTestKit"), crypto,
+                sdk("CountersignTestKit"), crypto, sqlite,
             ]),
         .testTarget(
             name: "AccountsTests",

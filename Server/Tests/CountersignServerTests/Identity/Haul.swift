@@ -28,7 +28,9 @@ struct Haul: Sendable {
     let database: [[UInt8]]
     /// The keys of the PINs, which the server's own key opens.
     let openedKeys: [[UInt8]]
-    /// Everything that the phone has ever kept, opened, and all that it ever drew by chance.
+    /// Everything that the phone has ever kept, opened.
+    let kept: [[UInt8]]
+    /// What it has kept, and all that it ever drew by chance.
     let storage: [[UInt8]]
     /// What went between phone and server, without the transport's encryption.
     let traffic: [[UInt8]]
@@ -128,7 +130,7 @@ struct Haul: Sendable {
             waiting: PinScheme.Context(server: IdentityStage.issuer, activation: waiting.id, version: 0),
             code: [Array(waiting.code.utf8)] + answers, database: try await Self.cells(of: stage.server),
             openedKeys: keys + offers.map(\.pinKey),
-            storage: phone.storage.everWritten + phone.drawn.all,
+            kept: phone.storage.everWritten, storage: phone.storage.everWritten + phone.drawn.all,
             traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
             records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
             deviceSecret: try #require(half, "the phone's half was drawn by chance"))

@@ -182,6 +182,8 @@ final class Traffic: Transport {
         let request: [UInt8]
         let status: Int
         let answer: [UInt8]
+        /// The answer's header fields. Of those that are another one each time, when and which it was, the names alone.
+        let answerHeaders: [String]
     }
 
     private let router: RouterTransport
@@ -195,7 +197,11 @@ final class Traffic: Transport {
         let answer = try await self.router.send(request)
         let exchange = Exchange(
             path: request.url.path, proof: request.headers.first { $0.name.lowercased() == "device-proof" }?.value,
-            request: request.body, status: answer.status, answer: answer.body)
+            request: request.body, status: answer.status, answer: answer.body,
+            answerHeaders: answer.headers.map { field in
+                let name = field.name.lowercased()
+                return ["date", "traceresponse"].contains(name) ? name : "\(name): \(field.value)"
+            }.sorted())
         self.noted.withLock { $0.append(exchange) }
         return answer
     }

@@ -1,4 +1,5 @@
 import Ceremony
+import CountersignLinux
 import Crypto
 import Foundation
 import Testing
@@ -28,6 +29,43 @@ struct PinOracleTests {
         let salt = Array(repeating: UInt8(7), count: 16)
         let hash = Array(SHA256.hash(data: salt + Array(Haul.right.utf8)))
         #expect(try await self.tells([salt, hash], haul.phone) == ["a hash of the PIN"])
+    }
+
+    @Test("All that a phone has ever stored, opened by the phone itself, and nothing of what it has sent (46)")
+    func phoneStorage() async throws {
+        let haul = try await Haul.shared
+        #expect(haul.kept.count >= 4)
+        #expect(try await self.tells(haul.kept, haul.phone, half: haul.deviceSecret) == [])
+        // Phones that keep, in the same storage, something to try a PIN on before they ask the server.
+        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let data = try KeyRegistrationData(
+            aaid: ServerPinModel.aaid, authenticatorVersion: 1, signatureAlgorithm: .p256Raw,
+            publicKeyFormat: .eccX962Raw, finalChallengeHash: RandomSource.system.bytes(32),
+            keyID: try KeyID(RandomSource.system.bytes(32)), signCounter: 0, registrationCounter: 0,
+            publicKey: Array(key.publicKey.x963Representation))
+        let attestation = try Attestation(
+            type: .basicSurrogate, signature: Array(key.signature(for: data.signedBytes).rawRepresentation))
+        let registration = try RegistrationAssertion(keyRegistrationData: data, attestation: attestation).serialized()
+        let pinned = try AES.GCM.seal(
+            haul.deviceSecret, using: SymmetricKey(data: SHA256.hash(data: Array(Haul.right.utf8))))
+        let salt = RandomSource.system.bytes(16)
+        let worse: [(kept: [String: [UInt8]], tells: Set<String>)] = [
+            (["registration": registration], ["a key", "a signature"]),
+            (["secret-by-pin": Array(try #require(pinned.combined))], ["what the PIN opens"]),
+            (
+                ["salt": salt, "hash": Array(SHA256.hash(data: salt + Array(Haul.right.utf8)))],
+                ["a hash of the PIN"]
+            ),
+            (["check": Array(SHA256.hash(data: key.publicKey.x963Representation))], ["a key's hash"]),
+        ]
+        for (kept, tells) in worse {
+            let folder = FileManager.default.temporaryDirectory.path + "/phone-\(RandomSource.system.token())"
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let storage = NotedStorage(try EncryptedFileStorage(directory: folder))
+            for (name, value) in kept { try storage.write(value, to: name) }
+            let read = try kept.keys.compactMap { try storage.read($0) }
+            #expect(try await self.tells(haul.kept + read, haul.phone, half: haul.deviceSecret) == tells)
+        }
     }
 
     @Test("The code of an activation, and what the server answers to whoever has it (87)")
