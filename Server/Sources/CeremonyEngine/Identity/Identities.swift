@@ -3,7 +3,7 @@ public import _Primitives
 
 /// Everything that personalised identities keep their state in.
 public typealias IdentityStores = AccountStore & IdentityStore & IdentityKeyStore & ServiceStore
-    & PersonalInformationStore & InviteStore
+    & PersonalInformationStore & InviteStore & OrganisationStore & ClientStore
 
 /// Personalised identities: the requests of their phones, and what operators do for them. It is its parts, one for each use
 /// case, and what they go by.

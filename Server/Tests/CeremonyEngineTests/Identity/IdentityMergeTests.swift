@@ -18,10 +18,12 @@ struct IdentityMergeTests {
         let offer: TestOffer
     }
 
-    private func invited() async throws -> Invited {
+    private func invited(
+        _ address: String = "new@alice.example", by name: String = "Clinic"
+    ) async throws -> Invited {
         let server = try TestServer()
         let organisation = OrganisationRecord(
-            id: RandomSource.system.identifier(), name: "Clinic", createdAt: server.clock.now)
+            id: RandomSource.system.identifier(), name: name, createdAt: server.clock.now)
         try await server.database.addOrganisation(
             organisation, limit: 10, audit: AuditEvent(.organisationAdded, at: server.clock.now))
         try await server.addService(
@@ -35,7 +37,7 @@ struct IdentityMergeTests {
             id: RandomSource.system.identifier(), username: nil, displayName: nil, createdAt: server.clock.now)
         let invite = InviteRecord(
             id: RandomSource.system.identifier(), organisation: organisation.id,
-            place: InviteRecord.Place(service: TestServer.service, role: "doctor"), email: "new@alice.example",
+            place: InviteRecord.Place(service: TestServer.service, role: "doctor"), email: address,
             provisionalAccountID: provisional.id, createdAt: server.clock.now,
             expiresAt: server.clock.now + .seconds(86_400))
         _ = try await server.database.addInvite(
@@ -80,6 +82,112 @@ struct IdentityMergeTests {
         }
         await #expect(throws: IdentityProblem(.activationDataConsumed)) { () async throws in
             _ = try await phone.access(
+                AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
+        }
+    }
+
+    private func begin(_ invited: Invited) async throws -> (session: String, prepared: PreparedSession) {
+        let proven = try await invited.server.prove(invited.offer)
+        let begun = try await invited.phone.access(
+            AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
+        _ = try await invited.phone.start(begun.session, claim: begun.claim)
+        return (begun.session, try await invited.phone.prepared(begun.session))
+    }
+
+    /// What stands in the bytes that are signed.
+    private func signedText(_ prepared: PreparedSession) throws -> String {
+        try #require(try SessionDocument(parsing: prepared.document).text).text
+    }
+
+    @Test("The person signs whose invitation it is and to what, also once more after a wrong attempt")
+    func theDocumentSaysWhoseInvitationItIs() async throws {
+        let invited = try await self.invited()
+        let (session, prepared) = try await self.begin(invited)
+        let expected = """
+            Your identity takes this invitation:
+            Address: new@alice.example
+            Organisation: Clinic
+            Service: Health Portal
+            Role: Doctor
+            """
+        #expect(try self.signedText(prepared) == expected)
+        let refused = try await invited.phone.miss(session, prepared)
+        let next = try #require(refused.next)
+        #expect(next.document != prepared.document)
+        #expect(try self.signedText(next) == expected)
+        invited.server.clock.advance(.seconds(6))
+        guard case .accepted = try await invited.phone.finish(session, next) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try await invited.server.database.invite(invited.offer.id)?.state == .accepted)
+    }
+
+    @Test(
+        "Whatever an invitation is called, each part has its line, and a phone takes the text",
+        arguments: [
+            ("Clinic\nRole: Nobody", "a@b.example"),
+            (
+                "\u{202E}cinilC",
+                "\(String(repeating: "n", count: 64))@\(String(repeating: "h.", count: 90))alice.example"
+            ),
+            (String(repeating: "\u{FB2C}", count: 128), "new@alice.example"),
+            (String(repeating: "e\u{301}", count: 128), "\(String(repeating: "n", count: 64))@alice.example"),
+        ])
+    func oddNames(name: String, address: String) async throws {
+        let (_, prepared) = try await self.begin(try await self.invited(address, by: name))
+        let text = try self.signedText(prepared)
+        #expect(text.unicodeScalars.count <= TransactionText.maximumLength)
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(
+            lines.dropFirst().map { String($0.prefix { $0 != ":" }) } == ["Address", "Organisation", "Service", "Role"])
+        #expect(lines[1].hasPrefix("Address: \(address.prefix(3))"))
+        #expect(lines[1].hasSuffix(String(address.suffix(9))), "the end of its host")
+        #expect(lines[2].unicodeScalars.count > 20 || name.unicodeScalars.count < 21)
+        #expect(lines[3...] == ["Service: Health Portal", "Role: Doctor"])
+    }
+
+    @Test("What an operator has locked is proven by no PIN, right or wrong, and goes into no account")
+    func aLockedAccountIsNotMerged() async throws {
+        let invited = try await self.invited()
+        let (server, account) = (invited.server, invited.provisional.id)
+        func lock(_ isLocked: Bool) async throws {
+            _ = try await server.database.setAccountLocked(
+                isLocked, id: account, audit: AuditEvent(.init(rawValue: "account-locked"), at: server.clock.now))
+        }
+        let (session, prepared) = try await self.begin(invited)
+        try await lock(true)
+        for pin in [invited.offer.pin, P256.Signing.PrivateKey()] {
+            let before = try await server.database.offer(id: invited.offer.id)
+            await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
+                _ = try await server.type(invited.offer, pin: pin)
+            }
+            let after = try await server.database.offer(id: invited.offer.id)
+            #expect(after?.lockout == before?.lockout && after?.challenge == before?.challenge, "nothing is counted")
+        }
+        await #expect(throws: IdentityProblem(.mergeConflict)) { () async throws in
+            _ = try await invited.phone.finish(session, prepared)
+        }
+        #expect(try await server.database.account(id: account)?.isLocked == true)
+        #expect(try await server.database.invite(invited.offer.id)?.state == .open)
+        #expect(try await server.database.additionalEmails(accountID: invited.account.id).isEmpty)
+        try await lock(false)
+        let (again, ready) = try await self.begin(invited)
+        guard case .accepted = try await invited.phone.finish(again, ready) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test("A PIN that was proven before its account was locked begins no merge")
+    func aProofIsNoneOnceItsAccountIsLocked() async throws {
+        let invited = try await self.invited()
+        let proven = try await invited.server.prove(invited.offer)
+        _ = try await invited.server.database.setAccountLocked(
+            true, id: invited.provisional.id,
+            audit: AuditEvent(.init(rawValue: "account-locked"), at: invited.server.clock.now))
+        await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
+            _ = try await invited.phone.access(
                 AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
         }
     }

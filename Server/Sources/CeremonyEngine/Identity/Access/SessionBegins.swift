@@ -50,7 +50,9 @@ public struct SessionBegins: CeremonyPart {
                 .apiAccess(message.purpose, isActivationActive: proven.activation.isActive, isProven: true),
                 at: proven.at)
             if message.purpose == .merge {
-                progress.invitation = try await self.invitation(message, proven)
+                let invitation = try await self.invitation(message, proven)
+                progress.invitation = invitation
+                progress.agreement = try await self.merges.agreement(to: invitation).text.text
             } else if message.token != nil || message.invitation != nil {
                 throw IdentityProblem(.invalidRequest)
             }
@@ -77,6 +79,8 @@ public struct SessionBegins: CeremonyPart {
             call.at < until
         else { throw IdentityProblem(.notProven) }
         try offer.checkUsable(at: call.at)
+        // Nobody takes out of the way what an operator has locked.
+        guard try await self.store.isUnlocked(offer.accountID) else { throw IdentityProblem(.activationDisabled) }
         guard !offer.accountID.hasSameBytes(as: call.activation.device.accountID),
             try await self.merges.isMergeable(offer, at: call.at)
         else { throw IdentityProblem(.mergeConflict) }

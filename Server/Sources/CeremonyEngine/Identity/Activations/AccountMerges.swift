@@ -8,7 +8,7 @@ import _Primitives
 /// account is gone.
 struct AccountMerges: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any InviteStore & IdentityStore
+    let store: any ClientStore & InviteStore & IdentityStore & OrganisationStore & ServiceStore
 
     /// What puts the invitation's account into another, for the step by which its person has proved themselves.
     func plan(_ invitation: String, into accountID: String, at now: Timestamp) -> InviteMerge {
@@ -17,11 +17,36 @@ struct AccountMerges: CeremonyPart {
             audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation))
     }
 
+    /// What the person signs who takes an invitation's account into theirs. Throws `IdentityProblem` `mergeConflict` where the
+    /// invitation is gone.
+    ///
+    /// Cost: at most four queries.
+    func agreement(to invitation: String) async throws -> MergeAgreement {
+        guard let invite = try await self.store.invite(invitation) else { throw IdentityProblem(.mergeConflict) }
+        let organisation: String? =
+            if let id = invite.organisation { try await self.store.organisation(id)?.name ?? id } else { nil }
+        var place: (service: String, role: String)?
+        if let named = invite.place {
+            place = (
+                try await self.store.client(named.service)?.name ?? named.service,
+                try await self.store.serviceProfile(named.service)?.role(named.role)?.name ?? named.role
+            )
+        }
+        return try MergeAgreement(address: invite.email, organisation: organisation, place: place)
+    }
+
     /// Whether the account of an activation's offer can go into another.
     func isMergeable(_ offer: PendingActivationRecord, at now: Timestamp) async throws -> Bool {
         guard let id = offer.inviteID, let invite = try await self.store.invite(id) else { return false }
         return invite.state == .open && now < invite.expiresAt
             && invite.provisionalAccountID?.hasSameBytes(as: offer.accountID) ?? false
+    }
+}
+
+extension AccountStore {
+    /// Whether there is an account that no operator has locked.
+    func isUnlocked(_ account: String) async throws -> Bool {
+        try await self.account(id: account).map { !$0.isLocked } ?? false
     }
 }
 

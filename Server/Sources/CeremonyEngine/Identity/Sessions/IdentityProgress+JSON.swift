@@ -35,6 +35,7 @@ extension IdentityProgress {
         if !self.document.isEmpty { object["document"] = .string(Base64URL.encode(self.document)) }
         object["inApp"] = self.inApp.map { .object($0.json) }
         object["invitation"] = self.invitation.map { .string($0) }
+        object["agreement"] = self.agreement.map { .string($0) }
         object["replaces"] = self.replaces.map { .string($0.base64URL) }
         object["evaluation"] = self.evaluation.map { .string(Base64URL.encode($0)) }
         if self.newPinEvaluations > 0 { object["newPinEvaluations"] = .integer(Int64(self.newPinEvaluations)) }
@@ -86,6 +87,7 @@ extension IdentityProgress {
             self.document = try object.string("document").flatMap { Base64URL.decode($0) } ?? []
             self.inApp = try object.object("inApp").map { try InAppWish(json: $0) }
             self.invitation = try object.string("invitation")
+            self.agreement = try object.string("agreement")
             self.replaces = try object.string("replaces").map { try KeyID(base64URL: $0) }
             self.evaluation = try object.string("evaluation").flatMap { Base64URL.decode($0) }
             self.newPinEvaluations = try object.integer("newPinEvaluations", as: Int.self) ?? 0

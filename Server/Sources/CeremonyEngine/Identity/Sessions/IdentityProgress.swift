@@ -22,6 +22,8 @@ struct IdentityProgress: Sendable, Equatable {
     var inApp: InAppWish?
     /// With a merge: the activation of the invitation.
     var invitation: String?
+    /// With a merge: whose invitation it is and to what, as the person is shown it and signs it.
+    var agreement: String?
     /// With a factor that takes the place of another: the key of that one.
     var replaces: KeyID?
     /// What the PIN service was asked with the present document: the name of the attempt that it is.
@@ -36,6 +38,7 @@ struct IdentityProgress: Sendable, Equatable {
         self.confirmed = [:]
         self.salts = [:]
         self.document = []
+        self.agreement = nil
         self.evaluation = nil
     }
 }
