@@ -175,7 +175,8 @@ extension IdentityDirectory {
         }
         let invite = InviteRecord(
             id: self.random.identifier(), organisation: invitation.organisation, place: place,
-            email: invitation.email, provisionalAccountID: provisional?.id, createdAt: now, expiresAt: now + lifetime)
+            email: invitation.email, provisionalAccountID: provisional?.id, createdAt: now, expiresAt: now + lifetime,
+            isAskedFor: `operator` == nil)
         let audit = self.event(.inviteAdded, invite.id, account: provisional?.id, by: `operator`)
         var mail: (MailRecord, most: Int)?
         if let addressee = known ?? provisional?.id, invitation.isMailed ?? self.sendsMail {

@@ -83,6 +83,18 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Invitations that people have asked for themselves. Of those that are there the trail says it: no operator made them.
+    static let askedInvites = Migration(name: "invitations that were asked for") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE invite ADD COLUMN is_asked_for INTEGER NOT NULL DEFAULT 0;
+                UPDATE invite SET is_asked_for = 1 WHERE id IN (
+                    SELECT detail FROM audit WHERE kind = 'invite-added' AND actor IS NULL);
+                """)
+    }
+}
+
 extension SealingPurpose {
     /// A value of a person's, bound to the account and the attribute.
     static let personalValue = SealingPurpose("personal value")

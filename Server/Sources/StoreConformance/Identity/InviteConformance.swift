@@ -108,7 +108,8 @@ public enum InviteConformance {
     }
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.inviting + Self.accepting + Self.merging + Self.ending
+    public static let checks: [ConformanceCheck<Subject>] =
+        Self.inviting + Self.accepting + Self.asked + Self.merging + Self.ending
 
     private static let inviting: [ConformanceCheck<Subject>] = [
         ConformanceCheck("an invitation comes back as it was added, with its account") { store in
@@ -246,6 +247,95 @@ public enum InviteConformance {
         },
     ]
 
+    /// The service takes newcomers as users, and somebody has asked to be one.
+    private static func beginAsked(_ store: Subject) async throws {
+        try await Self.begin(store, withProvisional: false)
+        try await Self.change(store) { $0.takesNewcomers = true }
+        let invite = InviteRecord(
+            id: "invite", organisation: nil, place: .init(service: "portal", role: "user"), email: "new@post.example",
+            provisionalAccountID: "provisional", createdAt: .start, expiresAt: Self.end, isAskedFor: true)
+        _ = try await store.addInvite(
+            invite, provisional: Self.provisional, within: InviteBounds(open: 9), leaving: nil,
+            audit: event(.inviteAdded))
+        try expect(try await store.invite("invite") == invite, "as it was added")
+    }
+
+    private static func change(_ store: Subject, _ body: (inout ServiceProfile) -> Void) async throws {
+        var profile = try sampleProfile("user|admin")
+        body(&profile)
+        _ = try await store.setServiceProfile(profile, client: "portal", audit: sampleAudit())
+    }
+
+    /// What an operator has said of somebody's roles; `nil` where nobody has said anything.
+    private static func saidRoles(_ account: String, _ store: Subject) async throws -> [String]? {
+        try await store.standing(accountID: account, service: "portal").flatMap {
+            $0.isKnown ? $0.roles.map(\.id) : nil
+        }
+    }
+
+    private static let asked: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("who has asked for an invitation is given its role where nothing was said of theirs") {
+            store in
+            try await Self.beginAsked(store)
+            try expect(try await Self.merge(store) == nil, "merged")
+            try expect(try await Self.saidRoles("account-alice", store) == ["user"], "the newcomer's")
+        },
+        ConformanceCheck("a role that an operator has taken away does not come back with what somebody asked for") {
+            store in
+            for isByMerge in [true, false] {
+                try await Self.beginAsked(store)
+                for name in ["account-alice", "account-bob"] {
+                    try expect(
+                        try await store.revokeRole("user", accountID: name, service: "portal", audit: sampleAudit()),
+                        "taken away")
+                }
+                if isByMerge {
+                    try expect(try await Self.merge(store) == nil, "the address and nothing else")
+                } else {
+                    let address = AdditionalEmail(
+                        id: "further", address: "new@post.example", isVerified: true, createdAt: .start)
+                    _ = try await store.addEmail(address, accountID: "account-alice", limit: 9, audit: sampleAudit())
+                    try expect(try await Self.refusal("invite", "account-alice", store) == nil, "accepted")
+                }
+                try expect(try await Self.saidRoles("account-alice", store) == [], "none")
+                try expect(try await store.invite("invite")?.state == .accepted, "once")
+                // What an operator invites to is an operator's word.
+                let next = InviteRecord(
+                    id: "next", organisation: nil, place: .init(service: "portal", role: "user"),
+                    email: "bob@post.example", createdAt: .start, expiresAt: Self.end)
+                _ = try await store.addInvite(
+                    next, provisional: nil, within: InviteBounds(open: 9), leaving: nil, audit: sampleAudit())
+                try expect(try await Self.refusal("next", "account-bob", store) == nil, "the operator's")
+                try expect(try await Self.saidRoles("account-bob", store) == ["user"], "given back")
+                _ = try await store.deleteClient("portal", audit: sampleAudit())
+                _ = try await store.removeOrganisation("club", audit: sampleAudit())
+                for name in ["alice", "bob"] {
+                    _ = try await store.deleteAccount(id: "account-\(name)", audit: sampleAudit())
+                }
+            }
+        },
+        ConformanceCheck("who has asked is given nothing where the service takes no newcomers any more") { store in
+            let changes: [(inout ServiceProfile) -> Void] = [
+                { $0.requiresInvitation = true }, { $0.membershipOrganisation = "club" },
+                { $0.usesDefaultRoles = false },
+                { _ in },
+            ]
+            for change in changes {
+                try await Self.beginAsked(store)
+                try await Self.change(store, change)
+                try await Self.enrol(store)
+                try expect(try await store.invite("invite")?.state == .accepted, "its person has come")
+                try expect(try await Self.saidRoles("provisional", store) == nil, "nobody has said anything")
+                _ = try await store.deleteAccount(id: "provisional", audit: sampleAudit())
+                _ = try await store.deleteClient("portal", audit: sampleAudit())
+                _ = try await store.removeOrganisation("club", audit: sampleAudit())
+                for name in ["alice", "bob"] {
+                    _ = try await store.deleteAccount(id: "account-\(name)", audit: sampleAudit())
+                }
+            }
+        },
+    ]
+
     private static let merging: [ConformanceCheck<Subject>] = [
         ConformanceCheck("the account of an invitation goes into another, with its address and what it is for") {
             store in
@@ -292,6 +382,16 @@ public enum InviteConformance {
             try expect(swept == 0, "it is nobody's to sweep")
             try expect(try await store.revokeInvite("invite", audit: event(.inviteRevoked)), "taken back")
             try expect(try await store.account(id: "provisional") != nil, "it stays")
+        },
+        ConformanceCheck("an account that an operator has locked goes into none, and stays") { store in
+            try await Self.begin(store)
+            _ = try await store.setAccountLocked(true, id: "provisional", audit: sampleAudit())
+            try expect(try await Self.merge(store) == .notMergeable, "locked")
+            try expect(try await store.account(id: "provisional")?.isLocked == true, "as it was")
+            try expect(try await store.additionalEmails(accountID: "account-alice").isEmpty, "no address")
+            try await Self.expectPlace("account-alice", store, false)
+            _ = try await store.setAccountLocked(false, id: "provisional", audit: sampleAudit())
+            try expect(try await Self.merge(store, session: "another") == nil, "not any more")
         },
         ConformanceCheck("nothing goes where there is no room for its address, or without an account of its own") {
             store in

@@ -6,7 +6,7 @@ import _Primitives
 /// Where an app that has read an activation's code opens it, and proves its PIN.
 public struct ActivationOpenings: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any IdentityStore
+    let store: any AccountStore & IdentityStore
     let envelope: IdentityEnvelope
     let merges: AccountMerges
     let pins: (any PinEvaluating)?
@@ -36,6 +36,10 @@ public struct ActivationOpenings: CeremonyPart {
         try await self.envelope.answer(call) { request, now in
             let message = try ProveRequest(parsing: call.body)
             let offer = try await self.offer(id, claim: message.claim)
+            // Before anything is counted or verified: a right PIN and a wrong one are told the same.
+            guard try await self.store.isUnlocked(offer.accountID) else {
+                throw IdentityProblem(.activationDisabled)
+            }
             // Before anything is counted: without the PIN service nobody can be enrolled.
             let serviceKey = try await self.serviceKey(of: offer)
             let hash = Array(SHA256.hash(data: call.body))

@@ -139,7 +139,7 @@ extension Database {
         }
         guard try invite.isOpen(for: accountID, at: now) else { return }
         guard let provisional = invite.provisionalAccountID, !provisional.hasSameBytes(as: accountID),
-            try self.exists("account", id: provisional), try !self.hasActiveDevice(provisional)
+            try self.isUnlocked(provisional), try !self.hasActiveDevice(provisional)
         else { throw InviteRefusal.notMergeable }
         try self.deleteProvisionalAccount(of: invite, at: now)
         let email = AdditionalEmail(id: merge.addressID, address: invite.email, createdAt: now)
@@ -179,11 +179,19 @@ extension Database {
         _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {
         if let organisation = invite.organisation { _ = try self.addMember(accountID, organisation: organisation) }
-        if let place = invite.place {
+        if let place = invite.place, try self.gives(place, of: invite, to: accountID) {
             _ = try self.assignRole(place.role, accountID: accountID, service: place.service)
         }
         try self.setState(.accepted, of: invite, acceptedBy: accountID)
         try self.appendAudit(audit, sealing)
+    }
+
+    /// Whether an invitation gives its role to an account. What an operator has said of somebody's roles stands against an
+    /// invitation that this person has asked for, and so does what the service asks of newcomers by now.
+    private func gives(_ place: InviteRecord.Place, of invite: InviteRecord, to accountID: String) throws -> Bool {
+        guard invite.isAskedFor else { return true }
+        guard let standing = try self.standing(accountID: accountID, service: place.service) else { return false }
+        return !standing.isKnown && standing.profile.takesNewcomer(inRole: place.role)
     }
 
     private func setState(_ state: InviteRecord.State, of invite: InviteRecord, acceptedBy account: String?) throws {
@@ -198,6 +206,12 @@ extension Database {
         _ = try self.deleteAccount(account, at: now, keepsInvite: true)
     }
 
+    private func isUnlocked(_ account: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0)"),
+            arguments: [account]) ?? false
+    }
+
     private func hasActiveDevice(_ account: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE account_id = ? AND is_active = 1)"),
@@ -209,14 +223,15 @@ extension Database {
             sql: """
                 INSERT INTO invite (
                     id, organisation, service, role, email, email_code, provisional_account_id, state, accepted_by,
-                    created_at, expires_at
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    created_at, expires_at, is_asked_for
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             invite.id, invite.organisation, invite.place?.service, invite.place?.role,
             try sealing.seal(invite.email, purpose: .invitedEmail, row: invite.id).blob,
             sealing.emailCode(invite.email).blob, invite.provisionalAccountID, invite.state.rawValue,
             invite.acceptedBy, invite.createdAt.milliseconds, invite.expiresAt.milliseconds,
+            invite.isAskedFor,
         ])
     }
 
@@ -227,7 +242,7 @@ extension Database {
             self.cachedStatement(
                 sql: """
                     SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
-                        created_at, expires_at
+                        created_at, expires_at, is_asked_for
                     FROM invite \(condition)
                     """), arguments: arguments
         ).map { row in
@@ -240,7 +255,8 @@ extension Database {
                 place: try row.optionalText("service").map { .init(service: $0, role: try row.text("role")) },
                 email: try sealing.openText(try row.bytes("email"), purpose: .invitedEmail, row: id),
                 provisionalAccountID: try row.optionalText("provisional_account_id"),
-                createdAt: try row.moment("created_at"), expiresAt: try row.moment("expires_at"))
+                createdAt: try row.moment("created_at"), expiresAt: try row.moment("expires_at"),
+                isAskedFor: try row.flag("is_asked_for"))
             invite.state = state
             invite.acceptedBy = try row.optionalText("accepted_by")
             return invite

@@ -45,11 +45,14 @@ public struct InviteRecord: Sendable, Equatable {
     public var createdAt: Timestamp
     /// Until when it can be accepted.
     public var expiresAt: Timestamp
+    /// Whether whoever is invited has asked for it, and no operator has. Then it gives a role to nobody of whom an operator has
+    /// said which roles they have, and to nobody whom the service would not take as a newcomer when it is accepted.
+    public var isAskedFor: Bool
 
     /// An invitation that nobody has accepted yet. It names an organisation, a role or both.
     public init(
         id: String, organisation: String?, place: Place?, email: String, provisionalAccountID: String? = nil,
-        createdAt: Timestamp, expiresAt: Timestamp
+        createdAt: Timestamp, expiresAt: Timestamp, isAskedFor: Bool = false
     ) {
         self.id = id
         self.organisation = organisation
@@ -59,6 +62,7 @@ public struct InviteRecord: Sendable, Equatable {
         self.state = .open
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.isAskedFor = isAskedFor
     }
 }
 
@@ -73,7 +77,7 @@ public enum InviteRefusal: Error, Equatable {
     /// The account has not the address that was invited, or nobody has seen to it that it is the account's.
     case notInvited
     /// The account is the provisional one, is gone, or has no room for another address, or the invitation has none that could
-    /// go into another.
+    /// go into another: it is locked, or somebody's.
     case notMergeable
 }
 

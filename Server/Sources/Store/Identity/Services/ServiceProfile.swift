@@ -67,6 +67,12 @@ public struct ServiceProfile: Sendable, Equatable {
     /// The roles that somebody has of whom nobody has said otherwise.
     public var defaultRoles: [ServiceRole] { self.usesDefaultRoles ? self.roles.filter(\.isDefault) : [] }
 
+    /// Whether somebody whom no operator has invited can come in that role now.
+    public func takesNewcomer(inRole id: String) -> Bool {
+        self.takesNewcomers && self.obstacleOfNewcomers == nil
+            && self.defaultRoles.contains { $0.id.hasSameBytes(as: id) }
+    }
+
     /// What stands between a newcomer and the service, in words for its operator; `nil` where nothing does.
     var obstacleOfNewcomers: String? {
         if self.requiresInvitation { return "it takes only those who were invited" }
