@@ -51,12 +51,17 @@ final class ListedPeople: PersonDirectory {
             address: PostalAddress(["street_address": .string("Main Road 1"), "locality": .string("Berlin")])),
     ])
     private let closed = Mutex<Set<String>>([])
+    private let asked = Mutex(0)
     func lock(_ account: String) { self.people.withLock { $0[account] = nil } }
     /// Has a client take nobody, as a service of identities where nobody is any more what they came as.
     func close(_ client: String) { self.closed.withLock { _ = $0.insert(client) } }
+    func open(_ client: String) { self.closed.withLock { _ = $0.remove(client) } }
     func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool {
-        self.closed.withLock { !$0.contains(client) }
+        self.asked.withLock { $0 += 1 }
+        return self.closed.withLock { !$0.contains(client) }
     }
+    /// How often it was asked whether a client takes somebody.
+    var timesAsked: Int { self.asked.withLock { $0 } }
     func person(account: String) async throws -> Person? { self.people.withLock { $0[account] } }
 }
 
@@ -142,10 +147,12 @@ struct ProviderFixture: Sendable {
     }
 
     /// Records that the person authenticated.
-    func authenticate(_ request: String, account: String = "account-a", acr: String = "urn:x") {
+    func authenticate(
+        _ request: String, account: String = "account-a", acr: String = "urn:x", role: RoleAtService? = nil
+    ) {
         self.outcomes.record(
             AuthenticationOutcome(
-                account: account, authenticatedAt: self.clock.source.now(), acr: acr, amr: ["pin", "hwk"]),
+                account: account, authenticatedAt: self.clock.source.now(), acr: acr, amr: ["pin", "hwk"], role: role),
             request: request, browser: self.browser)
     }
 
@@ -158,10 +165,10 @@ struct ProviderFixture: Sendable {
     /// A whole sign-in up to the code.
     func signIn(
         _ changes: [String: String?] = [:], account: String = "account-a", acr: String = "urn:x",
-        session: SessionSecret? = nil
+        session: SessionSecret? = nil, role: RoleAtService? = nil
     ) async throws -> SignedIn {
         let request = try await self.begin(changes, session: session)
-        self.authenticate(request, account: account, acr: acr)
+        self.authenticate(request, account: account, acr: acr, role: role)
         let answer = try await self.provider.complete(request: request, browser: self.browser, session: session)
         guard case .signedIn(.redirect(let redirect), let secret, _) = answer else {
             throw OAuthError(.serverError, detail: "not signed in: \(answer)")

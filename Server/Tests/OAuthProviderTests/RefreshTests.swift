@@ -18,13 +18,17 @@ struct RefreshTests {
         var access: String
         var refresh: String
 
-        init(_ f: ProviderFixture, scope: String = "openid profile offline_access") async throws {
+        init(
+            _ f: ProviderFixture, scope: String = "openid profile offline_access", role: String? = nil
+        ) async throws {
             self.f = f
             self.client = try await f.provider.registerClient(
                 name: "Mail", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
-            let signedIn = try await f.signIn(["client_id": self.client.client.id, "scope": scope])
+            let id = self.client.client.id
+            let signedIn = try await f.signIn(
+                ["client_id": id, "scope": scope], role: role.map { RoleAtService(service: id, role: $0) })
             self.session = signedIn.session
             let body = try #require(
                 try await f.provider.token(header: f.basic(self.client), body: f.form(signedIn.code)).body)
@@ -107,6 +111,28 @@ struct RefreshTests {
             let body = try #require(try await f.token(code).body)
             #expect(body["refresh_token"] == nil)
             #expect(try body.string("scope") == "openid")
+        }
+    }
+
+    @Test func whoHasLostWhatTheyCameAsRenewsNothing() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f, role: "patient")
+            #expect(try await client.renew().status == 200, "as long as they are that")
+            f.people.close(client.client.client.id)
+            let answer = try await client.renew()
+            #expect(answer.status == 400 && answer.error == "invalid_grant" && answer.body?["access_token"] == nil)
+            #expect(answer.refusal?.reason?.hasSuffix("the service does not take the person any more") == true)
+            f.people.open(client.client.client.id)
+            #expect(try await client.renew().status == 200, "nothing has ended for good")
+        }
+    }
+
+    @Test func ofGrantsThatAreNoIdentitysNothingIsAsked() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let before = f.people.timesAsked
+            #expect(try await client.renew().status == 200)
+            #expect(f.people.timesAsked == before)
         }
     }
 

@@ -12,8 +12,8 @@ extension OpenIDProvider {
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: What it came over.
     ///
-    /// Cost: one ES256 verification, three queries; for a token that is bound to a key one signature, two HMACs and one store
-    /// step more.
+    /// Cost: one ES256 verification, three queries, at a service of identities one more; for a token that is bound to a key one
+    /// signature, two HMACs and one store step more.
     public func userinfo(
         header: String?, method: String = "GET", proofs: [String] = [], over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
@@ -45,12 +45,24 @@ extension OpenIDProvider {
             // What somebody has confirmed themselves is all that is told, whatever is asked for by scopes.
             let confirmed = try await self.people.confirmedClaims(
                 account: standing.authentication.account, client: standing.grant.client)
-            let told = confirmed ?? PersonClaims.told(of: person, scope: token.scope, named: named)
-            for (name, value) in told.members { body[name] = value }
-            // The name is RFC 9068's (section 7.2.1.1). The role is that of the sign-in, whatever came after it.
-            if let role = standing.authentication.role, role.service.hasSameBytes(as: standing.grant.client) {
-                body["roles"] = .array([.string(role.role)])
+            let role = standing.authentication.role
+            let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
+            if confirmed != nil, role != nil {
+                // Who has lost the role, or whom the service does not take any more, has not come there any more.
+                guard
+                    try await self.people.takes(
+                        standing.authentication.account, in: role, at: standing.grant.client)
+                else {
+                    throw OAuthError(.invalidToken, "The access token is not valid.", detail: "not taken any more")
+                }
             }
+            // Of somebody who came to a service that is none any more nothing was confirmed for what it is now.
+            let unconfirmed: JSONObject =
+                isOfService ? [:] : PersonClaims.told(of: person, scope: token.scope, named: named)
+            let told = confirmed ?? unconfirmed
+            for (name, value) in told.members { body[name] = value }
+            // The name is RFC 9068's (section 7.2.1.1). The role is that of the sign-in, which the person still has.
+            if let role, isOfService, confirmed != nil { body["roles"] = .array([.string(role.role)]) }
             return ProviderAnswer(status: 200, body: body)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer

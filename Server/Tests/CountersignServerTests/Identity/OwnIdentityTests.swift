@@ -113,6 +113,73 @@ struct OwnIdentityTests {
 
     // MARK: Roles
 
+    @Test(
+        "Who has lost their role or membership, or came to a service that takes nobody, is told of no more by userinfo; of a service that is none any more, the name alone"
+    )
+    func userinfoOfWhoIsNotTaken() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let browser = try await fixture.signedIn()
+            let (party, identities) = (fixture.party, fixture.server.assembly.identities)
+            let back = try await browser.get(party.authorizeAddress()).redirectParameters
+            let tokens = try await party.exchange(try #require(back["code"]), fixture.client)
+            let access = try tokens.object.requiredString("access_token")
+            func told() async throws -> (status: HTTPResponse.Status, body: JSONObject) {
+                let answer = try await fixture.client.send(
+                    .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
+                return (answer.response.status, answer.object)
+            }
+            let first = try await told()
+            #expect(first.status == .ok && first.body["roles"] == .array([.string("resident")]))
+            #expect(try first.body.string("given_name") == "Alice")
+
+            let club = try await identities.addOrganisation("Club", by: "test").id
+            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let (store, audit) = (
+                fixture.server.database,
+                AuditEvent(AuditEvent.Kind(rawValue: "test"), at: fixture.server.clock.now())
+            )
+            let losses: [(lost: () async throws -> Void, found: () async throws -> Void)] = [
+                (
+                    {
+                        _ = try await store.revokeRole(
+                            "resident", accountID: account, service: party.id, audit: audit)
+                    },
+                    {
+                        _ = try await store.assignRole(
+                            "resident", accountID: account, service: party.id, audit: audit)
+                    }
+                ),
+                (
+                    {
+                        _ = try await identities.changeService(party.id, by: ["active": .bool(false)], by: "test")
+                    },
+                    { _ = try await identities.changeService(party.id, by: ["active": .bool(true)], by: "test") }
+                ),
+                (
+                    {
+                        _ = try await identities.changeService(
+                            party.id, by: ["organisation": .string(club)], by: "test")
+                    },
+                    { try await identities.addMember("alice", to: club, by: "test") }
+                ),
+            ]
+            for (lost, found) in losses {
+                try await lost()
+                let refused = try await told()
+                #expect(refused.status == .unauthorized)
+                #expect(try refused.body.string("error") == "invalid_token")
+                #expect(refused.body["given_name"] == nil && refused.body["sub"] == nil)
+                try await found()
+                #expect(try await told().body == first.body)
+            }
+            #expect(try await store.removeServiceProfile(client: party.id, audit: audit))
+            let left = try await told()
+            #expect(left.status == .ok && left.body.members.map(\.name) == ["sub"])
+            #expect(left.body["sub"] == first.body["sub"])
+        }
+    }
+
     @Test("Who has lost the role that they came in is asked anew, and gets no code for it, before and after they sign")
     func lostRole() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
