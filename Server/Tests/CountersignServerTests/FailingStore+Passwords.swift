@@ -87,8 +87,8 @@ extension FailingStore {
         try await self.store.mailedLink(digest: digest, purpose: purpose, at: moment)
     }
 
-    func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool {
-        try await self.store.confirmAddress(byLink: digest, audit: audit)
+    func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> Bool {
+        try await self.store.confirmAddress(byLink: digest, values: values, audit: audit)
     }
 
     func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int {

@@ -29,6 +29,10 @@ struct IdentityPageTests {
             .init(name: name, roles: [name], choices: ["Email: \(name)"]), .init(name: name, roles: [], choices: []),
         ]
         page.organisations = [name]
+        page.addresses = [
+            .init(id: "m/1", address: name, isVerified: false), .init(id: "m/2", address: name, isVerified: true),
+        ]
+        page.confirmation = "token"
         return page
     }
 
@@ -96,6 +100,11 @@ struct IdentityPageTests {
         #expect(page.matches(of: /data-testid="choices"/).count == 1)
         #expect(page.contains("<bdi>A device</bdi>") && page.contains("no role"))
         #expect(page.contains("href=\"/account/activation/end?activation=a%2F1\""))
+        #expect(page.matches(of: /data-testid="confirm-address"/).count == 1, "of the one that is not confirmed")
+        #expect(page.contains("action=\"/account/address\"") && page.contains("name=\"address\" value=\"m/1\""))
+        var silent = Self.identity("zoe")
+        silent.confirmation = nil
+        #expect(!self.renderer.html(silent).html.contains("confirm-address"), "where no mail is sent")
         let history = self.renderer.html(Self.history("zoe")).html
         #expect(history.matches(of: /as <bdi>/).count == 1 && history.matches(of: /: <bdi>/).count == 1)
         let empty = self.renderer.html(IdentityPage(name: "zoe")).html

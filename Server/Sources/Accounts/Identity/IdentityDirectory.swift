@@ -12,7 +12,8 @@ public struct IdentityDirectory: Sendable {
 
     let store: any Stores
     let links: InviteLinks
-    let sendsMail: Bool
+    /// Whether people can be sent mail.
+    public let sendsMail: Bool
     let directory: AccountDirectory
     let time: TimeSource
     let random: RandomSource

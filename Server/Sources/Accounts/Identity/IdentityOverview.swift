@@ -37,12 +37,14 @@ public struct IdentityOverview: Sendable {
     public let services: [Service]
     /// What it has of the attributes that services ask for.
     public let values: [PersonalValueRecord]
+    /// Its addresses beside the first one.
+    public let emails: [AdditionalEmail]
 }
 
 extension IdentityDirectory {
     /// What an account has; `nil` where there is no such account, or it is locked.
     ///
-    /// Cost: five queries, and three for each service that the account has to do with.
+    /// Cost: six queries, and three for each service that the account has to do with.
     public func overview(accountID: String) async throws -> IdentityOverview? {
         guard let account = try await self.store.account(id: accountID), !account.isLocked else { return nil }
         let values = try await self.store.personalValues(accountID: accountID)
@@ -66,7 +68,8 @@ extension IdentityDirectory {
         return IdentityOverview(
             name: account.shownName,
             organisations: try await self.store.organisations(accountID: accountID).map(\.name),
-            services: services.sorted { $0.name < $1.name }, values: values)
+            services: services.sorted { $0.name < $1.name }, values: values,
+            emails: try await self.store.additionalEmails(accountID: accountID))
     }
 
     /// The newest sessions of an account, the newest first, with the names that people know.

@@ -29,7 +29,7 @@ public enum MailResult: String, Sendable, CaseIterable {
 /// was killed loses nothing; a person can be told twice for that reason.
 public final class MailDeliveries: Sendable {
     /// Where accounts are, and their mail.
-    public typealias Outbox = AccountStore & IdentityStore & InviteStore & MailStore
+    public typealias Outbox = AccountStore & AdditionalEmailStore & IdentityStore & InviteStore & MailStore
 
     /// What every message has.
     public struct Letterhead: Sendable {
@@ -140,6 +140,17 @@ public final class MailDeliveries: Sendable {
                     recipient: invite.email, name: "", secret: self.inviteLinks.secret(of: invite.id),
                     until: invite.expiresAt))
         }
+        if delivery.subject == .addressConfirmation, let id = delivery.about {
+            guard let account = try await self.store.account(id: delivery.accountID), !account.isLocked,
+                let email = try await self.store.additionalEmails(accountID: account.id)
+                    .first(where: { $0.id.hasSameBytes(as: id) }), !email.isVerified,
+                EmailValidator().accepts(email.address)
+            else { return .over("the address is not to be confirmed any more") }
+            // Whoever reads it may be a stranger, who is told no other address.
+            return .found(
+                MailContent(
+                    recipient: email.address, name: account.username?.text ?? account.displayName ?? ""))
+        }
         guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
             // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
             email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
@@ -219,8 +230,9 @@ private struct MailWords {
                 """
         case .addressConfirmation:
             self.subject = "Is this your address?"
+            let whose = name.isEmpty ? "An account" : "The name \(name)"
             self.text = """
-                The name \(name) at \(service) has this e-mail address.
+                \(whose) at \(service) has this e-mail address.
 
                 If that is you, open this address and say so. It works once, and for a quarter of an hour at most:
 

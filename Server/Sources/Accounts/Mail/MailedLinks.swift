@@ -11,14 +11,14 @@ struct MailedLinks: Sendable {
 
     /// A new link of an account.
     func make(
-        _ purpose: MailedLinkRecord.Purpose, accountID: String, until expiry: Timestamp
+        _ purpose: MailedLinkRecord.Purpose, accountID: String, about: String? = nil, until expiry: Timestamp
     ) -> (name: String, record: MailedLinkRecord) {
         let name = self.random.token()
         return (
             name,
             MailedLinkRecord(
                 digest: self.digest(of: self.secret(ofName: name)), accountID: accountID, purpose: purpose,
-                expiresAt: expiry)
+                about: about, expiresAt: expiry)
         )
     }
 

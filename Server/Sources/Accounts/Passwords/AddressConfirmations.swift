@@ -1,10 +1,11 @@
 import Store
 import _Primitives
 
-/// Showing that mail to an account's address reaches its person: by a link that is mailed there.
+/// Showing that mail to an address of an account reaches its person: by a link that is mailed there.
 ///
-/// An operator enters addresses, and may have mistyped one. What is mailed to an address that is not confirmed opens
-/// nothing but this.
+/// An operator enters addresses, and may have mistyped one; an invitation that somebody has taken into their account has
+/// brought another, of which nobody knows whose it is. What is mailed to an address that is not confirmed opens nothing but
+/// this.
 public struct AddressConfirmations: Sendable {
     /// What a person has.
     public struct Summary: Sendable, Equatable {
@@ -36,35 +37,45 @@ public struct AddressConfirmations: Sendable {
             isVerified: account.email?.isVerified ?? false)
     }
 
-    /// Has a link mailed to the account's address. Says why not, where none is.
+    /// Has a link mailed to the account's address, or to a further one, by its identifier. Says why not, where none is. Letters
+    /// to all addresses of an account count together.
     ///
     /// Throws ``AccountError`` `tooManyRequests` where the source has asked too often.
     ///
-    /// Cost: one query, one store step.
-    public func ask(accountID: String, source: String) async throws -> Refusal? {
+    /// Cost: one query, for a further address two, one store step.
+    public func ask(accountID: String, further: String? = nil, source: String) async throws -> Refusal? {
         let accounts = self.accounts
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.mails.spend(source, at: now))
-        guard let summary = try await self.summary(accountID: accountID), summary.address != nil else {
-            return .noAddress
-        }
+        guard let summary = try await self.summary(accountID: accountID, further: further), summary.address != nil
+        else { return .noAddress }
         guard !summary.isVerified else { return .confirmed }
         let isCounted = try await accounts.countAttempt(
             .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now,
-            leaving: accounts.mail(.addressConfirmation, to: accountID, at: now))
+            leaving: accounts.mail(.addressConfirmation, to: accountID, about: further, at: now))
         return isCounted ? nil : .resting
+    }
+
+    /// The same as ``summary(accountID:)`` of a further address, by its identifier; without an address where there is none of
+    /// that name.
+    private func summary(accountID: String, further: String?) async throws -> Summary? {
+        guard let further else { return try await self.summary(accountID: accountID) }
+        guard let summary = try await self.summary(accountID: accountID) else { return nil }
+        let email = try await self.accounts.store.additionalEmails(accountID: accountID)
+            .first { $0.id.hasSameBytes(as: further) }
+        return Summary(username: summary.username, address: email?.address, isVerified: email?.isVerified ?? false)
     }
 
     /// The account and the address behind a link; `nil` where there is none. Changes nothing.
     ///
-    /// Cost: two queries.
+    /// Cost: two queries, for a further address three.
     public func visit(link: String) async throws -> Summary? {
         let accounts = self.accounts
         guard
             let record = try await accounts.store.mailedLink(
                 digest: accounts.links.digest(of: link), purpose: .addressConfirmation, at: accounts.time.now())
         else { return nil }
-        return try await self.summary(accountID: record.accountID)
+        return try await self.summary(accountID: record.accountID, further: record.about)
     }
 
     /// Spends a link that somebody shows who is signed in: the address is that person's from now on. `false` where the link
@@ -80,9 +91,11 @@ public struct AddressConfirmations: Sendable {
                 digest: digest, purpose: .addressConfirmation, at: now)
         else { return false }
         guard record.accountID.hasSameBytes(as: accountID) else { return false }
+        let audit =
+            record.about.map { AuditEvent(.additionalEmailChanged, at: now, accountID: record.accountID, detail: $0) }
+            ?? AuditEvent(
+                .accountEmailChanged, at: now, accountID: record.accountID, detail: "confirmed by a mailed link")
         return try await accounts.store.confirmAddress(
-            byLink: digest,
-            audit: AuditEvent(
-                .accountEmailChanged, at: now, accountID: record.accountID, detail: "confirmed by a mailed link"))
+            byLink: digest, values: accounts.limits.valuesPerAttribute, audit: audit)
     }
 }

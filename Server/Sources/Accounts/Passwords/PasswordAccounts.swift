@@ -6,7 +6,7 @@ public import _Primitives
 /// breached ones.
 public struct PasswordAccounts: Sendable {
     /// Where accounts are, and the trail.
-    public typealias AccountsStore = AccountStore & PasswordStore & MailStore
+    public typealias AccountsStore = AccountStore & AdditionalEmailStore & PasswordStore & MailStore
 
     let store: any AccountsStore
     let pool: HashingPool
@@ -78,8 +78,10 @@ public struct PasswordAccounts: Sendable {
     /// A name that nobody can have: it has a space.
     static let nobody: AccountName = " "
 
-    /// Mail with a link, whose own time begins when it is handed over.
-    func mail(_ purpose: MailedLinkRecord.Purpose, to accountID: String, at now: Timestamp) -> MailRecord {
+    /// Mail with a link, whose own time begins when it is handed over. `about` is a further address that it goes to.
+    func mail(
+        _ purpose: MailedLinkRecord.Purpose, to accountID: String, about: String? = nil, at now: Timestamp
+    ) -> MailRecord {
         let end = now + self.limits.mail.linkLetterLifetime
         let subject: MailRecord.Subject =
             switch purpose {
@@ -87,7 +89,8 @@ public struct PasswordAccounts: Sendable {
             case .addressConfirmation: .addressConfirmation
             }
         return MailRecord(
-            accountID: accountID, subject: subject, link: self.links.make(purpose, accountID: accountID, until: end),
+            accountID: accountID, subject: subject,
+            link: self.links.make(purpose, accountID: accountID, about: about, until: end), about: about,
             createdAt: now, expiresAt: end)
     }
 

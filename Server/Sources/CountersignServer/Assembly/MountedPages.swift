@@ -71,7 +71,7 @@ extension ServerAssembly {
             MailedLinkRoutes(
                 resets: PasswordResets(self.passwords), confirmations: AddressConfirmations(self.passwords),
                 provider: self.provider, answers: answers, cookies: cookies, limits: limits,
-                hashing: self.configuration.hashing, metrics: self.configuration.metrics
+                hashing: self.configuration.hashing, metrics: self.configuration.metrics, time: self.time
             ).mount(on: router)
         }
         AuthorizationRoutes(

@@ -130,9 +130,21 @@ extension PublicOperations {
                 answers: [Self.page], refusals: .pages, refusing: [nobody]),
             PublicOperation(
                 method: .post, path: "/account/address", id: "askForConfirmation",
-                summary: "A link to confirm it is mailed there.",
-                body: (.form, [.required("confirmation", "What the page carried.")]), answers: [Self.page],
-                refusals: .pages, refusing: [Self.tooMany, nobody]),
+                summary: "A link to confirm it, or a further address, is mailed there.",
+                body: (
+                    .form,
+                    [
+                        .required("confirmation", "What the page carried."),
+                        .optional("address", "The further address, by its identifier."),
+                    ]
+                ), answers: [Self.page], refusals: .pages,
+                refusing: [
+                    Self.tooMany,
+                    (
+                        403,
+                        "Nobody is signed in, for a further address not just now by two factors, or no link is mailed."
+                    ),
+                ]),
             PublicOperation(
                 method: .get, path: "/account/address/confirm", id: "showConfirmation",
                 summary: "Where such a link leads.", query: [link], answers: [Self.page], refusals: .pages,

@@ -9,7 +9,6 @@ import Pages
 import PersonalInformation
 import Store
 import UAF
-import UAFRelyingParty
 import _Primitives
 
 /// The pages on which a person who is signed in sees what the server has of their identity, ends a device of theirs, and has
@@ -93,6 +92,10 @@ struct OwnIdentityRoutes: Sendable {
                 choices: service.choices.map { "\(Self.words($0.attribute)): \($0.alias)" })
         }
         page.organisations = overview.organisations
+        page.addresses = overview.emails.map {
+            IdentityPage.Address(id: $0.id, address: $0.address, isVerified: $0.isVerified)
+        }
+        page.confirmation = self.directory.sendsMail ? self.cookies.formToken(visitor.session) : nil
         return .page(self.answers.pages.html(page))
     }
 
@@ -145,22 +148,13 @@ struct OwnIdentityRoutes: Sendable {
 
     // MARK: A code for another device
 
-    /// Whether a session says enough of who is there for another way to be that person. Another provider may have answered
-    /// by a session of its own, and asked nobody.
-    private func isFresh(_ session: ActiveSession) -> Bool {
-        !session.isByAnotherProvider && self.time.now() < session.authenticatedAt + self.limits.freshSignIn
-            && AssuranceLevel.twoFactor.met.contains { $0.rawValue.hasSameBytes(as: session.acr) }
-    }
+    /// Whether a session says enough of who is there for another way to be that person.
+    private func isFresh(_ session: ActiveSession) -> Bool { session.isFresh(at: self.time.now(), self.limits) }
 
     private var stale: Response {
-        let minutes = self.limits.freshSignIn.components.seconds / 60
-        return .page(
-            self.answers.pages.html(
-                ResultPage(
-                    outcome: .refused, headline: "Sign in once more",
-                    explanation:
-                        "A code for another device is made within \(minutes) minutes of a sign-in by two factors here, as with your app. Sign out here, sign in again, and come back.",
-                    link: ("Sign out", SignOutQuestionPage.path))), status: .forbidden)
+        .page(
+            self.answers.pages.html(ResultPage.stale("A code for another device is made", self.limits)),
+            status: .forbidden)
     }
 
     private func form(

@@ -21,6 +21,7 @@ struct MailedLinkRoutes: Sendable {
     let limits: Limits
     let hashing: PasswordLimits
     let metrics: ServerMetrics
+    let time: TimeSource
 
     func mount(on router: ServerRouter) {
         let pages = self.answers.pages
@@ -120,10 +121,12 @@ struct MailedLinkRoutes: Sendable {
 
     // MARK: An address
 
-    private func visitor(_ request: Request) async throws -> (session: SessionSecret, accountID: String)? {
+    private func visitor(_ request: Request) async throws -> (
+        session: SessionSecret, accountID: String, active: ActiveSession
+    )? {
         guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
         else { return nil }
-        return (session, active.account)
+        return (session, active.account, active)
     }
 
     /// Said to whoever is not signed in.
@@ -149,7 +152,20 @@ struct MailedLinkRoutes: Sendable {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         try self.cookies.requireToken(of: form, visitor.session)
-        if let refusal = try await self.confirmations.ask(accountID: visitor.accountID, source: context.source) {
+        // A further address is told to services, once it is confirmed.
+        let further = form["address"]
+        guard further == nil || visitor.active.isFresh(at: self.time.now(), self.limits) else {
+            context.notes.note(
+                RequestRefusal(
+                    code: "stale-sign-in",
+                    reason: "An address was to be confirmed long after the sign-in, or by one factor."))
+            return .page(
+                self.answers.pages.html(ResultPage.stale("A further address is confirmed", self.limits)),
+                status: .forbidden)
+        }
+        if let refusal = try await self.confirmations.ask(
+            accountID: visitor.accountID, further: further, source: context.source)
+        {
             context.notes.note(
                 RequestRefusal(
                     code: "no-mail-\(refusal.rawValue)", reason: "No link was mailed to the account's address."))
@@ -188,6 +204,6 @@ struct MailedLinkRoutes: Sendable {
             self.answers.pages.html(
                 ResultPage(
                     outcome: .done, headline: "This address is confirmed",
-                    explanation: "What you have to be told is mailed there from now on.")))
+                    explanation: "It is known to be yours from now on.")))
     }
 }

@@ -85,8 +85,29 @@ public struct IdentityPage: Sendable {
         }
     }
 
+    /// An address that the person has beside the first one.
+    public struct Address: Sendable {
+        /// What it is told by.
+        public var id: String
+        /// The address.
+        public var address: String
+        /// Whether it is known to be the person's.
+        public var isVerified: Bool
+
+        /// Describes an address.
+        public init(id: String, address: String, isVerified: Bool) {
+            self.id = id
+            self.address = address
+            self.isVerified = isVerified
+        }
+    }
+
     /// What the person is called.
     public var name: String
+    /// Addresses beside the first one.
+    public var addresses: [Address] = []
+    /// What the form of an address carries as a sign that it stood on our page; `nil` where no mail is sent.
+    public var confirmation: String?
     /// The devices, the oldest first.
     public var devices: [Device] = []
     /// Codes that wait.
@@ -190,6 +211,13 @@ extension PageRenderer {
             let remark: String?
         }
 
+        struct Address {
+            let addressID: String
+            let address: String
+            let addressState: String
+            let proof: String?
+        }
+
         struct Service {
             let serviceName: String
             let roles: String
@@ -203,6 +231,9 @@ extension PageRenderer {
         let offers: [Offer]
         let hasValues: Bool
         let values: [Value]
+        let hasAddresses: Bool
+        let addresses: [Address]
+        let addressPath = OwnAddressPage.path
         let hasServices: Bool
         let services: [Service]
         let organisations: String?
@@ -252,6 +283,12 @@ extension PageRenderer {
                 return IdentityView.Value(
                     attribute: value.attribute, alias: value.alias, value: value.value,
                     remark: remarks.isEmpty ? nil : remarks.joined(separator: ", "))
+            }, hasAddresses: !page.addresses.isEmpty,
+            addresses: page.addresses.map { address in
+                IdentityView.Address(
+                    addressID: address.id, address: address.address,
+                    addressState: address.isVerified ? "confirmed" : "not confirmed: it counts for nothing yet",
+                    proof: address.isVerified ? nil : page.confirmation)
             }, hasServices: !page.services.isEmpty,
             services: page.services.map { service in
                 IdentityView.Service(

@@ -33,6 +33,18 @@ extension PageTemplates {
         {{/values}}
         </dl>{{/hasValues}}
         {{^hasValues}}<p class="small">Nothing. A service that needs something asks you for it in the app.</p>{{/hasValues}}
+        {{#hasAddresses}}<h2>Your further e-mail addresses</h2>
+        <ul class="things">
+        {{#addresses}}
+        <li data-testid="address"><p><bdi>{{address}}</bdi> <span class="small" data-testid="address-state">\
+        {{addressState}}</span></p>
+        {{#proof}}<form method="post" action="{{addressPath}}"><input type="hidden" name="confirmation" value="{{.}}">\
+        <input type="hidden" name="address" value="{{addressID}}">\
+        <button type="submit" class="quiet" data-testid="confirm-address">Mail me a link to confirm it</button></form>\
+        {{/proof}}
+        </li>
+        {{/addresses}}
+        </ul>{{/hasAddresses}}
         <h2>Your services</h2>
         {{#hasServices}}<dl class="facts">
         {{#services}}

@@ -51,6 +51,13 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Which address a link is about. One of before is about the account's first.
+    static let linkedAddresses = Migration(name: "links of further addresses") { db, _ in
+        try db.execute(sql: "ALTER TABLE mailed_link ADD COLUMN about TEXT")
+    }
+}
+
 extension SQLiteDatabase: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
         let code = self.sealing.usernameCode(username)
@@ -178,14 +185,23 @@ extension SQLiteDatabase: MailStore {
         try await self.read { db in try db.mailedLink(digest: digest, purpose: purpose, at: moment) }
     }
 
-    public func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool {
+    public func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             guard
                 let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at),
-                let account = try db.account(id: link.accountID, sealing), !account.isLocked, let email = account.email
+                let account = try db.account(id: link.accountID, sealing), !account.isLocked
             else { return false }
-            _ = try db.setEmail(
-                AccountEmail(address: email.address, isVerified: true), accountID: account.id, sealing)
+            if let address = link.about {
+                guard
+                    try db.confirm(email: address, accountID: account.id, values: values, at: audit.at, sealing)
+                else { return false }
+                try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND about = ?")
+                    .execute(arguments: [account.id, address])
+            } else {
+                guard let email = account.email else { return false }
+                _ = try db.setEmail(
+                    AccountEmail(address: email.address, isVerified: true), accountID: account.id, sealing)
+            }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -215,13 +231,13 @@ extension Database {
         try Row.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT account_id, expires_at FROM mailed_link
+                    SELECT account_id, about, expires_at FROM mailed_link
                     WHERE digest = ? AND purpose = ? AND expires_at > ?
                     """), arguments: [digest.blob, purpose.rawValue, moment.milliseconds]
         ).map { row in
             MailedLinkRecord(
                 digest: digest, accountID: try row.text("account_id"), purpose: purpose,
-                expiresAt: try row.moment("expires_at"))
+                about: try row.optionalText("about"), expiresAt: try row.moment("expires_at"))
         }
     }
 
@@ -229,9 +245,11 @@ extension Database {
     func leaveMail(_ mail: MailRecord) throws {
         if let link = mail.link?.record {
             try self.cachedStatement(
-                sql: "INSERT INTO mailed_link (digest, account_id, purpose, expires_at) VALUES (?, ?, ?, ?)"
+                sql: """
+                    INSERT INTO mailed_link (digest, account_id, purpose, expires_at, about) VALUES (?, ?, ?, ?, ?)
+                    """
             ).execute(arguments: [
-                link.digest.blob, link.accountID, link.purpose.rawValue, link.expiresAt.milliseconds,
+                link.digest.blob, link.accountID, link.purpose.rawValue, link.expiresAt.milliseconds, link.about,
             ])
         }
         try self.cachedStatement(

@@ -6,7 +6,7 @@ public struct MailedLinkRecord: Sendable, Equatable {
     public enum Purpose: String, Sendable, CaseIterable {
         /// A new password in place of one that is forgotten.
         case passwordReset = "password-reset"
-        /// The person shows that mail to the account's address reaches them.
+        /// The person shows that mail to an address of the account reaches them.
         case addressConfirmation = "address-confirmation"
     }
 
@@ -16,11 +16,14 @@ public struct MailedLinkRecord: Sendable, Equatable {
     public var accountID: String
     /// What it is good for.
     public var purpose: Purpose
+    /// The further address that it is about, by its identifier; `nil` for the account's first.
+    public var about: String?
     /// From when on it is none.
     public var expiresAt: Timestamp
 
     /// A link of these values.
-    public init(digest: [UInt8], accountID: String, purpose: Purpose, expiresAt: Timestamp) {
+    public init(digest: [UInt8], accountID: String, purpose: Purpose, about: String? = nil, expiresAt: Timestamp) {
+        self.about = about
         self.digest = digest
         self.accountID = accountID
         self.purpose = purpose
@@ -52,7 +55,7 @@ public struct MailRecord: Sendable, Equatable {
     public var subject: Subject
     /// The link that it carries, and the name of which its secret is made; `nil` for mail without one.
     public var link: (name: String, record: MailedLinkRecord)?
-    /// What it is about, by its identifier: an invitation, or the offer of an activation.
+    /// What it is about, by its identifier: an invitation, the offer of an activation, or a further address.
     public var about: String?
     /// Since when it waits.
     public var createdAt: Timestamp
@@ -165,11 +168,13 @@ public protocol MailStore: Sendable {
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
         -> MailedLinkRecord?
 
-    /// Spends a link that was sent to an account's address: the address is the person's from now on.
+    /// Spends a link that was sent to an address of an account: the address is the person's from now on. A further one also
+    /// becomes a verified value of the attribute `email`, by its identifier, where the account has fewer than `values` of
+    /// those; where it has that value already, that one is verified.
     ///
-    /// Must be one step. `false`, and nothing has changed, where the link is spent, its time is over, or the account is
-    /// locked or gone.
-    func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool
+    /// Must be one step. `false`, and nothing has changed, where the link is spent, its time is over, or the account or the
+    /// further address is gone, or the account is locked.
+    func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> Bool
 
     /// Forgets links whose time is over, at most `limit`, and mail that carries them, unless it is still tried to send that.
     /// Says how many there were.

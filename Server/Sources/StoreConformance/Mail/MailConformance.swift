@@ -4,7 +4,8 @@ import _Primitives
 /// What every outbox of mail keeps to, and every store of the links in it.
 public enum MailConformance {
     /// Mail is left by the steps of passwords, and hangs on accounts.
-    public typealias Subject = AccountStore & AuditStore & MailStore & PasswordStore
+    public typealias Subject = AccountStore & AdditionalEmailStore & AuditStore & MailStore & PasswordStore
+        & PersonalInformationStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<any Subject>] = Self.asks + Self.outbox + Self.links
@@ -25,14 +26,17 @@ public enum MailConformance {
             AccountEmail(address: "alice@post.example", isVerified: false), id: Self.alice, audit: sampleAudit())
     }
 
-    private static func mail(_ byte: UInt8, _ purpose: MailedLinkRecord.Purpose = .passwordReset) -> MailRecord {
+    private static func mail(
+        _ byte: UInt8, _ purpose: MailedLinkRecord.Purpose = .passwordReset, about: String? = nil
+    ) -> MailRecord {
         MailRecord(
             accountID: Self.alice, subject: .passwordReset,
             link: (
                 "name-\(byte)",
                 MailedLinkRecord(
-                    digest: Self.code(byte), accountID: Self.alice, purpose: purpose, expiresAt: .start + .seconds(900))
-            ), createdAt: .start, expiresAt: .start + .seconds(900))
+                    digest: Self.code(byte), accountID: Self.alice, purpose: purpose, about: about,
+                    expiresAt: .start + .seconds(900))
+            ), about: about, createdAt: .start, expiresAt: .start + .seconds(900))
     }
 
     /// Leaves mail, as somebody does who asks for it.
@@ -201,7 +205,7 @@ public enum MailConformance {
             try await Self.begin(store)
             @Sendable func confirm(_ byte: UInt8, at moment: Timestamp = .start) async throws -> Bool {
                 try await store.confirmAddress(
-                    byLink: Self.code(byte), audit: AuditEvent(.accountEmailChanged, at: moment))
+                    byLink: Self.code(byte), values: 9, audit: AuditEvent(.accountEmailChanged, at: moment))
             }
             try await Self.leave(Self.mail(1), store)
             try expect(try await confirm(1) == false, "a link for something else")
@@ -218,6 +222,73 @@ public enum MailConformance {
             try expect(
                 try await store.passwordAccount(id: Self.alice)?.account.email
                     == AccountEmail(address: "new@post.example", isVerified: true), "it is confirmed")
+        },
+        ConformanceCheck("a link about a further address confirms that one, once, which is a verified value then") {
+            store in
+            try await Self.begin(store)
+            for (id, address) in [("one", "one@post.example"), ("two", "Two@post.example")] {
+                _ = try await store.addEmail(
+                    AdditionalEmail(id: id, address: address, createdAt: .start), accountID: Self.alice, limit: 9,
+                    audit: sampleAudit())
+            }
+            @Sendable func confirm(_ byte: UInt8, values: Int = 9, at moment: Timestamp = .start) async throws -> Bool {
+                try await store.confirmAddress(
+                    byLink: Self.code(byte), values: values, audit: AuditEvent(.additionalEmailChanged, at: moment))
+            }
+            @Sendable func verified() async throws -> [String] {
+                try await store.additionalEmails(accountID: Self.alice).filter(\.isVerified).map(\.id)
+            }
+            @Sendable func values() async throws -> [String] {
+                try await store.personalValues(accountID: Self.alice).map {
+                    "\($0.alias): \($0.value)\($0.isVerified ? "" : "?")"
+                }
+            }
+            for (byte, id) in [(1, "one"), (2, "one"), (3, "two"), (4, "gone")] as [(UInt8, String)] {
+                try await Self.leave(Self.mail(byte, .addressConfirmation, about: id), store)
+            }
+            let link = try await store.mailedLink(digest: Self.code(1), purpose: .addressConfirmation, at: .start)
+            try expect(link?.about == "one", "it says which")
+            try expect(try await confirm(1, at: .start + .seconds(900)) == false, "too late")
+            try expect(try await confirm(4) == false, "an address that is none")
+            try expect(try await verified() == [], "none yet")
+            try expect(try await winners(16) { _ in try await confirm(1) } == 1, "one of 16")
+            try expect(try await confirm(2) == false, "another link to the same is spent with it")
+            try expect(try await verified() == ["one"], "that one")
+            try expect(try await values() == ["email: one@post.example"], "a verified value")
+            try expect(
+                try await store.passwordAccount(id: Self.alice)?.account.email
+                    == AccountEmail(address: "alice@post.example", isVerified: false), "the first is as it was")
+
+            // The account has the second as a value already, of which nobody had seen whether it is true.
+            let held = PersonalValueRecord(
+                id: "held", attribute: .email, alias: "Two", value: "two@post.example", source: .person,
+                createdAt: .start)
+            _ = try await store.addPersonalValue(held, accountID: Self.alice, limit: 9, audit: sampleAudit())
+            try expect(try await confirm(3, values: 2), "it is no further one")
+            try expect(try await values() == ["email: one@post.example", "Two: two@post.example"], "both")
+
+            // What is taken back counts for nothing again.
+            for id in ["one", "two"] {
+                _ = try await store.setEmailVerified(false, id: id, accountID: Self.alice, audit: sampleAudit())
+            }
+            try expect(try await values() == ["email: one@post.example?", "Two: two@post.example?"], "taken back")
+            _ = try await store.setEmailVerified(true, id: "one", accountID: Self.alice, audit: sampleAudit())
+            try await Self.leave(Self.mail(5, .addressConfirmation, about: "one"), store)
+            try expect(try await confirm(5), "confirmed once more")
+            try expect(try await store.removeEmail("one", accountID: Self.alice, audit: sampleAudit()), "it goes")
+            try expect(try await values() == ["email: one@post.example?", "Two: two@post.example?"], "with its word")
+
+            // Where there is no room for a value, the address is confirmed all the same.
+            _ = try await store.addEmail(
+                AdditionalEmail(id: "three", address: "three@post.example", createdAt: .start), accountID: Self.alice,
+                limit: 9, audit: sampleAudit())
+            try await Self.leave(Self.mail(6, .addressConfirmation, about: "three"), store)
+            try expect(try await confirm(6, values: 2), "confirmed")
+            try expect(try await verified() == ["three"], "it is the person's")
+            try expect(try await values().count == 2, "and no value")
+            try await Self.leave(Self.mail(7, .addressConfirmation, about: "two"), store)
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await confirm(7) == false, "of a locked account nothing is confirmed")
         },
         ConformanceCheck("a link's time begins when its letter is handed over, by whoever has the letter") { store in
             try await Self.begin(store)

@@ -1,4 +1,5 @@
 import GRDB
+import PersonalInformation
 public import Store
 import _Primitives
 
@@ -39,12 +40,20 @@ extension SQLiteDatabase: AdditionalEmailStore {
     ) async throws -> Bool {
         try await self.changeEmail(
             "UPDATE account_email SET is_verified = ? WHERE id = ? AND account_id = ?", [isVerified, id, accountID],
-            audit)
+            audit
+        ) { [sealing] db in
+            guard !isVerified, let address = try db.additionalEmail(id, accountID: accountID, sealing) else { return }
+            _ = try db.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
+        }
     }
 
     public func removeEmail(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.changeEmail(
-            "DELETE FROM account_email WHERE id = ? AND account_id = ?", [id, accountID], audit)
+            "DELETE FROM account_email WHERE id = ? AND account_id = ?", [id, accountID], audit
+        ) { [sealing] db in
+            guard let address = try db.additionalEmail(id, accountID: accountID, sealing) else { return }
+            _ = try db.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
+        }
     }
 
     public func accounts(verifiedEmail address: String, limit: Int) async throws -> [String] {
@@ -61,9 +70,11 @@ extension SQLiteDatabase: AdditionalEmailStore {
     }
 
     private func changeEmail(
-        _ statement: String, _ arguments: [any DatabaseValueConvertible & Sendable], _ audit: AuditEvent
+        _ statement: String, _ arguments: [any DatabaseValueConvertible & Sendable], _ audit: AuditEvent,
+        before: @escaping @Sendable (Database) throws -> Void
     ) async throws -> Bool {
         try await self.step { [sealing] db in
+            try before(db)
             try db.cachedStatement(sql: statement).execute(arguments: StatementArguments(arguments))
             guard db.changesCount == 1 else { return false }
             try db.appendAudit(audit, sealing)
@@ -73,6 +84,53 @@ extension SQLiteDatabase: AdditionalEmailStore {
 }
 
 extension Database {
+    /// A further address of an account, by its identifier.
+    fileprivate func additionalEmail(_ id: String, accountID: String, _ sealing: Sealing) throws -> String? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT address FROM account_email WHERE id = ? AND account_id = ?"),
+            arguments: [id, accountID]
+        ).map { try sealing.openText(try $0.bytes("address"), purpose: .additionalEmail, row: id) }
+    }
+
+    /// Makes a further address its person's within the present step, and a verified value of `email`. `false` where the
+    /// account has no such address.
+    func confirm(email id: String, accountID: String, values: Int, at now: Timestamp, _ sealing: Sealing) throws
+        -> Bool
+    {
+        guard let address = try self.additionalEmail(id, accountID: accountID, sealing) else { return false }
+        try self.cachedStatement(sql: "UPDATE account_email SET is_verified = 1 WHERE id = ?").execute(arguments: [id])
+        let held = try self.setEmailValues(equalTo: address, isVerified: true, accountID: accountID, sealing)
+        guard !held.isEqual, held.count < values else { return true }
+        let name = PersonalAttribute.email.rawValue
+        try self.add(
+            PersonalValueRecord(
+                id: id, attribute: .email, alias: held.count == 0 ? name : "\(name) \(held.count + 1)", value: address,
+                isVerified: true, source: .person, createdAt: now), accountID: accountID, limit: values, sealing)
+        return true
+    }
+
+    /// Says of an account's values of `email` that are an address, whatever the case of its letters, whether they are true.
+    /// Says how many values there are, and whether one is that address.
+    fileprivate func setEmailValues(
+        equalTo address: String, isVerified: Bool, accountID: String, _ sealing: Sealing
+    ) throws -> (count: Int, isEqual: Bool) {
+        let attribute = PersonalAttribute.email.rawValue
+        let rows = try Row.fetchAll(
+            self.cachedStatement(sql: "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ?"),
+            arguments: [accountID, attribute])
+        var isEqual = false
+        for row in rows {
+            let id = try row.text("id")
+            let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute)
+            let value = try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place)
+            guard value.asciiLowercased.hasSameBytes(as: address.asciiLowercased) else { continue }
+            isEqual = true
+            try self.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
+                .execute(arguments: [isVerified, id])
+        }
+        return (rows.count, isEqual)
+    }
+
     /// Adds an address within the present step. `false` where the account has `limit`, or has this one.
     func add(_ email: AdditionalEmail, accountID: String, limit: Int, _ sealing: Sealing) throws -> Bool {
         let code = sealing.emailCode(email.address).blob

@@ -182,7 +182,7 @@ public struct AdditionalEmail: Sendable, Equatable {
 }
 
 /// Keeps addresses that accounts have beside their first one. They find the person of an invitation, and nothing is mailed
-/// to them.
+/// to them but the link by which that person confirms one (``MailStore/confirmAddress(byLink:values:audit:)``).
 public protocol AdditionalEmailStore: Sendable {
     /// The addresses of an account, the oldest first.
     func additionalEmails(accountID: String) async throws -> [AdditionalEmail]
@@ -191,10 +191,12 @@ public protocol AdditionalEmailStore: Sendable {
     /// has this one.
     func addEmail(_ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent) async throws -> Bool
 
-    /// Says whether an address is the person's. `false` where the account has no such address.
+    /// Says whether an address is the person's. `false` where the account has no such address. Where it is not, no value of
+    /// `email` that is that address is verified any more.
     func setEmailVerified(_ isVerified: Bool, id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes an address. `false` where the account has no such address.
+    /// Deletes an address. `false` where the account has no such address. No value of `email` that is that address is
+    /// verified any more.
     func removeEmail(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 }
 
