@@ -20,7 +20,7 @@ struct Migration: Sendable {
         .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
         .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients, .directSignIn, .resetAsks, .signInService,
         .upstreamLevels, .upstreamSignOuts, .identitySessions, .fewerGrantIndexes, .identities,
-        .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses,
+        .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
     ]
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

@@ -190,6 +190,10 @@ public struct Limits: Sendable, Equatable {
     public var freshSignIn: Duration = .seconds(10 * 60)
     /// The sessions that an account's history has. Older ones are forgotten.
     public var identityHistoryRows = 100
+    /// How long it is kept what a person has agreed to, with the signatures. A year, and a month to ask about its last day.
+    public var identityConsentRetention: Duration = .seconds(396 * 24 * 60 * 60)
+    /// The agreements that are kept of an account. Past it the oldest is forgotten, however young it is.
+    public var identityConsentRows = 400
     /// The organisations that there can be.
     public var organisations = 1_000
     /// The invitations that can be open at a time.

@@ -191,6 +191,14 @@ struct IdentityCommandTests {
         }
     }
 
+    @Test("agreements are listed, and of one that there is not none is printed")
+    func agreements() async throws {
+        let place = try await Place()
+        try await place.run("identity", "agreements", "anna")
+        await self.expect(.notFound) { try await place.run("identity", "agreements", "nobody") }
+        await self.expect(.notFound) { try await place.run("identity", "agreement", "anna", "none") }
+    }
+
     @Test("organisations and invitations are made, listed and taken back")
     func organisations() async throws {
         let place = try await Place()

@@ -72,6 +72,14 @@ extension FailingStore {
         try await self.store.deleteStaleIdentities(now: now, limit: limit)
     }
 
+    func identityConsents(accountID: String, limit: Int) async throws -> [IdentityConsentRecord] {
+        try await self.store.identityConsents(accountID: accountID, limit: limit)
+    }
+
+    func identityConsent(session: String, accountID: String) async throws -> IdentityConsentRecord? {
+        try await self.store.identityConsent(session: session, accountID: accountID)
+    }
+
     func identityRoot(orElse made: SecretBytes, audit: AuditEvent) async throws -> SecretBytes {
         try await self.store.identityRoot(orElse: made, audit: audit)
     }

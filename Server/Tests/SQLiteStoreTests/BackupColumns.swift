@@ -3,6 +3,7 @@ enum BackupColumns {
     static let sealed = [
         "activation.encryption_key": "activation encryption key", "activation.signing_key": "activation signing key",
         "ceremony.progress": "ceremony progress", "identity_answer.answer": "identity answer",
+        "identity_consent.evidence": "identity consent",
         "identity_root.sealed": "identity root", "identity_sealing_key.sealed": "identity sealing key",
         "pending_activation.name": "offered activation name",
         "pending_activation.letter": "offered activation letter",

@@ -349,6 +349,13 @@ struct BackupTests {
                 VALUES ('c', 'alice', 'bank', X'00', 'openid', '', 1)
                 """,
             ] { try db.execute(sql: statement) }
+            let agreed = try place.store.sealing.seal(
+                "what somebody has agreed to", purpose: SealingPurpose("identity consent"), row: "session alice")
+            try db.execute(
+                sql: """
+                    INSERT INTO identity_consent (account_id, session, evidence, kept_until)
+                    VALUES ('alice', 'session', ?, 1)
+                    """, arguments: [Data(agreed)])
             // A value in one row at least of each column; what is there already is left.
             for (name, purpose) in BackupColumns.sealed {
                 let (table, column) = (name.split(separator: ".")[0], name.split(separator: ".")[1])
@@ -428,7 +435,7 @@ struct BackupTests {
         let kept = [
             "account", "account_email", "activation", "agreement", "attribute_selection", "audit", "credential",
             "device", "device_identity",
-            "identity_history", "identity_root", "invented_accounts", "mail", "notice",
+            "identity_consent", "identity_history", "identity_root", "invented_accounts", "mail", "notice",
             "oauth_client", "oauth_delivery",
             "oauth_key",
             "oauth_secret", "oauth_shown", "oauth_subject", "organisation", "organisation_member", "password",

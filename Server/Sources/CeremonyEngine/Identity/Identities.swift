@@ -3,7 +3,7 @@ public import _Primitives
 
 /// Everything that personalised identities keep their state in.
 public typealias IdentityStores = AccountStore & IdentityStore & IdentityKeyStore & ServiceStore
-    & PersonalInformationStore & InviteStore & OrganisationStore & ClientStore
+    & IdentityConsentStore & PersonalInformationStore & InviteStore & OrganisationStore & ClientStore
 
 /// Personalised identities: the requests of their phones, and what operators do for them. It is its parts, one for each use
 /// case, and what they go by.
@@ -20,6 +20,8 @@ public struct Identities: Sendable {
     public let activations: OwnActivations
     /// What accounts have of activations, for those who look at them.
     public let listings: ActivationListings
+    /// What people have agreed to, for those who look at it.
+    public let consents: IdentityConsents
     /// Where apps begin sessions themselves.
     public let begins: SessionBegins
     /// Where activations claim sessions and give answers.
@@ -44,6 +46,7 @@ public struct Identities: Sendable {
             environment: environment, store: store, envelope: envelope, merges: merges, pins: pins, hub: hub)
         self.keys = IdentityKeys(keys: keys)
         self.listings = ActivationListings(environment: environment, store: store, hub: hub)
+        self.consents = IdentityConsents(environment: environment, store: store, keys: keys)
         self.offers = ActivationOffers(environment: environment, store: store, keys: keys, budgets: budgets)
         self.openings = openings
         self.enrolments = ActivationEnrolments(

@@ -7,7 +7,7 @@ struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
         abstract: "People's personalised apps, what they were used for, and the key that apps know the server by.",
-        subcommands: [Root.self, Activations.self, End.self, History.self]
+        subcommands: [Root.self, Activations.self, End.self, History.self, Agreements.self, Agreement.self]
     )
 
     struct Activations: AsyncParsableCommand {
@@ -85,6 +85,58 @@ struct IdentityCommand: AsyncParsableCommand {
                         ]
                     })
             }
+        }
+    }
+
+    struct Agreements: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List what a person has agreed to with a personalised identity, the newest first.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/agreements")
+            try self.options.show(answer) { object in
+                let agreements = try object.objects("agreements")
+                guard !agreements.isEmpty else { return "nothing yet" }
+                return Terminal.table(
+                    try agreements.map { agreement in
+                        [
+                            try agreement.requiredString("at"), try agreement.requiredString("session"),
+                            try agreement.requiredString("purpose"), try agreement.string("service") ?? "",
+                            try agreement.requiredString("role"),
+                            try (agreement.strings("attributes") ?? []).joined(separator: ", "),
+                            try (agreement.strings("factors") ?? []).joined(separator: "+"),
+                        ]
+                    })
+            }
+        }
+    }
+
+    struct Agreement: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the evidence of what a person has agreed to in a session: a JSON object.",
+            discussion: """
+                The document is what the person was shown, and each signature is verified by the key beside it. Of a PIN \
+                there is no signature: with one, whoever has the phone could try PINs. That it was right is what the \
+                server says in its statement, which it signs now, by the keys of its key set.
+                """)
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Argument(help: "The session, as `identity agreements` shows it.")
+        var session: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let path = "/accounts/\(self.username.pathSegment)/agreements/\(self.session.pathSegment)"
+            // Evidence is kept and compared as it is: there is no other form of it.
+            Terminal.standardOutput(json: try await self.options.call("GET", path))
         }
     }
 

@@ -360,6 +360,7 @@ public struct ServerAssembly: Sendable {
             + PersonalInformationOperations(identities: self.identities).operations
             + OrganisationOperations(identities: self.identities).operations
             + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
+            + AgreementOperations(identities: self.ceremonies.identities, directory: self.directory).operations
             + PersonalisationOperations(
                 identities: self.ceremonies.identities, directory: self.directory, issuer: self.configuration.issuer
             ).operations

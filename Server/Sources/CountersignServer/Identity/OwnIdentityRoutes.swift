@@ -112,7 +112,21 @@ struct OwnIdentityRoutes: Sendable {
                 what: Self.purpose(session.record.purpose), service: session.service, role: session.role,
                 outcome: outcome, moment: session.record.at.description, shownMoment: session.record.at.shownMinute)
         }
-        return .page(self.answers.pages.html(IdentityHistoryPage(entries: entries)))
+        let agreements = try await self.identities.consents.consents(accountID: visitor.accountID).map { consent in
+            let document = consent.document
+            return IdentityHistoryPage.Agreement(
+                what: Self.purpose(document.purpose.rawValue), service: document.service.name,
+                role: document.role.name,
+                values: consent.attributes.map { attribute in
+                    let name = Self.words(attribute.rawValue)
+                    guard case .alias(_, let text) = document.attributes[attribute] else {
+                        return "\(name), as you have typed it"
+                    }
+                    return "\(name): \(text)"
+                }, text: document.text?.text, moment: consent.record.at.description,
+                shownMoment: consent.record.at.shownMinute)
+        }
+        return .page(self.answers.pages.html(IdentityHistoryPage(entries: entries, agreements: agreements)))
     }
 
     private static func factor(_ type: AuthenticatorType) -> String {

@@ -156,11 +156,48 @@ public struct IdentityHistoryPage: Sendable {
         }
     }
 
+    /// What the person has agreed to in a session.
+    public struct Agreement: Sendable {
+        /// What it was for, in words.
+        public var what: String
+        /// Who has asked, as the person was shown it.
+        public var service: String
+        /// The role there, as the person was shown it.
+        public var role: String
+        /// What went to the service, a sentence's part each.
+        public var values: [String]
+        /// What else was agreed to.
+        public var text: String?
+        /// When, as RFC 3339.
+        public var moment: String
+        /// When, as people read it.
+        public var shownMoment: String
+
+        /// Describes an agreement.
+        public init(
+            what: String, service: String, role: String, values: [String], text: String?, moment: String,
+            shownMoment: String
+        ) {
+            self.what = what
+            self.service = service
+            self.role = role
+            self.values = values
+            self.text = text
+            self.moment = moment
+            self.shownMoment = shownMoment
+        }
+    }
+
     /// The sessions, the newest first.
     public var entries: [Entry]
+    /// What the person has agreed to, the newest first.
+    public var agreements: [Agreement]
 
     /// A history.
-    public init(entries: [Entry]) { self.entries = entries }
+    public init(entries: [Entry], agreements: [Agreement] = []) {
+        self.entries = entries
+        self.agreements = agreements
+    }
 }
 
 /// The question whether a device, or a code for one, is to end.
@@ -252,8 +289,20 @@ extension PageRenderer {
             let shownMoment: String
         }
 
+        struct Agreement {
+            let agreedWhat: String
+            let asker: String
+            let agreedRole: String
+            let given: String?
+            let agreedText: String?
+            let agreedMoment: String
+            let shownAgreedMoment: String
+        }
+
         let hasEntries: Bool
         let entries: [Entry]
+        let hasAgreements: Bool
+        let agreements: [Agreement]
         let back = IdentityPaths.overview
     }
 
@@ -313,6 +362,13 @@ extension PageRenderer {
                 return HistoryView.Entry(
                     what: entry.what, service: entry.service, role: entry.role, outcome: entry.outcome.rawValue,
                     came: came, moment: entry.moment, shownMoment: entry.shownMoment)
+            }, hasAgreements: !page.agreements.isEmpty,
+            agreements: page.agreements.map { agreement in
+                HistoryView.Agreement(
+                    agreedWhat: agreement.what, asker: agreement.service, agreedRole: agreement.role,
+                    given: agreement.values.isEmpty ? nil : agreement.values.joined(separator: ", "),
+                    agreedText: agreement.text, agreedMoment: agreement.moment,
+                    shownAgreedMoment: agreement.shownMoment)
             })
         return self.render(view, template: "history", title: "What your identity was used for")
     }

@@ -76,6 +76,18 @@ extension PageTemplates {
         {{/entries}}
         </ul>{{/hasEntries}}
         {{^hasEntries}}<p class="small" data-testid="no-entries">Nothing yet.</p>{{/hasEntries}}
+        {{#hasAgreements}}<h2>What you have agreed to</h2>
+        <ul class="things">
+        {{#agreements}}
+        <li data-testid="agreement">
+        <p><strong>{{agreedWhat}}</strong>: <bdi>{{asker}}</bdi> \
+        <span class="small">as <bdi>{{agreedRole}}</bdi></span></p>
+        {{#given}}<p class="small" data-testid="given">It got: <bdi>{{.}}</bdi></p>{{/given}}
+        {{#agreedText}}<p class="small" data-testid="agreed-text"><bdi>{{.}}</bdi></p>{{/agreedText}}
+        <p class="small"><time datetime="{{agreedMoment}}">{{shownAgreedMoment}}</time></p>
+        </li>
+        {{/agreements}}
+        </ul>{{/hasAgreements}}
         <p class="other"><a href="{{back}}" data-testid="back">Back to your identity</a></p>
         </section>
         {{/main}}{{/frame}}

@@ -17,6 +17,8 @@ struct SealedColumn: Sendable {
         case place
         /// The place of a person's value, which is its row, and whose and what it is.
         case value
+        /// The place of a consent, which is its session and whose it is.
+        case consent
     }
 
     let table: String
@@ -54,6 +56,7 @@ struct SealedColumn: Sendable {
         SealedColumn("pending_activation", "name", .offeredName),
         SealedColumn("pending_activation", "letter", .offeredLetter),
         SealedColumn("identity_answer", "answer", .identityAnswer),
+        SealedColumn("identity_consent", "evidence", .identityConsent, by: "number", .consent),
         SealedColumn("identity_root", "sealed", .identityRoot, .number),
         SealedColumn("identity_sealing_key", "sealed", .identitySealingKey),
         SealedColumn("audit", "address", .auditAddress, by: "number", .number),
@@ -94,6 +97,7 @@ struct SealedColumn: Sendable {
             case .text, .number, .digest: []
             case .place: ["account_id", "device_id", "aaid", "key_id"]
             case .value: ["account_id", "attribute"]
+            case .consent: ["session", "account_id"]
             }
         return ([self.key, self.name] + others).map { "\(self.table).\($0)" }.joined(separator: ", ")
     }
@@ -122,6 +126,8 @@ struct SealedColumn: Sendable {
             Sealing.place(
                 ofValue: try row.text(self.key), account: try row.text("account_id"),
                 attribute: try row.text("attribute"))
+        case .consent:
+            Sealing.place(ofConsent: try row.text("session"), account: try row.text("account_id"))
         }
     }
 }

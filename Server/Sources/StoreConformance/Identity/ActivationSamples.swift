@@ -2,7 +2,8 @@ public import Store
 import _Primitives
 
 /// The parts of a store that sessions and activations of personalised identities take.
-public typealias IdentityConformanceSubject = any AccountStore & AuditStore & IdentityHistoryStore & IdentityStore
+public typealias IdentityConformanceSubject = any AccountStore & AuditStore & IdentityConsentStore
+    & IdentityHistoryStore & IdentityStore
     & NoticeStore
 
 /// An activation of which every value is different, and its keys: the silent one and the PIN's.
@@ -95,6 +96,22 @@ func activate(
         return (change, true)
     }
     try expect(step.decision == true, "an offer becomes an activation")
+}
+
+/// A consent of which every value is different, kept for a minute.
+func sampleConsent(_ session: String = "session", account: String = "account-alice", rows: Int = 3) -> KeptConsent {
+    let keys = sampleActivation().credentials
+    var kept = KeptConsent(
+        IdentityConsentRecord(
+            session: session, accountID: account, service: "portal", at: .start,
+            document: Array("document of \(session)".utf8), finalChallenge: "challenge of \(session)",
+            factors: [
+                .init(type: "device", key: keys[0].id, signature: .init(of: keys[0], assertion: [1, 2, 3])),
+                .init(type: "pin", key: keys[1].id, signature: nil),
+            ]), limits: Limits())
+    kept.until = .start + .seconds(60)
+    kept.rows = rows
+    return kept
 }
 
 /// The token of a session.

@@ -5,7 +5,8 @@ import _Primitives
 
 /// What the rules of services, personal information, organisations and invitations are about.
 public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & AuthorizationStore & CeremonyStore
-    & ClientStore & IdentityHistoryStore & InviteStore & OrganisationStore & PersonalInformationStore & RefreshStore
+    & ClientStore & IdentityConsentStore & IdentityHistoryStore & InviteStore & OrganisationStore
+    & PersonalInformationStore & RefreshStore
     & NoticeStore & ServiceStore & IdentityStore
 
 func sampleClient(_ id: String) -> ClientRecord {

@@ -5,7 +5,7 @@ import _Primitives
 public enum IdentitySessionConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<IdentityConformanceSubject>] =
-        Self.rows + Self.answers + Self.races + Self.changes
+        Self.rows + Self.answers + Self.races + Self.changes + Self.consents
 
     private static let rows: [ConformanceCheck<IdentityConformanceSubject>] = [
         ConformanceCheck("a step sees the session, the activation, its keys and the token, and writes both rows") {
@@ -315,6 +315,69 @@ public enum IdentitySessionConformance {
                 } catch let error as StoreError where error == .conflict { return false }
             }
             try expect(count == 1, "one of 50 wins, not \(count)")
+        },
+    ]
+
+    private static func agree(
+        _ store: IdentityConformanceSubject, _ kept: KeptConsent, by activation: String = "device-phone"
+    ) async throws {
+        try await open(store, kept.record.session)
+        _ = try await takeStep(store, kept.record.session, activation: activation) { $1.consent = kept }
+    }
+
+    private static let consents: [ConformanceCheck<IdentityConformanceSubject>] = [
+        ConformanceCheck("what was agreed to is kept with its step, for its account alone, and goes with it") { store in
+            try await activate(store)
+            try await activate(store, "other", account: "bob")
+            let service = sampleConsent()
+            var own = sampleConsent("second")
+            own.record.service = nil
+            try await Self.agree(store, service)
+            try await Self.agree(store, own)
+            try await Self.agree(store, sampleConsent("bobs", account: "account-bob"), by: "device-other")
+            try expect(
+                try await store.identityConsents(accountID: "account-alice", limit: 9) == [own.record, service.record],
+                "the newest first, as they were added")
+            try expect(
+                try await store.identityConsents(accountID: "account-alice", limit: 1) == [own.record],
+                "at most so many")
+            try expect(
+                try await store.identityConsent(session: "session", accountID: "account-alice") == service.record, "one"
+            )
+            try expect(
+                try await store.identityConsent(session: "session", accountID: "account-bob") == nil, "nobody else's")
+            // Nothing of a step that was refused.
+            try await open(store, "refused")
+            try await expectError(StoreError.conflict) {
+                _ = try await takeStep(store, "refused") { _, change in
+                    change.consent = sampleConsent("refused")
+                    throw StoreError.conflict
+                }
+            }
+            try expect(try await store.identityConsent(session: "refused", accountID: "account-alice") == nil, "none")
+            try expect(try await store.deleteAccount(id: "account-alice", audit: sampleAudit()), "it is there")
+            try expect(try await store.identityConsents(accountID: "account-alice", limit: 9).isEmpty, "all are gone")
+            try expect(try await store.identityConsents(accountID: "account-bob", limit: 9).count == 1, "no other's")
+        },
+        ConformanceCheck("of an account as many agreements are kept as are to be, and none past its time") { store in
+            try await activate(store)
+            try await activate(store, "other", account: "bob")
+            try await Self.agree(store, sampleConsent("bobs", account: "account-bob"), by: "device-other")
+            for number in 1...5 { try await Self.agree(store, sampleConsent("\(number)")) }
+            func sessions(_ account: String = "account-alice") async throws -> [String] {
+                try await store.identityConsents(accountID: account, limit: 9).map(\.session)
+            }
+            try expect(try await sessions() == ["5", "4", "3"], "the newest three")
+            try expect(try await sessions("account-bob") == ["bobs"], "no other's goes for it")
+            try expect(
+                try await store.deleteStaleIdentities(now: .start + .seconds(60), limit: 9) == 0, "none before its time"
+            )
+            try expect(
+                try await store.deleteStaleIdentities(now: .start + .seconds(61), limit: 2) == 2, "at most the limit")
+            try expect(try await sessions("account-bob").isEmpty, "the oldest")
+            try expect(try await sessions() == ["5", "4"], "first")
+            _ = try await store.deleteStaleIdentities(now: .start + .seconds(61), limit: 9)
+            try expect(try await sessions().isEmpty, "and then the rest")
         },
     ]
 

@@ -42,6 +42,8 @@ public struct VerifiedFactors: Hashable, Sendable {
     public let factors: [Factor]
     /// Who called the client.
     public let facetID: FacetID
+    /// What every factor has signed the hash of, as it was sent.
+    public let finalChallenge: String
 
     /// One factor.
     public struct Factor: Hashable, Sendable {
@@ -49,6 +51,8 @@ public struct VerifiedFactors: Hashable, Sendable {
         public let type: AuthenticatorType
         /// What signed. The caller stores its new counter, only if the stored one is still the old one.
         public let signature: VerifiedAuthentication.Signature
+        /// The assertion as it was sent, for evidence; `nil` for a PIN: with what a PIN has signed, PINs can be tried.
+        public let assertion: [UInt8]?
     }
 
     /// By which methods, and how surely, the person was authenticated.
@@ -117,11 +121,16 @@ public struct FactorVerifier: Sendable {
                 index.map { assertions[$0] }, as: type, hash: message?.hash, expected, keys)
             guard let index, let signature else { continue }
             judged[index].isValid = isValid
-            factors.append(VerifiedFactors.Factor(type: type, signature: signature))
+            factors.append(
+                VerifiedFactors.Factor(
+                    type: type, signature: signature, assertion: type == .pin ? nil : assertions[index].1.bytes))
         }
         let alternative = expected.matrix.alternative(of: judged, by: self.table)
-        guard let message, let alternative else { return .refused }
-        return .accepted(VerifiedFactors(alternative: alternative, factors: factors, facetID: message.params.facetID))
+        guard let response, let message, let alternative else { return .refused }
+        return .accepted(
+            VerifiedFactors(
+                alternative: alternative, factors: factors, facetID: message.params.facetID,
+                finalChallenge: response.envelope.fcParams))
     }
 
     /// The final challenge, where the message is an answer to what was asked.

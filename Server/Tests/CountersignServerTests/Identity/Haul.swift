@@ -36,6 +36,8 @@ struct Haul: Sendable {
     let traffic: [[UInt8]]
     /// The trail, traces of both sides, and what was logged.
     let records: [[UInt8]]
+    /// What was agreed to, with its evidence, opened.
+    let agreements: [[UInt8]]
     /// The random half of the phone's key.
     let deviceSecret: [UInt8]
 
@@ -133,7 +135,21 @@ struct Haul: Sendable {
             kept: phone.storage.everWritten, storage: phone.storage.everWritten + phone.drawn.all,
             traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
             records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
+            agreements: try await Self.agreements(of: account.id, from: stage),
             deviceSecret: try #require(half, "the phone's half was drawn by chance"))
+    }
+
+    /// The evidence that an operator is given, with the statement that the server signs.
+    private static func agreements(of account: String, from stage: IdentityStage) async throws -> [[UInt8]] {
+        let consents = stage.server.assembly.ceremonies.identities.consents
+        var all: [[UInt8]] = []
+        for kept in try await consents.consents(accountID: account) {
+            let shown = try await consents.consent(session: kept.record.session, accountID: account)
+            let (consent, statement) = try #require(shown)
+            all += [consent.record.document, Array(consent.record.finalChallenge.utf8), Array(statement.utf8)]
+            all += consent.record.factors.map { JSON.object($0.json).serialized }
+        }
+        return all
     }
 
     /// The key of a PIN by the product's own scheme.

@@ -1,11 +1,14 @@
 import Accounts
+import Ceremony
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
+import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
 import SQLiteStore
 import Store
 import Testing
@@ -72,7 +75,46 @@ struct OwnIdentityTests {
                 #expect(try sessions[1].requiredString("at") == first.description)
                 #expect(Set(sessions[1].members.map(\.name)) == ["purpose", "service", "role", "outcome", "at"])
             }
+            // What was agreed to: the session that was given up was none.
+            #expect(page.text.matches(of: /data-testid="agreement"/).count == 1)
+            #expect(page.text.contains("It got: <bdi>Given name, as you have typed it, Email: Office</bdi>"))
+            try await Self.evidence(fixture)
             #expect(try await store.identityHistory(accountID: account.id, limit: 9).count == 2)
+        }
+    }
+
+    /// What an operator is shown of the one agreement, and nobody else's.
+    private static func evidence(_ fixture: TerminalPhoneFixture) async throws {
+        _ = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+        try await fixture.server.withSocketClient { client in
+            let path = "/admin/v1/accounts/alice/agreements"
+            let listed = try await client.send(.get, path).object.list("agreements")
+            let agreement = try #require(listed.first)
+            #expect(listed.count == 1)
+            #expect(try agreement.requiredString("service") == fixture.party.id)
+            #expect(try agreement.strings("attributes") == ["givenName", "email"])
+            #expect(try agreement.strings("factors") == ["device", "pin"])
+            let session = try agreement.requiredString("session")
+            let shown = try await client.send(.get, path + "/" + session)
+            let document = try #require(Base64URL.decode(try shown.object.requiredString("document")))
+            #expect(try SessionDocument(parsing: document).service.name == "Demo Bank")
+            let hash = Base64URL.encode(Array(SHA256.hash(data: document)))
+            #expect(try agreement.requiredString("documentHash") == hash)
+            let trail = try await fixture.server.database.auditEntries(after: 0, limit: 999).map(\.event)
+            #expect(trail.contains { $0.ceremonyID == session && $0.detail?.contains("document=\(hash)") ?? false })
+            let signatures = try shown.object.list("signatures")
+            #expect(try signatures.map { try $0.string("assertion") == nil } == [false, true])
+            let keys = try await client.send(.get, "/oauth2/jwks").object
+            let statement = try ConsentStatement(
+                verifying: try shown.object.requiredString("statement"), server: "http://localhost:8080",
+                keys: try JWKSet(parsing: JSON.object(keys).serialized))
+            #expect(statement.session == session && Base64URL.encode(statement.documentHash) == hash)
+            for other in [
+                "/admin/v1/accounts/bob/agreements/\(session)", path + "/none", "/admin/v1/accounts/x/agreements",
+            ] {
+                #expect(try await client.send(.get, other).response.status == .notFound, "\(other)")
+            }
+            #expect(try await client.send(.get, "/admin/v1/accounts/bob/agreements").object.list("agreements").isEmpty)
         }
     }
 

@@ -126,6 +126,33 @@ struct PinOracleTests {
                 == ["a key's hash"])
     }
 
+    @Test("All that a phone has, with what was agreed to and the evidence of it, opened")
+    func agreements() async throws {
+        let haul = try await Haul.shared
+        // A document, the challenge of UAF, the statement, and two factors of which one has a signature.
+        #expect(haul.agreements.count == 5)
+        let signed = haul.agreements.count(where: { String(decoding: $0, as: UTF8.self).contains("\"assertion\"") })
+        #expect(signed == 1)
+        let copied = haul.storage + haul.agreements
+        #expect(try await self.tells(copied, haul.phone, half: haul.deviceSecret) == [])
+        // Evidence that has of the PIN what it has of the device.
+        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let challenge = String(decoding: haul.agreements[1], as: UTF8.self)
+        let data = try SignedData(
+            aaid: ServerPinModel.aaid, authenticatorVersion: 1, mode: .userVerified, signatureAlgorithm: .p256Raw,
+            nonce: RandomSource.system.bytes(32),
+            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: challenge),
+            keyID: try KeyID(RandomSource.system.bytes(32)), signCounter: 0)
+        let assertion = try AuthenticationAssertion(
+            signedData: data, signature: Array(try key.signature(for: data.signedBytes).rawRepresentation)
+        ).serialized()
+        let kept = Array(#"{"type":"pin","assertion":"\#(Base64URL.encode(assertion))"}"#.utf8)
+        #expect(try await self.tells(copied + [kept], haul.phone, half: haul.deviceSecret) == ["a signature"])
+        let named = Array(
+            #"{"type":"pin","publicKey":"\#(Base64URL.encode(Array(key.publicKey.x963Representation)))"}"#.utf8)
+        #expect(try await self.tells(copied + [named], haul.phone, half: haul.deviceSecret) == ["a key"])
+    }
+
     @Test("All that a phone has, with what a registration has left in the database, without the server's key (T5)")
     func registration() async throws {
         let haul = try await Haul.shared

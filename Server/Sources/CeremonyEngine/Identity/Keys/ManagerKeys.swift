@@ -140,6 +140,11 @@ final class ManagerKeys: Sendable {
             ).utf8)
     }
 
+    /// Signs a statement on what somebody has agreed to. Cost: one signature.
+    func sign(_ statement: ConsentStatement, at now: Timestamp) throws -> String {
+        try statement.signed(server: self.server, at: now, by: try self.signer.key(now))
+    }
+
     /// Signs the part of a code that is the server's. Cost: one signature.
     func sign(
         _ kind: ProcessCode.Kind, id: String, claimDigest: [UInt8], expiresAt: Timestamp, at now: Timestamp

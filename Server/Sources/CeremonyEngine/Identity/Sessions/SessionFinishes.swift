@@ -210,11 +210,12 @@ public struct SessionFinishes: CeremonyPart {
         turn.ceremony.authenticators = verified.factors.map(\.signature.id.aaid.text)
         let hash = Array(SHA256.hash(data: attempt.document))
         turn.ceremony.contentHash = hash
-        let signed = verified.factors.compactMap { factor in
+        let judged = verified.factors.compactMap { factor in
             attempt.credentials.first {
                 $0.keyID == factor.signature.id.keyID.bytes && $0.aaid == factor.signature.id.aaid.text
-            }.map { (id: $0.id, counter: factor.signature.newSignCounter) }
+            }.map { (factor: factor, key: $0) }
         }
+        let signed = judged.map { (id: $0.key.id, counter: $0.factor.signature.newSignCounter) }
         turn.change.ceremony.advances = signed.map { CounterAdvance(credentialID: $0.id, counter: $0.counter) }
         // What is granted has come to something when it is done.
         if !turn.progress.session.purpose.isGranted, var outcome = turn.outcome(.finished) {
@@ -235,6 +236,15 @@ public struct SessionFinishes: CeremonyPart {
             if outcome.service != nil { outcome.selection = selection }
             turn.change.ceremony.identityOutcome = outcome
         }
+        turn.change.consent = KeptConsent(
+            IdentityConsentRecord(
+                session: turn.ceremony.id, accountID: attempt.accountID, service: turn.ceremony.detail.client,
+                at: turn.now, document: attempt.document, finalChallenge: verified.finalChallenge,
+                factors: judged.map { factor, key in
+                    IdentityConsentRecord.Factor(
+                        type: factor.type.rawValue, key: key.id,
+                        signature: factor.assertion.map { .init(of: key, assertion: $0) })
+                }), limits: self.limits)
         // What was agreed to, and which keys have signed it; nothing of the factors themselves.
         turn.change.ceremony.audit.append(
             AuditEvent(

@@ -105,8 +105,9 @@ extension SQLiteDatabase {
 
     public func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
-            try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(0) {
-                count, stale in
+            try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(
+                try db.deleteStaleConsents(now: now, limit: limit)
+            ) { count, stale in
                 let (table, (key, end)) = stale
                 try db.cachedStatement(
                     sql: """

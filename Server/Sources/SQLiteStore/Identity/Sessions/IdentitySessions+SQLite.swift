@@ -110,6 +110,7 @@ extension Database {
                 .execute(arguments: [id, activation])
         }
         try self.apply(change.ceremony, to: ceremony, at: now, sealing)
+        if let consent = change.consent { try self.insert(consent, sealing) }
         if var offer = change.offer {
             if offer.letter != nil, try !self.leaveMail(change.mail) { offer.letter = nil }
             try self.insert(offer, sealing)

@@ -80,6 +80,8 @@ public struct IdentityChange: Sendable {
     public var withdrawnCredentials: [String] = []
     /// The answer that goes out, to be given again.
     public var answer: GivenAnswer?
+    /// What the person has agreed to, with what shows it.
+    public var consent: KeptConsent?
     /// The activation that another device is offered.
     public var offer: PendingActivationRecord?
     /// The letter that the offer's code goes in, unless so many letters wait already.
@@ -93,6 +95,23 @@ public struct IdentityChange: Sendable {
 
     /// A change of nothing but the rows.
     public init() {}
+}
+
+/// A consent that becomes durable with the step that accepts its factors.
+public struct KeptConsent: Sendable, Equatable {
+    /// What was agreed to.
+    public var record: IdentityConsentRecord
+    /// Until when it is kept.
+    public var until: Timestamp
+    /// The consents that its account has, at most. Past it the oldest goes.
+    public var rows: Int
+
+    /// A consent, kept as the limits have it.
+    public init(_ record: IdentityConsentRecord, limits: Limits) {
+        self.record = record
+        self.until = record.at + limits.identityConsentRetention
+        self.rows = limits.identityConsentRows
+    }
 }
 
 /// What came of a step.
@@ -198,7 +217,7 @@ public protocol IdentityStore: CeremonyStore {
     /// Calls an activation by another name; `false` where there is none. The store adds the account to the event.
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes answers and offers whose time is over, at most `limit` of each; returns how many.
+    /// Deletes answers, offers and consents whose time is over, at most `limit` of each; returns how many.
     func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int
 }
 

@@ -1,0 +1,97 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// What people have agreed to with personalised identities. Of the sessions of before nobody knows it.
+    ///
+    /// Rows are in the order in which they were made: those that share a commit share pages, and the oldest go first.
+    static let identityConsents = Migration(name: "consents of identities") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE identity_consent (
+                    number INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    session TEXT NOT NULL, evidence BLOB NOT NULL, kept_until INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX identity_consent_account ON identity_consent (account_id, number);
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// A consent, bound to the session and the account.
+    static let identityConsent = SealingPurpose("identity consent")
+}
+
+extension Sealing {
+    /// What a consent is bound to: its session, and whose it is. Neither has a space in it.
+    static func place(ofConsent session: String, account: String) -> String { "\(session) \(account)" }
+}
+
+extension SQLiteDatabase: IdentityConsentStore {
+    public func identityConsents(accountID: String, limit: Int) async throws -> [IdentityConsentRecord] {
+        try await self.read { [sealing] db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT account_id, session, evidence FROM identity_consent WHERE account_id = ?
+                        ORDER BY number DESC LIMIT ?
+                        """), arguments: [accountID, limit]
+            ).map { try IdentityConsentRecord($0, sealing) }
+        }
+    }
+
+    public func identityConsent(session: String, accountID: String) async throws -> IdentityConsentRecord? {
+        try await self.read { [sealing] db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT account_id, session, evidence FROM identity_consent WHERE account_id = ? AND session = ?
+                        """), arguments: [accountID, session]
+            ).map { try IdentityConsentRecord($0, sealing) }
+        }
+    }
+}
+
+extension IdentityConsentRecord {
+    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+        let (session, account) = (try row.text("session"), try row.text("account_id"))
+        let evidence = try sealing.open(
+            try row.bytes("evidence"), purpose: .identityConsent,
+            row: Sealing.place(ofConsent: session, account: account))
+        try self.init(session: session, accountID: account, evidence: evidence)
+    }
+}
+
+extension Database {
+    /// Keeps a consent within the present step: one row. Past the rows that an account has, the oldest goes.
+    func insert(_ kept: KeptConsent, _ sealing: Sealing) throws {
+        let consent = kept.record
+        let place = Sealing.place(ofConsent: consent.session, account: consent.accountID)
+        try self.cachedStatement(
+            sql: "INSERT INTO identity_consent (account_id, session, evidence, kept_until) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [
+            consent.accountID, consent.session,
+            try sealing.seal(consent.evidence, purpose: .identityConsent, row: place).blob,
+            kept.until.milliseconds,
+        ])
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM identity_consent WHERE account_id = ?1 AND number <= (
+                    SELECT number FROM identity_consent WHERE account_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                """
+        ).execute(arguments: [consent.accountID, kept.rows])
+    }
+
+    /// Deletes consents whose time is over, of the `limit` oldest; returns how many. Rows are in the order of their time:
+    /// it takes no index that every sign-in would have to write.
+    func deleteStaleConsents(now: Timestamp, limit: Int) throws -> Int {
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM identity_consent
+                WHERE number IN (SELECT number FROM identity_consent ORDER BY number LIMIT ?) AND kept_until < ?
+                """
+        ).execute(arguments: [limit, now.milliseconds])
+        return self.changesCount
+    }
+}
