@@ -83,6 +83,7 @@ package struct IdentitySession: Equatable, Sendable {
         default: break
         }
         guard now < self.deadline else { return .refuse(self.isGranted ? .grantExpired : .sessionExpired) }
+        if case .rest(let lockout) = event { return self.fail(.lockedOut(until: lockout.lockedUntil)) }
         if case .prolong(let isEntitled) = event { return self.prolong(isEntitled, at: now, limits: limits) }
         if case .start = event, self.state != .created { return .refuse(.sessionConsumed) }
         switch self.state {

@@ -111,6 +111,8 @@ package enum IdentityEvent: Hashable, Sendable {
     case supersede
     /// The activation was locked, revoked or deleted elsewhere.
     case withdrawActivation
+    /// Something comes from the activation that is bound while it rests because of another session's factors.
+    case rest(LockoutInformation)
     /// A request comes again with the identifier of one that was answered.
     case again(isIdentical: Bool)
 

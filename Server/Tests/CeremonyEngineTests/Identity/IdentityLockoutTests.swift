@@ -387,4 +387,111 @@ struct IdentityLockoutTests {
         right.source = "192.0.2.7"
         #expect(try await server.engine.identities.finishes.finish(session, right).status == .answered)
     }
+
+    /// A wrong attempt in another session than the one that is asked about.
+    private func resting(_ server: TestServer, _ phone: IdentityPhone) async throws -> Timestamp? {
+        let (session, prepared) = try await self.next("wrong", phone)
+        return try await phone.miss(session, prepared).lockout.lockedUntil
+    }
+
+    @Test(
+        "row 53: whatever comes of another session while the activation rests is told until when, and ends that session",
+        arguments: ["prepare", "finish", "prolong"])
+    func aRequestOfAnotherSessionWhileALockoutRuns(what: String) async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (_, phone) = try await server.personalise()
+        let code = try await server.showCode("other")
+        _ = try await phone.start(code)
+        let prepared = what == "finish" ? try await phone.prepared(code.id) : nil
+        let until = try await self.resting(server, phone)
+        let path = "/identity/sessions/\(code.id)/prolong"
+        for attempt in ["during", "after"] {
+            let problem = await #expect(throws: IdentityProblem.self) { () async throws in
+                switch what {
+                case "prepare": _ = try await phone.prepare(code.id)
+                case "finish": _ = try await phone.finish(code.id, try #require(prepared))
+                default:
+                    let call = try phone.call(path, EmptyBody())
+                    _ = try await phone.read(
+                        try await server.engine.identities.ends.prolong(code.id, call), to: call,
+                        as: SessionDeadlines.self)
+                }
+            }
+            #expect(problem?.code == .lockedOut && problem?.lockout?.lockedUntil == until, "\(attempt)")
+            server.clock.advance(.seconds(6))
+        }
+        #expect(try await server.engine.signIns.state(reference: "other", browser: server.browser) == .failed)
+        #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
+    }
+
+    @Test("row 53: while the activation rests its app begins nothing, and afterwards it does")
+    func nothingIsBegunWhileALockoutRuns() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (_, phone) = try await server.personalise()
+        let until = try await self.resting(server, phone)
+        func begin() async throws {
+            let call = try phone.call(
+                "/identity/in-app",
+                InAppRequest(
+                    clientID: TestServer.service, redirectURI: TestInAppServices.redirectURI, scope: "openid",
+                    state: nil, nonce: nil, codeChallenge: Base64URL.encode([UInt8](repeating: 7, count: 32))))
+            _ = try await phone.read(
+                try await server.engine.identities.begins.inApp(call), to: call, as: SessionOffer.self)
+        }
+        for body in [begin, { _ = try await phone.access(AccessRequest(purpose: .changePin)) }] {
+            let problem = await #expect(throws: IdentityProblem.self) { () async throws in try await body() }
+            #expect(problem?.code == .lockedOut && problem?.lockout?.lockedUntil == until)
+        }
+        server.clock.advance(.seconds(6))
+        try await begin()
+        _ = try await phone.access(AccessRequest(purpose: .changePin))
+    }
+
+    @Test("row 53: what was granted, or waits to be fetched, is over where the activation rests")
+    func whatWasGrantedIsOverWhileALockoutRuns() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (account, phone) = try await server.personalise()
+        let (granted, _) = try await phone.granted(.delete)
+        let begun = try phone.call(
+            "/identity/in-app",
+            InAppRequest(
+                clientID: TestServer.service, redirectURI: TestInAppServices.redirectURI, scope: "openid", state: nil,
+                nonce: nil, codeChallenge: Base64URL.encode([UInt8](repeating: 7, count: 32))))
+        let offer: SessionOffer = try await phone.read(
+            try await server.engine.identities.begins.inApp(begun), to: begun)
+        _ = try await phone.start(offer.session, claim: offer.claim)
+        _ = try await phone.finish(offer.session, try await phone.prepared(offer.session))
+        _ = try await self.resting(server, phone)
+        for _ in 0..<2 {
+            await expectRefusal(.lockedOut) { () async throws in _ = try await phone.complete(granted, .delete) }
+            await expectRefusal(.lockedOut) { () async throws in
+                let call = try phone.call("/identity/sessions/\(offer.session)/code", EmptyBody())
+                _ = try await phone.read(
+                    try await server.engine.identities.ends.code(offer.session, call), to: call, as: CodeResponse.self)
+            }
+            server.clock.advance(.seconds(6))
+        }
+        #expect(server.inApp.made.isEmpty)
+        // The sign-in had come to something before, and the grant to nothing.
+        let history = try await server.database.identityHistory(accountID: account.id, limit: 9)
+        #expect(history.filter { $0.purpose == "serviceLogin" }.map(\.outcome) == [.finished])
+        #expect(history.filter { $0.purpose == "delete" }.map(\.outcome) == [.failed])
+    }
+
+    @Test("row 52: the session whose factors were refused is prolonged while it waits, and goes on afterwards")
+    func theSessionThatWaitsGoesOn() async throws {
+        let (server, phone, session, prepared) = try await self.prepared()
+        let next = try #require(try await phone.miss(session, prepared).next)
+        let call = try phone.call("/identity/sessions/\(session)/prolong", EmptyBody())
+        _ = try await phone.read(
+            try await server.engine.identities.ends.prolong(session, call), to: call, as: SessionDeadlines.self)
+        server.clock.advance(.seconds(6))
+        guard case .accepted = try await phone.finish(session, next) else {
+            Issue.record("refused")
+            return
+        }
+    }
 }

@@ -66,7 +66,8 @@ struct IdentitySessionTests {
             "complete with a known factor": .complete(purpose, .factorAlreadyEnrolled),
             "abort": .abort(isEntitled: true), "abort another's": .abort(isEntitled: false),
             "prolong": .prolong(isEntitled: true), "prolong another's": .prolong(isEntitled: false), "expire": .expire,
-            "supersede": .supersede, "withdraw": .withdrawActivation, "again": .again(isIdentical: true),
+            "supersede": .supersede, "withdraw": .withdrawActivation, "rest": .rest(self.lock),
+            "again": .again(isIdentical: true),
             "again with other bytes": .again(isIdentical: false),
         ]
         for other in IdentityPurpose.allCases where other != purpose {
@@ -139,6 +140,8 @@ struct IdentitySessionTests {
         case (_, "abort another's"): return .refused(.notProven)
         case (_, "expire"): return .moves(.expired, self.over)
         case (_, "withdraw"): return .moves(.failed(.activationDisabled), self.over)
+        // Pending, of §2.2: what comes during a lockout ends the process.
+        case (_, "rest"): return .ends(.lockedOut(until: self.lock.lockedUntil), self.over)
         case (_, "supersede") where purpose == .userLogin: return .moves(.superseded, self.over)
         // 23, where a state can be prolonged at all
         case ("started", "prolong"), ("prepared", "prolong"): return .moves(self.states[state] ?? .done, [])

@@ -25,7 +25,7 @@ public struct SessionBegins: CeremonyPart {
             let profile = try await self.store.serviceProfile(message.clientID)
             guard let profile, let services = self.services else { throw IdentityProblem(.invalidRequest) }
             guard profile.isActive else { throw IdentityProblem(.serviceInactive) }
-            if let inactivity = proven.activation.inactivity(at: proven.at) { throw inactivity }
+            try proven.activation.requireReady(at: proven.at)
             let service = try await services.service(message.clientID, wish: wish)
             var progress = try self.opened(
                 .inApp(
@@ -45,7 +45,7 @@ public struct SessionBegins: CeremonyPart {
         try await self.envelope.reply(to: call) { proven in
             let message = try AccessRequest(parsing: proven.body)
             try Self.check(message.version)
-            if let inactivity = proven.activation.inactivity(at: proven.at) { throw inactivity }
+            try proven.activation.requireReady(at: proven.at)
             var progress = try self.opened(
                 .apiAccess(message.purpose, isActivationActive: proven.activation.isActive, isProven: true),
                 at: proven.at)

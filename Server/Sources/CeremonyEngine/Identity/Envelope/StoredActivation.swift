@@ -20,6 +20,18 @@ extension StoredActivation {
         return IdentityProblem(lockout)
     }
 
+    /// The rest after a failed attempt that an activation that may do something is in; `nil` where it is in none. While it
+    /// rests, it begins nothing and goes on with nothing, but for the session that waits for the end of that rest.
+    func rest(at now: Timestamp) -> LockoutInformation? {
+        self.isActive ? Lockout(self.lockout).pending(at: now) : nil
+    }
+
+    /// Refuses an activation that may begin nothing now: it is disabled, or it rests.
+    func requireReady(at now: Timestamp) throws(IdentityProblem) {
+        if let inactivity = self.inactivity(at: now) { throw inactivity }
+        if let rest = self.rest(at: now) { throw IdentityProblem(rest) }
+    }
+
     /// Whether an attempt of it is counted that may be right. One that was not settled before its proof is over never will
     /// be: the server was killed, and the phone cannot send it again.
     func isJudged(at now: Timestamp) -> Bool {

@@ -46,7 +46,7 @@ struct IdentityTurn {
         self.isAccountLocked ? IdentityProblem(.activationDisabled) : self.activation.inactivity(at: self.now)
     }
 
-    /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more.
+    /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more, or rests.
     ///
     /// - Parameter request: The request whose attempt may be reserved. Until it is settled, the last attempt that an activation
     ///   has looks as if it had disabled it: the same request that comes again goes on where it was, and another one is
@@ -56,11 +56,24 @@ struct IdentityTurn {
         let reserved = self.activation.lockout.reservation?.request
         let isOwn = request.map { reserved == $0 || (reserved != nil && reserved == self.progress.evaluation) } ?? false
         let isJudged = self.activation.isJudged(at: self.now) && !self.isAccountLocked
-        guard let inactivity = self.inactivity, !(isOwn && isJudged), self.progress.session.state.ending == nil else {
-            return
-        }
+        guard !(isOwn && isJudged), self.progress.session.state.ending == nil else { return }
+        guard let inactivity = self.inactivity else { return try self.requireRested() }
         guard !isJudged else { throw inactivity }
-        try self.end(.withdrawActivation, telling: .activationDisabled)
+        try self.end(.withdrawActivation, telling: IdentityProblem(.activationDisabled))
+    }
+
+    /// Refuses what comes while a lockout of the activation runs, and ends the session. Not the one whose factors were
+    /// refused: that waits for the end of the rest, and says itself what comes too early. And none while an attempt is
+    /// judged, which may be right.
+    mutating func requireRested() throws {
+        if case .lockedTemporarily(let until) = self.progress.session.state, self.now < until { return }
+        let reserved = self.activation.lockout.reservation?.request
+        guard self.progress.session.state.ending == nil, let rest = self.activation.rest(at: self.now),
+            // What was asked of the PIN service in this session is its own attempt.
+            reserved == nil || reserved != self.progress.evaluation
+        else { return }
+        guard !self.activation.isJudged(at: self.now) else { throw IdentityProblem(rest) }
+        try self.end(.rest(rest), telling: IdentityProblem(rest))
     }
 
     /// Lets the session judge an event. Throws `IdentityProblem` where it did not happen, and ``EndedSession`` where the
@@ -77,9 +90,12 @@ struct IdentityTurn {
     }
 
     /// Ends the session by an event that is not the phone's doing, and tells the phone.
-    private mutating func end(_ event: IdentityEvent, telling code: IdentityProblem.Code) throws {
-        let effects = try self.take(event)
-        throw EndedSession(problem: IdentityProblem(code), effects: effects)
+    private mutating func end(_ event: IdentityEvent, telling problem: IdentityProblem) throws {
+        // Of a session whose code was not fetched the history has what it came to.
+        let isNoted = self.progress.session.state == .codeIssued
+        let effects: Set<IdentityEffect>
+        do { effects = try self.take(event) } catch let ended as EndedSession { effects = ended.effects }
+        throw EndedSession(problem: problem, effects: effects, isNoted: isNoted)
     }
 
     /// Refuses what belongs to the factors where the session does not wait for them.
@@ -137,7 +153,7 @@ struct IdentityTurn {
 
     /// What an end leaves in the trail and with the account.
     mutating func note(_ ended: EndedSession) {
-        self.change.ceremony.identityOutcome = self.outcome(.failed)
+        if !ended.isNoted { self.change.ceremony.identityOutcome = self.outcome(.failed) }
         self.change.ceremony.audit.append(
             AuditEvent(
                 .identityFailed, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,
@@ -168,6 +184,8 @@ struct IdentityTurn {
 struct EndedSession: Error {
     let problem: IdentityProblem
     let effects: Set<IdentityEffect>
+    /// Whether the history has what came of it already.
+    var isNoted = false
 }
 
 /// A refusal of a request that has changed something all the same.

@@ -33,6 +33,7 @@ public struct SessionEnds: CeremonyPart {
                 if turn.isBound, turn.progress.session.state.ending == nil, let inactivity = turn.inactivity {
                     throw inactivity
                 }
+                if turn.isBound { try turn.requireRested() }
                 try turn.take(.prolong(isEntitled: turn.isBound))
                 return turn.deadlines
             }
