@@ -3,7 +3,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case unavailable, conflict, notFound, forbidden, corrupt, wrongKey, missingKey, locked, newerSchema,
+            case unavailable, conflict, notFound, forbidden, outdated, corrupt, wrongKey, missingKey, locked,
+                newerSchema,
                 invalidKey
         }
         private let name: Name
@@ -15,6 +16,9 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notFound = Self(name: .notFound)
         /// The account is locked, or its key may not be used (yet).
         public static let forbidden = Self(name: .forbidden)
+        /// What somebody has confirmed for the step does not hold any more: a value is gone, or there are as many as there
+        /// can be.
+        public static let outdated = Self(name: .outdated)
         /// What is stored cannot be read: a damaged file, or a sealed value that does not belong to its row.
         public static let corrupt = Self(name: .corrupt)
         /// The key-encryption key is not the one that this store was made with.

@@ -162,6 +162,8 @@ extension ManagerExchangeTests {
             (IdentityProblem(.grantExpired), .grantExpired), (IdentityProblem(.pinRefused), .pinRefused),
             (IdentityProblem(.factorAlreadyEnrolled), .factorAlreadyEnrolled),
             (IdentityProblem(.mergeConflict), .mergeConflict),
+            (IdentityProblem(.consentRequired), .consentRequired),
+            (IdentityProblem(.answersOutdated), .answersOutdated),
             (IdentityProblem(.protocolVersionUnsupported), .protocolVersionUnsupported),
             (IdentityProblem(.tooManyRequests), .tooManyRequests), (IdentityProblem(.serverError), .connectionError),
             (IdentityProblem(.outOfOrder), .wrongProcess), (IdentityProblem(.replayRefused), .unexpected),

@@ -44,27 +44,52 @@ public struct InAppAuthorizations: Sendable {
         public let name: String
         /// Scheme, host and port of the address.
         public let origin: String
+        /// Whether no code comes before the person has agreed to something in a browser: the operator's terms, or what a
+        /// third party's client is to get.
+        public let needsConsent: Bool
     }
 
-    /// Who asks; `nil` for a client that is not there or switched off, an address that is not its own to the letter, and
+    /// What came of asking for a code.
+    public enum Answer: Sendable {
+        /// The code.
+        case code(SecretBytes)
+        /// The person has to agree to something first, in a browser.
+        case consentRequired
+        /// The request does not hold any more, or nobody is to have a code.
+        case refused
+    }
+
+    /// Who asks a person; `nil` for a client that is not there or switched off, an address that is not its own to the letter, and
     /// whatever else it may not ask for.
     ///
-    /// Cost: one query.
-    public func service(for request: Request) async throws -> Service? {
-        try await self.checked(request).map { client, _ in
-            Service(name: client.name, origin: try RedirectURI(registered: request.redirectURI).origin)
+    /// Cost: one query, one more where the operator has terms, and one where the client is a third party's.
+    public func service(for request: Request, account: String) async throws -> Service? {
+        guard let (client, checked) = try await self.checked(request) else { return nil }
+        return Service(
+            name: client.name, origin: try RedirectURI(registered: request.redirectURI).origin,
+            needsConsent: try await self.agreement(to: checked, for: client, account: account) == nil)
+    }
+
+    /// What a grant stands on that the person has agreed to: nothing, or a consent. `nil` where they have still to agree to
+    /// terms, or to what a third party's client is to get: no page asks here.
+    private func agreement(
+        to checked: AuthorizationParameters, for client: ClientRecord, account: String
+    ) async throws -> (consent: String?, Void)? {
+        guard try await self.provider.missingTerms(ofAccount: account) == nil else { return nil }
+        do {
+            return (try await self.provider.consent(to: checked.scope, for: client, account: account), ())
+        } catch is OAuthError {
+            return nil
         }
     }
 
-    /// A code for somebody who has authenticated, in a session that no browser has; `nil` where nobody is to have one: the
-    /// request does not hold any more, the person has to agree to something first, or was locked out.
+    /// A code for somebody who has authenticated, in a session that no browser has.
     ///
     /// Cost: three queries, two store steps.
-    public func code(for request: Request, outcome: AuthenticationOutcome, method: String) async throws -> SecretBytes?
-    {
+    public func code(for request: Request, outcome: AuthenticationOutcome, method: String) async throws -> Answer {
         let provider = self.provider
         guard let (client, checked) = try await self.checked(request), let challenge = checked.challenge else {
-            return nil
+            return .refused
         }
         let now = provider.time.now()
         let record = AuthorizationRequestRecord(
@@ -74,15 +99,9 @@ public struct InAppAuthorizations: Sendable {
             redirectURI: request.redirectURI, scope: checked.scope.description, resources: [], state: request.state,
             nonce: checked.nonce, codeChallenge: challenge.digest, wishes: checked.wishes.text,
             expiresAt: now + provider.limits.authorizationCodeLifetime)
-        guard try await provider.refusal(of: outcome, for: record, checked.wishes) == nil,
-            try await provider.missingTerms(ofAccount: outcome.account) == nil
-        else { return nil }
-        let consent: String?
-        do {
-            // To a third party's client nobody gives scopes that they have not agreed to: no page asks here.
-            consent = try await provider.consent(to: checked.scope, for: client, account: outcome.account)
-        } catch is OAuthError {
-            return nil
+        guard try await provider.refusal(of: outcome, for: record, checked.wishes) == nil else { return .refused }
+        guard let agreement = try await self.agreement(to: checked, for: client, account: outcome.account) else {
+            return .consentRequired
         }
         try await provider.store.addRequest(record)
         let session = provider.session(
@@ -90,7 +109,8 @@ public struct InAppAuthorizations: Sendable {
             at: now)
         let issue = provider.issue(
             session, client: client.id, redirectURI: record.redirectURI, scope: checked.scope, nonce: checked.nonce,
-            challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: consent, resources: [],
+            challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: agreement.consent,
+            resources: [],
             at: now)
         do {
             try await provider.store.complete(
@@ -99,9 +119,9 @@ public struct InAppAuthorizations: Sendable {
         } catch let error as StoreError where error.code == .notFound {
             // The account was locked this moment, or the device is gone.
             _ = try await provider.store.removeRequest(record.id)
-            return nil
+            return .refused
         }
-        return SecretBytes(Array(issue.secret.utf8))
+        return .code(SecretBytes(Array(issue.secret.utf8)))
     }
 
     /// The client and what it may ask for; `nil` for everything else.

@@ -62,6 +62,9 @@ extension Refusal {
         case .originRefused: (.refused, .refused, "The page is not one of the service's: close it.")
         case .attributesIncomplete, .correctionLimitExceeded:
             (.refused, .refused, "Have a new code shown, and try again.")
+        case .answersOutdated: (.refused, .refused, "Try again, and choose anew: nothing was counted.")
+        case .consentRequired:
+            (.refused, .refused, "Sign in to the service in a browser once, and agree there; then try again.")
         case .biometricCancelled: (.refused, .denied, "Nothing was signed.")
         case .biometricInvalidated:
             (.refused, .refused, "Use another factor (--factor); `countersign-phone factor add` replaces it.")

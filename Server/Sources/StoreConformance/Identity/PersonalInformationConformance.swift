@@ -287,9 +287,13 @@ public enum PersonalInformationConformance {
             let history = IdentityHistoryRecord(
                 purpose: "userLogin", service: "portal", role: nil, outcome: .finished, at: .start)
             let many = (0..<4).map { Self.value("v\($0)") }
-            try await expectError(StoreError(.conflict, "")) {
+            try await expectError(StoreError(.outdated, "")) {
                 try await store.applyIdentityOutcome(Self.outcome(supplied: many, history: history))
             }
+            var required = Self.outcome(supplied: [many[0]], selection: [.email: "gone"], history: history)
+            required.required = [.email]
+            let change = required
+            try await expectError(StoreError(.outdated, "")) { try await store.applyIdentityOutcome(change) }
             try await expectError(StoreError(.notFound, "")) {
                 try await store.applyIdentityOutcome(
                     Self.outcome("none", supplied: [many[0]], selection: [:], history: history))

@@ -105,6 +105,45 @@ struct IdentityAccessTests {
         _ = try await self.begin(phone, self.request(client: "open"))
     }
 
+    @Test("Of requests for the code that come at once one has it made, and the others make none")
+    func ofManyRequestsForTheCodeOneHasIt() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (_, phone) = try await server.personalise()
+        let offer = try await self.begin(phone, self.request())
+        _ = try await phone.start(offer.session, claim: offer.claim)
+        _ = try await phone.finish(offer.session, try await phone.prepared(offer.session))
+        let refusals = try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<20 {
+                let call = try phone.call("/identity/sessions/\(offer.session)/code", EmptyBody())
+                group.addTask { try await server.engine.identities.ends.code(offer.session, call).refusal }
+            }
+            return try await group.reduce(into: [String?]()) { $0.append($1) }
+        }
+        #expect(server.inApp.made.count == 1, "no session and no grant is left that nobody has the code of")
+        #expect(refusals.count(where: { $0 == nil }) == 1 && refusals.count(where: { $0 == "sessionConsumed" }) == 19)
+    }
+
+    @Test("Whoever has to agree to something first is told so before anything is signed, and where it comes later then")
+    func consentIsToldAsSuch() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (_, phone) = try await server.personalise()
+        server.inApp.needsConsent = true
+        await #expect(throws: IdentityProblem(.consentRequired)) { () async throws in
+            _ = try await self.begin(phone, self.request())
+        }
+        server.inApp.needsConsent = false
+        let offer = try await self.begin(phone, self.request())
+        _ = try await phone.start(offer.session, claim: offer.claim)
+        _ = try await phone.finish(offer.session, try await phone.prepared(offer.session))
+        server.inApp.needsConsent = true
+        await #expect(throws: IdentityProblem(.consentRequired)) { () async throws in
+            _ = try await self.code(phone, offer.session)
+        }
+        #expect(server.inApp.made.isEmpty)
+    }
+
     // MARK: Its own account
 
     @Test("A PIN is changed by who knows the present one, whatever else would do; then that one is wrong")

@@ -62,6 +62,50 @@ struct IdentityAttributeTests {
         #expect(selection == [.givenName: try #require(stored.first).id])
     }
 
+    @Test("Right factors count as right where what was confirmed cannot be handed over any more")
+    func whatIsOutdatedIsNoFailedAttempt() async throws {
+        for what in ["no room", "a value that is gone", "an optional value that is gone"] {
+            let server = try TestServer { $0.limits.valuesPerAttribute = 1 }
+            try await server.addService(
+                attributes: [.givenName: .required, .email: what == "a value that is gone" ? .required : .optional])
+            let (account, phone) = try await server.personalise()
+            let name = try await self.add(.givenName, "Alice", alias: "Mine", to: account, on: server)
+            let email = try await self.add(.email, "a@b.example", alias: "Home", to: account, on: server)
+            let code = try await server.showCode()
+            _ = try await phone.start(code)
+            if what == "no room" {
+                _ = try await server.database.removePersonalValue(
+                    name, accountID: account.id,
+                    audit: AuditEvent(.personalValueRemoved, at: server.clock.now, accountID: account.id))
+            }
+            let prepared = try await phone.prepared(
+                code.id,
+                answers: [
+                    .givenName: what == "no room" ? .value("Eve") : .alias(id: name), .email: .alias(id: email),
+                ])
+            if what == "no room" {
+                _ = try await self.add(.givenName, "Alice", alias: "Mine", to: account, on: server)
+            } else {
+                _ = try await server.database.removePersonalValue(
+                    email, accountID: account.id,
+                    audit: AuditEvent(.personalValueRemoved, at: server.clock.now, accountID: account.id))
+            }
+            if what == "an optional value that is gone" {
+                guard case .accepted = try await phone.finish(code.id, prepared) else {
+                    Issue.record("refused")
+                    return
+                }
+                continue
+            }
+            await #expect(throws: IdentityProblem(.answersOutdated), "\(what)") { () async throws in
+                _ = try await phone.finish(code.id, prepared)
+            }
+            #expect(try await server.lockout(of: phone) == LockoutRecord(), "\(what)")
+            #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
+            #expect(try await server.database.identityConsents(accountID: account.id, limit: 9).isEmpty)
+        }
+    }
+
     @Test(
         "What was typed is forgotten with a session that comes to nothing",
         arguments: [

@@ -16,21 +16,30 @@ import _Primitives
 final class TestInAppServices: InAppServices {
     static let redirectURI = "https://app.example/back"
     private let logins = Mutex<[InAppLogin]>([])
+    private let consent = Mutex(false)
 
     /// What codes were made of.
     var made: [InAppLogin] { self.logins.withLock { $0 } }
 
-    func service(_ client: String, wish: InAppWish) async throws -> InAppService? {
-        guard wish.redirectURI == Self.redirectURI else { return nil }
-        return InAppService(name: "Health Portal", origin: "https://app.example")
+    /// Whether people have to agree to something first.
+    var needsConsent: Bool {
+        get { self.consent.withLock { $0 } }
+        set { self.consent.withLock { $0 = newValue } }
     }
 
-    func code(for login: InAppLogin) async throws -> SecretBytes? {
+    func service(_ client: String, wish: InAppWish, accountID: String) async throws -> InAppService? {
+        guard wish.redirectURI == Self.redirectURI else { return nil }
+        return InAppService(
+            name: "Health Portal", origin: "https://app.example", needsConsent: self.needsConsent)
+    }
+
+    func code(for login: InAppLogin) async throws -> InAppCode {
+        guard !self.needsConsent else { return .consentRequired }
         let count = self.logins.withLock { logins in
             logins.append(login)
             return logins.count
         }
-        return SecretBytes(Array("code-\(count)".utf8))
+        return .code(SecretBytes(Array("code-\(count)".utf8)))
     }
 }
 

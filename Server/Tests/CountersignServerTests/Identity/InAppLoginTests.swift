@@ -6,6 +6,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import OAuthProvider
+import Store
 import Testing
 import UAFClient
 import _Primitives
@@ -174,6 +176,41 @@ struct InAppLoginTests {
             let again = try await self.exchange(fixture, code: code)
             #expect(again.status == .badRequest && again.error == "invalid_grant")
             #expect(try await self.userInfo(fixture, first.token).response.status == .unauthorized)
+        }
+    }
+
+    @Test(
+        "Who has to agree to something first is told that, before anything is signed, and where it comes to that later")
+    func missingConsent() async throws {
+        try await Self.run { fixture async throws in
+            let shop = try await fixture.server.relyingParty(party: .third)
+            _ = try await fixture.server.assembly.identities.setService(shop.id, to: Self.profile, by: "test")
+            try await fixture.app { sdk, identity async throws in
+                let refused = await #expect(throws: CountersignError.self) {
+                    _ = try await sdk.authenticator.fetchInAppAuthenticationInitializationData(
+                        InAppAuthenticationRequest(
+                            idmIdentifier: identity.idmIdentifier, clientID: shop.id, redirectURI: shop.redirectURI,
+                            codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(shop.verifier.utf8))))))
+                }
+                #expect(refused?.errorCode == .consentRequired)
+                #expect(refused?.errorDescription?.contains("browser") ?? false)
+            }
+            let outcome = try await fixture.authenticate(
+                ["--approve"],
+                [
+                    "--service", shop.id, "--redirect-uri", shop.redirectURI, "--code-challenge",
+                    Base64URL.encode(Array(SHA256.hash(data: Array(shop.verifier.utf8)))),
+                ], lines: ["258036"])
+            #expect(outcome.refusal != nil && outcome.reason != "unexpected")
+            // The operator makes the client a third party's while its person signs.
+            try await self.login(fixture) { authenticator, login async throws in
+                try await fixture.server.assembly.provider.changeClient(
+                    fixture.party.id, ClientChange(party: .third))
+                let late = await #expect(throws: CountersignError.self) {
+                    _ = try await authenticator.fetchAuthorizationCode(login)
+                }
+                #expect(late?.errorCode == .consentRequired)
+            }
         }
     }
 }

@@ -126,6 +126,11 @@ public struct IdentityProblem: IdentityMessage, Hashable, Error {
         case pinRefused
         case factorAlreadyEnrolled
         case mergeConflict
+        /// The person has to agree to something first, in a browser: the server's terms, or what the service is to get.
+        case consentRequired
+        /// What the person confirmed cannot be handed over any more: a value is gone, or there is no room for another. The
+        /// factors were not wrong.
+        case answersOutdated
         /// The identifier of a request that was answered, with other bytes.
         case replayRefused
         /// It belongs to another state of the session.

@@ -77,6 +77,8 @@ extension CountersignError {
         case .pinRefused: CountersignError(.pinRefused)
         case .factorAlreadyEnrolled: CountersignError(.factorAlreadyEnrolled)
         case .mergeConflict: CountersignError(.mergeConflict)
+        case .consentRequired: CountersignError(.consentRequired)
+        case .answersOutdated: CountersignError(.answersOutdated)
         case .outOfOrder: CountersignError(.wrongProcess, "out of order")
         case .clockSkew: CountersignError(.clockSkew)
         case .protocolVersionUnsupported: CountersignError(.protocolVersionUnsupported)

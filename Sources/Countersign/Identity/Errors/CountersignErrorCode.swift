@@ -13,7 +13,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
         case biometricInvalidated, biometricCancelled, biometricUnavailable, biometricLockedOut
         case keyRemovedBySystem, deviceLockNotSet
         case serviceInactive, membershipRequired, invitationRequired, noRole, originRefused
-        case grantExpired, pinMissing, pinRefused, mergeConflict
+        case grantExpired, pinMissing, pinRefused, mergeConflict, consentRequired, answersOutdated
         case clockSkew, securityInsufficient, lockedOut, tooManyRequests
         case storageUnavailable, storageCorrupt, storageNewer
         case cancelled, unexpected
@@ -108,6 +108,12 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let attributesIncomplete = Self(base: .attributesIncomplete)
     /// The attributes were wrong too often; the process is over.
     public static let correctionLimitExceeded = Self(base: .correctionLimitExceeded)
+    /// What was confirmed cannot be handed over any more: a value was removed meanwhile, or the account has no room for
+    /// another one. It counts for no failed attempt. Begin anew, and let the person choose again.
+    public static let answersOutdated = Self(base: .answersOutdated)
+    /// The person has to agree to something first that no app can ask them: the server's terms, or what the service is to
+    /// get. Have them sign in to the service in a browser once, and begin anew.
+    public static let consentRequired = Self(base: .consentRequired)
     /// There is a text to agree to, and the app has not read it. Nothing was signed. A mistake in the app's code.
     public static let notDisclosed = Self(base: .notDisclosed)
     /// The person holds no role at the service.
@@ -180,6 +186,8 @@ extension CountersignErrorCode {
         case .roleNotSelected: "No role was chosen."
         case .attributesIncomplete: "Something that the service needs is missing."
         case .correctionLimitExceeded: "The data were wrong too often."
+        case .answersOutdated: "What was confirmed is not there any more."
+        case .consentRequired: "Something has to be agreed to first, in a browser."
         case .noRole, .serviceInactive, .membershipRequired, .invitationRequired, .originRefused:
             "The service is not for this identity."
         case .factorMissing, .pinMissing: "A factor is missing."

@@ -26,11 +26,14 @@ public struct SessionBegins: CeremonyPart {
             guard let profile, let services = self.services else { throw IdentityProblem(.invalidRequest) }
             guard profile.isActive else { throw IdentityProblem(.serviceInactive) }
             try proven.activation.requireReady(at: proven.at)
-            let service = try await services.service(message.clientID, wish: wish)
+            let service = try await services.service(
+                message.clientID, wish: wish, accountID: proven.activation.device.accountID)
             var progress = try self.opened(
                 .inApp(
                     isAllowed: profile.allowsInApp, isRedirectExact: service != nil,
                     hasPKCE: Base64URL.decode(message.codeChallenge)?.count == 32), at: proven.at)
+            // Said before anything is signed: no code would come of it.
+            guard service?.needsConsent != true else { throw IdentityProblem(.consentRequired) }
             progress.inApp = wish
             return try await self.begin(
                 proven, progress,

@@ -38,6 +38,16 @@ extension IdentityProgress {
         object["agreement"] = self.agreement.map { .string($0) }
         object["replaces"] = self.replaces.map { .string($0.base64URL) }
         object["evaluation"] = self.evaluation.map { .string(Base64URL.encode($0)) }
+        object["taking"] = self.taking.map {
+            .object([
+                "request": .string(Base64URL.encode($0.request)),
+                "authenticatedAt": .integer($0.authenticatedAt.milliseconds),
+            ])
+        }
+        if !self.required.isEmpty {
+            object["required"] = .array(
+                PersonalAttribute.allCases.filter(self.required.contains).map { .string($0.rawValue) })
+        }
         if self.newPinEvaluations > 0 { object["newPinEvaluations"] = .integer(Int64(self.newPinEvaluations)) }
         return JSON.object(object).serialized
     }
@@ -90,6 +100,21 @@ extension IdentityProgress {
             self.agreement = try object.string("agreement")
             self.replaces = try object.string("replaces").map { try KeyID(base64URL: $0) }
             self.evaluation = try object.string("evaluation").flatMap { Base64URL.decode($0) }
+            self.taking = try object.object("taking").map { taking in
+                guard let request = Base64URL.decode(try taking.requiredString("request")) else {
+                    throw JSONError(.wrongType, "taking")
+                }
+                return Taking(
+                    request: request,
+                    authenticatedAt: Timestamp(milliseconds: try taking.requiredInteger("authenticatedAt")))
+            }
+            self.required = Set(
+                try (object.strings("required") ?? []).map { name in
+                    guard let attribute = PersonalAttribute(exactly: name) else {
+                        throw JSONError(.wrongType, "required")
+                    }
+                    return attribute
+                })
             self.newPinEvaluations = try object.integer("newPinEvaluations", as: Int.self) ?? 0
         } catch {
             throw StoreError(.corrupt, "the document of a session")

@@ -28,8 +28,21 @@ struct IdentityProgress: Sendable, Equatable {
     var replaces: KeyID?
     /// What the PIN service was asked with the present document: the name of the attempt that it is.
     var evaluation: [UInt8]?
+    /// With a session that signs its own app in: which request has taken the code.
+    var taking: Taking?
+    /// Without which values of a person's nothing has come of the session: those that the service had to have when the
+    /// document was made.
+    var required: Set<PersonalAttribute> = []
     /// How often it was asked about a new PIN.
     var newPinEvaluations = 0
+
+    /// The request that an authorization code is made for.
+    struct Taking: Sendable, Equatable {
+        /// SHA-256 of the request.
+        let request: [UInt8]
+        /// When the factors were accepted.
+        let authenticatedAt: Timestamp
+    }
 
     init(session: IdentitySession) { self.session = session }
 

@@ -29,12 +29,25 @@ public struct InAppService: Sendable, Equatable {
     public let name: String
     /// The web origin, or the app's scheme.
     public let origin: String
+    /// Whether the person has to agree to something in a browser first.
+    public let needsConsent: Bool
 
     /// Describes a service.
-    public init(name: String, origin: String) {
+    public init(name: String, origin: String, needsConsent: Bool = false) {
         self.name = name
         self.origin = origin
+        self.needsConsent = needsConsent
     }
+}
+
+/// What came of asking for a code.
+public enum InAppCode: Sendable {
+    /// The code.
+    case code(SecretBytes)
+    /// There is none before the person has agreed to something: terms, or what a third party's service is to get.
+    case consentRequired
+    /// There is none any more: the service, the account or the device is gone or locked.
+    case refused
 }
 
 /// Somebody who has authenticated for their own app.
@@ -59,9 +72,9 @@ public struct InAppLogin: Sendable, Equatable {
 
 /// The provider of OpenID Connect, as sessions of apps need it.
 public protocol InAppServices: Sendable {
-    /// The service, where it has that address and may ask for that; `nil` for everything else.
-    func service(_ client: String, wish: InAppWish) async throws -> InAppService?
+    /// The service for an account's person, where it has that address and may ask for that; `nil` for everything else.
+    func service(_ client: String, wish: InAppWish, accountID: String) async throws -> InAppService?
 
-    /// A code for somebody who has authenticated; `nil` where nobody is to have one any more.
-    func code(for login: InAppLogin) async throws -> SecretBytes?
+    /// A code for somebody who has authenticated, or why there is none.
+    func code(for login: InAppLogin) async throws -> InAppCode
 }

@@ -43,46 +43,44 @@ public struct SessionEnds: CeremonyPart {
     /// `POST …/code`: the authorization code, once.
     public func code(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
-            // What was answered before is given again without another code.
-            switch try await self.store.answer(to: proven.name) {
-            case .again(let answer)?: return answer
-            case .replayed?: throw IdentityProblem(.replayRefused)
-            case .missing?, .decided?, nil: break
-            }
-            let login = try await self.login(session, proven)
             guard let services = self.services else { throw IdentityProblem(.serverError) }
-            guard let code = try await services.code(for: login) else {
-                throw IdentityProblem(.activationDisabled)
+            // The code is this request's before it is made: of others that come meanwhile none makes another one, which
+            // would leave a session and a grant behind that nobody has.
+            let taken = try await self.steps.step(session, proven) { turn in .goesOn(try self.take(&turn, proven)) }
+            let login: InAppLogin
+            switch taken {
+            case .answered(let answer): return answer
+            case .goesOn(let taken): login = taken
             }
-            return try await self.steps.answer(session, proven) { turn in
-                try turn.requireBound()
-                try turn.take(.takeCode(isEntitled: true))
-                return CodeResponse(code: code, state: login.wish.state, issuer: self.configuration.issuer)
+            switch try await services.code(for: login) {
+            case .code(let code):
+                return try await self.steps.answer(session, proven) { _ in
+                    CodeResponse(code: code, state: login.wish.state, issuer: self.configuration.issuer)
+                }
+            case .consentRequired: throw IdentityProblem(.consentRequired)
+            case .refused: throw IdentityProblem(.activationDisabled)
             }
         }
     }
 
-    /// What a code is to be made of, for the activation that has signed.
-    private func login(_ session: String, _ call: ProvenCall) async throws -> InAppLogin {
-        guard let ceremony = try await self.store.ceremony(.id(session)), ceremony.kind == .identity else {
-            throw IdentityProblem(.sessionUnknown)
+    /// Takes the session's code for a request, and says what it is to be made of. A request that comes again without having
+    /// had its answer, because the server was killed, goes on where it was.
+    private func take(_ turn: inout IdentityTurn, _ call: ProvenCall) throws -> InAppLogin {
+        let moment: Timestamp
+        if turn.isBound, let taking = turn.progress.taking, taking.request == call.name.hash {
+            moment = taking.authenticatedAt
+        } else {
+            try turn.requireBound()
+            try turn.take(.takeCode(isEntitled: true))
+            moment = turn.ceremony.changedAt
+            turn.progress.taking = IdentityProgress.Taking(request: call.name.hash, authenticatedAt: moment)
         }
-        guard ceremony.deviceID?.hasSameBytes(as: call.activation.device.id) ?? false,
-            let accountID = ceremony.accountID
-        else { throw IdentityProblem(.notProven) }
-        var progress = try ceremony.identityProgress(token: nil, limits: self.limits)
-        // The same question as in the step, on a copy: no code is made for a session that is not there.
-        switch progress.session.handle(.takeCode(isEntitled: true), at: call.at, limits: self.limits) {
-        case .proceed: break
-        case .refuse(let refusal), .end(let refusal, _): throw IdentityProblem(refusal)
-        case .answerAgain: throw IdentityProblem(.replayRefused)
-        }
-        guard let wish = progress.inApp, let client = ceremony.detail.client else {
-            throw IdentityProblem(.outOfOrder)
-        }
+        guard let wish = turn.progress.inApp, let client = turn.ceremony.detail.client,
+            let accountID = turn.ceremony.accountID
+        else { throw IdentityProblem(.outOfOrder) }
         return InAppLogin(
-            client: client, wish: wish, accountID: accountID, deviceID: call.activation.device.id,
-            authenticatedAt: ceremony.changedAt, methods: ceremony.methods, assurance: ceremony.assurance,
-            role: try ceremony.roleAtService())
+            client: client, wish: wish, accountID: accountID, deviceID: turn.activation.device.id,
+            authenticatedAt: moment, methods: turn.ceremony.methods, assurance: turn.ceremony.assurance,
+            role: turn.progress.role.map { RoleAtService(service: client, role: $0.id) })
     }
 }

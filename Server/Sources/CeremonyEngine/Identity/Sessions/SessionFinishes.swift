@@ -114,11 +114,13 @@ public struct SessionFinishes: CeremonyPart {
         } catch let error as StoreError where error.code == .conflict {
             // A counter has been moved on since the keys were read.
             return try await self.refuse(session, call, attempt)
-        } catch let error as StoreError where [.forbidden, .notFound].contains(error.code) {
+        } catch let error as StoreError where [.forbidden, .notFound, .outdated].contains(error.code) {
             // The factors were right, and something that they were for is gone or locked: nobody's attempt was wrong.
             return try await self.steps.answer(session, call) { turn in
                 _ = turn.settle(call.name.hash, isRight: true)
-                throw KeptRefusal(problem: IdentityProblem(turn.isActive ? .serviceInactive : .activationDisabled))
+                guard turn.isActive else { throw KeptRefusal(problem: IdentityProblem(.activationDisabled)) }
+                throw KeptRefusal(
+                    problem: IdentityProblem(error.code == .outdated ? .answersOutdated : .serviceInactive))
             }
         }
     }
@@ -234,6 +236,7 @@ public struct SessionFinishes: CeremonyPart {
                 }
             }
             if outcome.service != nil { outcome.selection = selection }
+            outcome.required = turn.progress.required
             turn.change.ceremony.identityOutcome = outcome
         }
         turn.change.consent = KeptConsent(

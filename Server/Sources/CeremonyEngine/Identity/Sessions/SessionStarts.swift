@@ -135,6 +135,8 @@ public struct SessionStarts: CeremonyPart {
         turn.progress.role = role
         turn.progress.factors = factors
         turn.progress.confirmed = confirmed
+        turn.progress.required = Set(
+            terms.requested.attributes.filter { $0.isRequired && confirmed[$0.attribute] != nil }.map(\.attribute))
         turn.progress.document = document.bytes
         return turn.preparedSession(by: factors, self.configuration)
     }

@@ -38,7 +38,12 @@ extension Database {
             throw StoreError(.notFound, "the account of a session")
         }
         for value in change.supplied {
-            try self.add(value, accountID: change.accountID, limit: change.valuesPerAttribute, sealing)
+            do {
+                try self.add(value, accountID: change.accountID, limit: change.valuesPerAttribute, sealing)
+            } catch let error as StoreError where error.code == .conflict {
+                // It is no conflict of keys or counters, which whoever has signed would have to answer for.
+                throw StoreError(.outdated, error.reason)
+            }
             try self.appendAudit(
                 AuditEvent(
                     .personalValueAdded, at: change.at, accountID: change.accountID,
@@ -62,6 +67,9 @@ extension Database {
                     WHERE id = ? AND account_id = ? AND attribute = ?
                     """
             ).execute(arguments: [service, id, change.accountID, attribute.rawValue])
+            guard self.changesCount == 1 || !change.required.contains(attribute) else {
+                throw StoreError(.outdated, "a value that the service has to have is gone")
+            }
         }
     }
 

@@ -37,8 +37,8 @@ public protocol PersonalInformationStore: Sendable {
 
     /// Makes durable what a session has come to where no other step does it.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the account or the service is gone, ``StoreError/Code/conflict`` where an
-    /// attribute has as many values as it can have. A change of the history alone is nothing where the account is gone.
+    /// Throws ``StoreError/Code/notFound`` where the account or the service is gone, ``StoreError/Code/outdated`` where an
+    /// attribute has as many values as it can have, or a value is gone that is required. A change of the history alone is nothing where the account is gone.
     func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws
 }
 
@@ -58,6 +58,8 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
     /// Which value of each attribute the service got, by the identifiers of values, those of ``supplied`` among them. They
     /// take the place of what was chosen before; `nil` leaves that. A value that is gone by now is passed over.
     public var selection: [PersonalAttribute: String]?
+    /// The attributes whose chosen value must not be gone.
+    public var required: Set<PersonalAttribute> = []
     /// What the account's history says of it.
     public var history: IdentityHistoryRecord?
     /// The entries of a history that stay; older ones go.
