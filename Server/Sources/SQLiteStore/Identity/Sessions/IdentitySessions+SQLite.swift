@@ -67,8 +67,9 @@ extension SQLiteDatabase: IdentityStore {
 
 extension Database {
     private static let sceneQuery = """
-        SELECT \(CeremonyColumn.selection), \(ActivationRecord.selection), account.is_locked,
-            dispatch_token.channel, dispatch_token.expires_at
+        SELECT \(CeremonyColumn.selection), \(ActivationRecord.selection),
+            account.is_locked AS account_is_locked, dispatch_token.channel AS token_channel,
+            dispatch_token.expires_at AS token_expires_at
         FROM ceremony CROSS JOIN \(ActivationRecord.tables) JOIN account ON account.id = device.account_id
         LEFT JOIN dispatch_token ON dispatch_token.digest = ?3 AND dispatch_token.ceremony_id = ceremony.id
         WHERE ceremony.id = ?1 AND activation.device_id = ?2
@@ -82,19 +83,19 @@ extension Database {
             self.cachedStatement(sql: Self.sceneQuery), arguments: [session, activation, tokenDigest?.blob])
         guard let row else { return nil }
         let start = CeremonyColumn.count
-        let rest = start + ActivationRecord.columnCount
         var token: DispatchTokenRecord?
-        if let tokenDigest, let number = try row.optionalInteger(rest + 1, as: Int.self) {
+        if let tokenDigest, let number = try row.optionalInteger("token_channel", as: Int.self) {
             guard let channel = CeremonyRecord.Channel(rawValue: number) else {
                 throw StoreError(.corrupt, "a token of an unknown channel")
             }
-            token = DispatchTokenRecord(digest: tokenDigest, channel: channel, expiresAt: try row.moment(rest + 2))
+            token = DispatchTokenRecord(
+                digest: tokenDigest, channel: channel, expiresAt: try row.moment("token_expires_at"))
         }
         return IdentityScene(
             ceremony: try CeremonyRecord(row, sealing),
             activation: try ActivationRecord(row, start: start, sealing),
             credentials: try self.credentials(deviceID: activation, sealing),
-            isAccountLocked: try row.integer(rest, as: Int.self) == 1, token: token)
+            isAccountLocked: try row.flag("account_is_locked"), token: token)
     }
 
     /// Writes what a step of a session has come to.
