@@ -366,6 +366,32 @@ struct IdentityAccessTests {
         #expect(try await server.database.activations(accountID: account.id).count == 2)
     }
 
+    @Test("An activation is called by no more letters than a proof can name: others are refused, and the grant is kept")
+    func lettersOfAnActivationAreBounded() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.personalise()
+        let (session, _) = try await phone.granted(.newActivation)
+        let pin = Array(P256.Signing.PrivateKey().publicKey.rawRepresentation)
+        func ask(bytes: Int) async throws {
+            _ = try await phone.complete(
+                session,
+                .newActivation(
+                    Completion.NewActivation(
+                        claimDigest: ProcessCode.digest(ofClaim: ProcessCode.claim(of: SecretBytes(pin))),
+                        pinKey: try JWK(.p256(x: Array(pin[..<32]), y: Array(pin[32...]), d: nil)),
+                        pin: try PinParameters(),
+                        activation: Base64URL.encode(RandomSource.system.bytes(bytes)), name: nil,
+                        secretForMail: nil)))
+        }
+        for bytes in [15, 49, 3000] {
+            await #expect(throws: IdentityProblem(.invalidRequest), "\(bytes)") { () async throws in
+                try await ask(bytes: bytes)
+            }
+        }
+        // 64 letters.
+        try await ask(bytes: 48)
+    }
+
     @Test("A deleted account is gone with all that was its own, for good, and nobody else's is touched")
     func anAccountIsDeleted() async throws {
         let server = try TestServer()

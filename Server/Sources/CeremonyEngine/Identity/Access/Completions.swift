@@ -78,6 +78,8 @@ public struct Completions: CeremonyPart {
             // The PIN of a code is proven where no phone is known yet: nobody evaluates it.
             guard let point = activation.pinKey.compressedPoint, activation.pin.scheme == .pin1,
                 (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes,
+                // Of more letters no proof could name it.
+                activation.activation.utf8.count <= Limits.Fixed.activationLetters,
                 // A letter with another secret would carry a code that is none.
                 activation.secretForMail.map({
                     constantTimeEqual(
