@@ -5,7 +5,7 @@ import _Primitives
 ///
 /// A screen looks at it in this order: is it required; are data missing, so that a value is to be typed
 /// (``setValue(value:)``); are there several values, so that one is to be chosen (``setSelection(_:)``). Otherwise there
-/// is nothing to do but to say what the service will get.
+/// is nothing to do but to say what the service will get. What was said can be taken back (``withdrawAnswer()``).
 public final class AuthenticationInformation<Value: Sendable, Validator: PersonalInformationValidator>:
     // Safe to share: every access to `state` is within `lock`, and everything else never changes.
     @unchecked Sendable
@@ -29,6 +29,8 @@ where Validator.Value == Value {
     /// required attribute is chosen already.
     public let aliases: Set<PersonalInformationAlias>
 
+    /// What is chosen without a question.
+    private let only: PersonalInformationAlias?
     private let lock = NSLock()
     private var state: State
 
@@ -38,8 +40,8 @@ where Validator.Value == Value {
         self.isSuppliable = request.isSuppliable || Validator.ResultCode.notSuppliable == nil
         self.validator = validator
         self.aliases = request.aliases
-        let only = request.aliases.count == 1 && request.isRequired ? request.aliases.first : nil
-        self.state = State(selection: only)
+        self.only = request.aliases.count == 1 && request.isRequired ? request.aliases.first : nil
+        self.state = State(selection: self.only)
     }
 
     /// What was wrong when the request was prepared last.
@@ -65,12 +67,23 @@ where Validator.Value == Value {
     }
 
     /// Takes the value that the person has chosen, and returns it. `nil`, which changes nothing, for `nil` and for an
-    /// alias that is not among ``aliases``: a mistake in the app's code.
+    /// alias that is not among ``aliases``: a mistake in the app's code. What takes a choice back is ``withdrawAnswer()``.
     @discardableResult public func setSelection(_ alias: PersonalInformationAlias?) -> PersonalInformationAlias? {
         guard let alias, let index = self.aliases.firstIndex(of: alias) else { return nil }
         let adopted = self.aliases[index]
         self.lock.withLock { self.state.selection = adopted }
         return adopted
+    }
+
+    /// Takes back what the person has said: nothing is typed and nothing is chosen any more, as before they were asked. So a
+    /// person who has confirmed an optional attribute, and then thinks better of it, does not give it away.
+    ///
+    /// The only value of a required attribute was chosen before anybody said anything, and stays chosen.
+    public func withdrawAnswer() {
+        self.lock.withLock {
+            self.state.supplied = nil
+            self.state.selection = self.only
+        }
     }
 }
 

@@ -175,6 +175,30 @@ struct AuthenticationInformationTests {
         #expect(likeness != PersonalInformationAlias(id: "K", alias: "x", isPrimary: false))
     }
 
+    @Test("What was said is taken back: an optional value goes nowhere then, and the only one of a required one stays")
+    func withdrawn() throws {
+        let info = try Self.info(
+            RequestedAttribute(.givenName), RequestedAttribute(.familyName, isRequired: false),
+            RequestedAttribute(.address, aliases: [Self.one, Self.two]),
+            RequestedAttribute(.nickname, isRequired: false, aliases: [Self.one]),
+            RequestedAttribute(.email, aliases: [Self.one]))
+        #expect(info.givenName?.setValue(value: "Jo") == .valid && info.familyName?.setValue(value: "Doe") == .valid)
+        #expect(info.address?.setSelection(Self.two) == Self.two && info.nickname?.setSelection(Self.one) == Self.one)
+        #expect(info.answers.count == 5)
+        // Choosing nothing is no way to take a choice back.
+        #expect(info.nickname?.setSelection(nil) == nil && info.nickname?.answer == .alias(id: "1"))
+        info.familyName?.withdrawAnswer()
+        info.nickname?.withdrawAnswer()
+        #expect(info.answers.keys.sorted { "\($0)" < "\($1)" } == [.address, .email, .givenName])
+        info.givenName?.withdrawAnswer()
+        info.address?.withdrawAnswer()
+        info.email?.withdrawAnswer()
+        #expect(info.answers == [.email: .alias(id: "1")])
+        // And said again.
+        #expect(info.nickname?.setSelection(Self.one) == Self.one)
+        #expect(info.answers == [.email: .alias(id: "1"), .nickname: .alias(id: "1")])
+    }
+
     @Test("The server's findings are where the screens look, until the next ones")
     func findings() throws {
         let info = try Self.info(RequestedAttribute(.givenName), RequestedAttribute(.email, aliases: [Self.one]))

@@ -66,4 +66,7 @@ public struct Biometrics: Sendable {
             try await self.life.running { core in await IdentityFactors(core: core).canEnrollBiometric }
         }
     }
+
+    /// As ``isAvailable``. It blocks.
+    public var isAvailableSynchronous: Bool { get throws { try Blocking.wait { try await self.isAvailable } } }
 }

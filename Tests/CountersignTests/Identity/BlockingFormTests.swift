@@ -47,7 +47,8 @@ import Testing
             "decrypt: CountersignLockoutError",
             "decrypt: already at", "finish: merged at", "initialize: CountersignError.alreadyInitialized",
             "code: CountersignError.sessionConsumed", "add nothing: CountersignError.factorMissing",
-            "abort: CountersignError.sessionAborted", "abort without a network: CountersignError.connectionError",
+            "sensor: true", "sensor: false", "abort: CountersignError.sessionAborted",
+            "abort without a network: CountersignError.connectionError",
             "change the PIN: CountersignError.pinMissing", "depersonalize: CountersignError.notPersonalized",
         ] {
             #expect(one.contains { $0.hasPrefix(part) }, "\(part)")

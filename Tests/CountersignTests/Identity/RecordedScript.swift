@@ -259,6 +259,11 @@ actor RecordedScript {
         _ = try? await self.call(
             "add nothing", { try await personalizer.finishAddAuthenticationFactor(request: added) },
             { try personalizer.finishAddAuthenticationFactorSynchronous(request: added) })
+        for set in [nil, Array("enrolled".utf8)] {
+            self.sensor.enroll(set)
+            _ = try await self.call(
+                "sensor", { try await biometrics.isAvailable }, { try biometrics.isAvailableSynchronous }, { "\($0)" })
+        }
         self.sensor.feel(.match)
         _ = try await self.call(
             "finger to enrol", { added.setFactor(try await biometrics.factorForEnrolment()) },
