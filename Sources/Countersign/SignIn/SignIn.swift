@@ -63,7 +63,7 @@ public struct SignIn: Sendable {
         Task { try? await core.sendOrders() }
     }
 
-    /// What is kept on the device: no dialog, no sensor, no network. Throws ``SignInError`` `storageError`.
+    /// What is kept on the device: no dialog, no sensor, no network. Throws ``SignInError`` `storageError`, `storageNewer`.
     public var kept: Kept {
         get throws {
             do {

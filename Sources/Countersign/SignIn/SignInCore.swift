@@ -91,7 +91,8 @@ actor SignInCore {
         let isKept = tokens.refreshToken != nil && (isGuarded || self.configuration.keeping == .onThisDevice)
         if isKept { recording.note(.tokenSaved) }
         let (mark, replaces) = try await store.alone {
-            let orders = try self.orders(for: former, store.session(), replacedBy: tokens.deviceSecret).orders
+            let kept = try store.sessionToEnd().session
+            let orders = try self.orders(for: former, kept, replacedBy: tokens.deviceSecret).orders
             if !orders.isEmpty { try store.setOrders(store.orders() + orders) }
             for secret in orders.compactMap(\.deviceSecret) { try store.removeGroup(by: secret) }
             if !keepsCredentials { try store.removeCredentials() }
@@ -412,7 +413,8 @@ actor SignInCore {
         self.epoch += 1
         let store = self.store
         return try await store.alone {
-            let (orders, areAll) = try self.orders(for: former, store.session(), replacedBy: nil)
+            let (kept, isReadable) = try store.sessionToEnd()
+            let (orders, areAll) = try self.orders(for: former, kept, replacedBy: nil)
             // What cannot be noted or taken from the others is deleted here all the same.
             let results: [Result<Void, any Error>] = [
                 Result { if !orders.isEmpty { try store.setOrders(store.orders() + orders) } },
@@ -420,7 +422,7 @@ actor SignInCore {
                 Result { try store.removeSession() },
             ]
             for result in results { try result.get() }
-            return areAll
+            return areAll && isReadable
         }
     }
 

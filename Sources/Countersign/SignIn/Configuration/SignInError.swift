@@ -17,7 +17,7 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
             case cancelled, denied, untrustedAnswer, notSignedIn, sessionEnded, renewedElsewhere
             case biometricsNotMatched, biometricsLockedOut, biometricsChanged, biometricsUnavailable
             case wrongCredentials, browserNeeded, refused, networkError, untrustedServer, protocolError, storageError
-            case misconfigured
+            case storageNewer, misconfigured
         }
         fileprivate let base: Base
         /// The person closed the browser or the dialog. Show what was there before: what is kept stays, and they can try
@@ -60,6 +60,9 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let protocolError = Self(base: .protocolError)
         /// The device's storage failed. Try again, then report it.
         public static let storageError = Self(base: .storageError)
+        /// A later version of the app has written what is kept. Nothing is lost: have the person update the app, or sign in
+        /// anew.
+        public static let storageNewer = Self(base: .storageNewer)
         /// The configuration, or what the platform was given, does not do. A mistake in the app's code.
         public static let misconfigured = Self(base: .misconfigured)
         public var description: String { self.base.rawValue }
@@ -107,6 +110,7 @@ extension SignInError: LocalizedError {
         case .untrustedServer: "The server's address is not secure."
         case .protocolError: "The server's answer makes no sense."
         case .storageError: "This device's storage failed."
+        case .storageNewer: "This app is too old."
         case .misconfigured: "This app is not set up right."
         }
     }
@@ -123,7 +127,7 @@ extension SignInError: LocalizedError {
         case .browserNeeded: "Sign in with the browser."
         case .refused: "Ask the service that you wanted to use."
         case .networkError, .storageError: "Try again."
-        case .protocolError: "Update this app."
+        case .protocolError, .storageNewer: "Update this app."
         case .untrustedServer, .misconfigured: "Tell the makers of this app."
         }
     }
@@ -142,7 +146,7 @@ extension SignInError {
             }
         case let error as WebAuthenticationError:
             SignInError(error.code == .cancelled ? .cancelled : .misconfigured, error.reason)
-        case let error as StorageError: SignInError(.storageError, "\(error)")
+        case let error as StorageError: SignInError(error.code == .newer ? .storageNewer : .storageError, "\(error)")
         case let error as SensorError: SignInError(.biometricsUnavailable, "\(error)")
         case let error as JSONError: SignInError(.protocolError, error.reason)
         case let error as JOSEError: SignInError(.protocolError, error.reason)

@@ -39,9 +39,13 @@ struct KeptSession: Sendable {
     /// here to the moment that the old one is forgotten.
     var tokens: [String]
 
+    /// Which form of it this version of the app writes.
+    private static let version: Int64 = 1
+
     var serialized: [UInt8] {
         var object: JSONObject = [
-            "version": .integer(1), "session": .string(self.mark.id), "generation": .integer(self.mark.generation),
+            "version": .integer(Self.version), "session": .string(self.mark.id),
+            "generation": .integer(self.mark.generation),
             "for": .string(self.registration),
             "proof_key": .string(self.proofKey.secret.withBytes { Base64URL.encode(Array($0)) }),
             "tokens": .array(self.tokens.map(JSON.string)),
@@ -58,12 +62,15 @@ struct KeptSession: Sendable {
         self.tokens = tokens
     }
 
-    /// Throws `StorageError` `corrupt`.
+    /// Throws `StorageError`: `newer` for what a later version has written, `corrupt` for everything else.
     init(parsing bytes: [UInt8]) throws {
         do {
-            guard case .object(let object) = try JSON(parsing: bytes, limits: JSONLimits(bytes: 65_536)),
-                case .integer(1)? = object["version"],
-                let proofKey = Base64URL.decode(try object.requiredString("proof_key"))
+            guard case .object(let object) = try JSON(parsing: bytes, limits: JSONLimits(bytes: 65_536)) else {
+                throw JSONError(.wrongType, "session")
+            }
+            let version: Int64 = try object.requiredInteger("version")
+            guard version <= Self.version else { throw StorageError(.newer, "a session of version \(version)") }
+            guard version == Self.version, let proofKey = Base64URL.decode(try object.requiredString("proof_key"))
             else { throw JSONError(.wrongType, "version") }
             self.mark = Mark(
                 id: try object.requiredString("session"), generation: try object.requiredInteger("generation"))
@@ -71,6 +78,8 @@ struct KeptSession: Sendable {
             self.proofKey = try ProofKey(SecretBytes(proofKey))
             self.tokens = try object.strings("tokens") ?? []
             self.key = try object.object("key").map { try JWK(publicJSON: $0) }
+        } catch let error as StorageError {
+            throw error
         } catch {
             throw StorageError(.corrupt, "the kept session is none")
         }

@@ -72,12 +72,26 @@ struct SignInStore: Sendable {
         self.biometricKeys.map { GuardedBox(keys: $0, name: Name.guardedSession, random: self.random) }
     }
 
-    /// What is kept, without a question.
+    /// What is kept, without a question. What cannot be read is none, but for what a later version of the app has written:
+    /// throws `StorageError` `newer`, and it stays.
     func session() throws -> KeptSession? {
-        guard let kept = try self.value(Name.session).flatMap({ try? KeptSession(parsing: $0) }),
-            kept.registration.hasSameBytes(as: self.registration)
-        else { return nil }
-        return kept
+        guard let bytes = try self.value(Name.session) else { return nil }
+        do {
+            let kept = try KeptSession(parsing: bytes)
+            return kept.registration.hasSameBytes(as: self.registration) ? kept : nil
+        } catch let error as StorageError where error.code == .corrupt {
+            return nil
+        }
+    }
+
+    /// What is kept, for what ends it or takes its place by the person's own will: nobody is kept from signing in or out by
+    /// what a later version of the app has written. That one cannot be named to the server (`isReadable`).
+    func sessionToEnd() throws -> (session: KeptSession?, isReadable: Bool) {
+        do {
+            return (try self.session(), true)
+        } catch let error as StorageError where error.code == .newer {
+            return (nil, false)
+        }
     }
 
     /// Puts a session in the place of what is kept; `nil` removes it. To be done ``alone(_:)``.
