@@ -90,7 +90,8 @@ let package = Package(
         // The listings of the identities' documentation, as an app's developer has them: they import nothing but the SDK, and
         // what the compiler remarks of them is theirs.
         .testTarget(
-            name: "SeedListingTests", dependencies: ["Countersign", "CountersignTestKit", "PersonalInformation"]),
+            name: "SeedListingTests",
+            dependencies: ["Countersign", "CountersignBackend", "CountersignTestKit", "PersonalInformation"]),
         .testTarget(
             name: "CountersignBackendTests",
             dependencies: ["CountersignBackend", "Countersign", "JOSE", "OAuth", "PersonalInformation", "_Primitives"]),

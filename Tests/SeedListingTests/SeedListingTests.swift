@@ -5,11 +5,28 @@ import PersonalInformation
 import Testing
 
 /// The app's one SDK over one server, personalised once.
-private actor SeedWorld {
+actor SeedWorld {
     static let shared = SeedWorld()
     private var phone: Task<VirtualIdentityPhone, any Error>?
+    /// Whether a test has done something with the identity itself, such as to change its PIN.
+    private var isSpent = false
 
+    /// With the identity that the listings' person has.
     var ready: VirtualIdentityPhone {
+        get async throws {
+            guard self.isSpent else { return try await self.started }
+            return try await self.personalized(withFinger: false)
+        }
+    }
+
+    /// With an identity that a test may spend.
+    func spendable() async throws -> VirtualIdentityPhone {
+        let phone = try await self.personalized(withFinger: false)
+        self.isSpent = true
+        return phone
+    }
+
+    private var started: VirtualIdentityPhone {
         get async throws {
             if let phone { return try await phone.value }
             let phone = Task {
@@ -24,15 +41,18 @@ private actor SeedWorld {
 
     /// The same, personalised anew with a finger or without.
     func personalized(withFinger: Bool) async throws -> VirtualIdentityPhone {
-        let phone = try await self.ready
-        try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: phone.server.identifier)
+        self.isSpent = false
+        let phone = try await self.started
+        for identity in try phone.sdk.personalizer.personalizedIdentities {
+            try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: identity.idmIdentifier)
+        }
         try await phone.personalize(withFinger: withFinger)
         return phone
     }
 }
 
 /// Runs a listing where an app would: on a thread that is neither the main one nor a task's.
-private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Result { try body() }) }.start()
     }

@@ -11,9 +11,23 @@ enum YourImplementation {
         var pins = ["824193"]
         /// What happens before a PIN is asked for again.
         var beforeNextPin: @Sendable () -> Void = {}
+        /// What the person gives for the attributes of an app that confirms them all.
+        var answers = Answers()
+        /// Whether they let the service have what it can do without, one time after the other.
+        var gives = [false]
+        var newPins = ["970358"]
+        var deletes = true
+        /// How the time passes until a lockout is over.
+        var wait: @Sendable (Date) -> Void = { _ in }
         /// What the person was shown.
         var errorTexts: [String?] = []
         var shownRoles: [String] = []
+        var questions: [String] = []
+        var told: [PersonalAttribute] = []
+        var signed: [[String]] = []
+        var waits: [Date] = []
+        /// How often the person had to choose among values.
+        var shownAliases = 0
     }
 
     private static let lock = NSLock()
@@ -23,6 +37,11 @@ enum YourImplementation {
     static var script: Script {
         get { self.lock.withLock { self.state } }
         set { self.lock.withLock { self.state = newValue } }
+    }
+
+    /// Changes the script, and gives what that gives.
+    @discardableResult static func change<Value>(_ body: (inout Script) -> Value) -> Value {
+        self.lock.withLock { body(&self.state) }
     }
 
     static func displayRoleSelection(_ roles: [Role]) -> Role {
@@ -38,7 +57,8 @@ enum YourImplementation {
     }
 
     static func displayAliasSelection(_ aliases: Set<PersonalInformationAlias>) -> PersonalInformationAlias {
-        self.script.alias(aliases)
+        self.change { $0.shownAliases += 1 }
+        return self.script.alias(aliases)
     }
 
     static func askUserForPin() -> String {
