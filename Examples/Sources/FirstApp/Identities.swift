@@ -13,20 +13,24 @@ let identityServer = IdentityConfiguration.TrustedServer(
     ])
 
 func openIdentities(
-    of sdk: CountersignSDK, by server: IdentityConfiguration.TrustedServer, folder: String,
-    sensor: any BiometricSensor, over transport: any Transport = URLSessionTransport()
+    of sdk: CountersignSDK, by servers: [IdentityConfiguration.TrustedServer], folder: String,
+    sensor: (any BiometricSensor)? = nil, over transport: any Transport = URLSessionTransport()
 ) async throws {
     let platform = Platform(
         storage: try EncryptedFileStorage(directory: folder), fingerprintSensor: sensor,
         clock: try LinuxDeviceClock())
-    try await sdk.initialize(IdentityConfiguration(servers: [server]), platform: platform, transport: transport)
+    try await sdk.initialize(IdentityConfiguration(servers: servers), platform: platform, transport: transport)
 }
 
 /// What the app shows and asks.
 protocol IdentityScreens: Sendable {
     func pin(_ why: String) async throws -> String
     func role(of roles: [Role]) async throws -> Role
-    func value(of attribute: String, _ error: String?) async throws -> String
+    // What an attribute is; `error` says what was wrong with the answer before.
+    func text(of attribute: String, _ error: String?) async throws -> String
+    func day(of attribute: String, _ error: String?) async throws -> Date
+    func address(of attribute: String, _ error: String?) async throws -> Address
+    func gender(of attribute: String, _ error: String?) async throws -> Gender
     func choice(of attribute: String, among aliases: Set<PersonalInformationAlias>) async throws
         -> PersonalInformationAlias
     func agrees(to sentence: String) async -> Bool
@@ -91,15 +95,11 @@ func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens
     do {
         let role = try await request.roles.count > 1 ? screens.role(of: request.roles) : request.roles[0]
         request.setSelection(role)
+        var isCorrection = false
         while true {
-            try await fill(request.info.givenName, called: "Given name", on: screens)
+            try await confirm(request.info, isCorrection: isCorrection, on: screens)
             switch try await sdk.authenticator.prepareAuthenticationUserInformation(request: request) {
-            case .failure:
-                // What is wrong is nothing that this app fills in: sent again it would be as wrong.
-                guard let givenName = request.info.givenName, givenName.isRequired, givenName.error != .none else {
-                    await screens.show("The service wants more than this app can give.")
-                    throw GivenUp()
-                }
+            case .failure: isCorrection = true
             case .success(let userInformation):
                 guard await screens.agrees(to: sentence(of: request, as: role, userInformation)) else {
                     throw GivenUp()
@@ -152,27 +152,6 @@ func name(of attribute: PersonalAttribute) -> String {
     }
 }
 
-func fill(
-    _ information: AuthenticationInformation<String, NameValidator>?, called name: String,
-    on screens: any IdentityScreens
-) async throws {
-    guard let information, information.isRequired else { return }
-    if information.isDataMissing {
-        var error: String? = information.error == .none ? nil : "The service does not take this."
-        while true {
-            let typed = try await screens.value(of: name, error)
-            switch information.setValue(value: typed) {
-            case .valid: return
-            case .empty: error = "Something has to stand here."
-            case .tooShort: error = "At least \(information.validator.minLength) letters."
-            case .tooLong: error = "At most \(information.validator.maxLength) letters."
-            }
-        }
-    } else if information.aliases.count > 1 {
-        information.setSelection(try await screens.choice(of: name, among: information.aliases))
-    }
-}
-
 @discardableResult
 func sign(
     _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
@@ -208,6 +187,7 @@ func finish(
     case .apiAccessAddFactor(let access):
         access.setFactor(try await sdk.biometrics.factorForEnrolment())
         try await sdk.personalizer.finishAddAuthenticationFactor(request: access)
+        await screens.show("Your finger signs from now on.")
     case .apiAccessChangePin(let access):
         try await choosePin(access.pinSpec, "The new PIN", on: screens)
         try await sdk.personalizer.finishChangePin(request: access)
@@ -218,10 +198,13 @@ func finish(
     case .apiAccessDelete(let access):
         guard await screens.agrees(to: "Delete the account for good?") else { throw GivenUp() }
         try await sdk.personalizer.finishDeletion(request: access)
+        await screens.show("The account is deleted.")
     case .apiAccessMergeComplete:
         await screens.show("Done. The code of the invitation is void: throw it away.")
     case .lockout(let lockout, let userInformation):
         guard !lockout.isPermanent else {
+            // For good: its place is made free, and the person asks for a new activation.
+            try await sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: userInformation.idmIdentifier)
             await screens.show("This phone is locked. Get a new activation.")
             return nil
         }
@@ -243,6 +226,32 @@ func choosePin(_ specification: PinSpecification, _ why: String, on screens: any
 func changePin(at idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
     let data = try await sdk.personalizer.startChangePin(idmIdentifier: idmIdentifier)
     try await authenticate(data, with: sdk, on: screens)
+}
+
+func addFinger(at idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    let data = try await sdk.personalizer.startAddAuthenticationFactor(idmIdentifier)
+    try await authenticate(data, with: sdk, on: screens)
+}
+
+/// For a screen on which the person is still reading: `false` once there is no more time to be had.
+func prolong(_ holder: any IdentitySessionHolder, with sdk: CountersignSDK) async throws -> Bool {
+    let session = holder.identitySession
+    guard session.nextRequestUntil < session.lastRequestBefore else { return false }
+    try await sdk.common.prolongSession(holder: holder)
+    return true
+}
+
+func leave(_ idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    guard await screens.agrees(to: "Take your identity off this phone? Your account stays.") else { return }
+    try await sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: idmIdentifier)
+    await screens.show("This phone is nobody's now.")
+}
+
+/// By server: what a list of the person's identities shows.
+func identities(of sdk: CountersignSDK) throws -> [(server: String, name: String, signsBy: [String])] {
+    try sdk.personalizer.personalizedIdentities.map { identity in
+        (identity.idmIdentifier, identity.alias, identity.enrolledFactors.map(\.rawValue).sorted())
+    }
 }
 
 /// Runs anew whenever the app comes to the foreground or leaves it, once the SDK is initialised: the task of before is

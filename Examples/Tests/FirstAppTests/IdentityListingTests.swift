@@ -14,8 +14,12 @@ actor ScriptedScreens: IdentityScreens {
     private let clock: FakeClock?
     private var pins: [String] = []
     private var names: [String] = []
+    private var days: [Date] = []
+    private var addresses: [Address] = []
+    private var genders: [Gender] = []
     private var role = 0
     private var refused: String?
+    private var agreements = 0
     private(set) var shown: [String] = []
     private(set) var asked: [String] = []
     private(set) var opened: [URL] = []
@@ -25,9 +29,14 @@ actor ScriptedScreens: IdentityScreens {
 
     func type(pins: String...) { self.pins += pins }
     func type(names: String...) { self.names += names }
+    func choose(days: Date...) { self.days += days }
+    func type(addresses: Address...) { self.addresses += addresses }
+    func choose(genders: Gender...) { self.genders += genders }
     func choose(role: Int) { self.role = role }
     /// Answers no to a question that begins so; `nil`: to none.
     func refuse(_ beginning: String?) { self.refused = beginning }
+    /// Answers yes to a question so often, and no from then on.
+    func refuseFromNow(on beginning: String, after count: Int) { (self.refused, self.agreements) = (beginning, count) }
     func forget() { (self.shown, self.asked) = ([], []) }
 
     func pin(_ why: String) throws -> String {
@@ -39,10 +48,18 @@ actor ScriptedScreens: IdentityScreens {
         self.asked.append(roles.map(\.name).joined(separator: " or "))
         return roles[self.role]
     }
-    func value(of attribute: String, _ error: String?) throws -> String {
+    private func next<Value>(_ answers: inout [Value], _ attribute: String, _ error: String?) throws -> Value {
         self.asked.append([attribute, error].compactMap(\.self).joined(separator: ": "))
-        guard !self.names.isEmpty else { throw GivenUp() }
-        return self.names.removeFirst()
+        guard !answers.isEmpty else { throw GivenUp() }
+        return answers.removeFirst()
+    }
+    func text(of attribute: String, _ error: String?) throws -> String { try self.next(&self.names, attribute, error) }
+    func day(of attribute: String, _ error: String?) throws -> Date { try self.next(&self.days, attribute, error) }
+    func address(of attribute: String, _ error: String?) throws -> Address {
+        try self.next(&self.addresses, attribute, error)
+    }
+    func gender(of attribute: String, _ error: String?) throws -> Gender {
+        try self.next(&self.genders, attribute, error)
     }
     func choice(of attribute: String, among aliases: Set<PersonalInformationAlias>) throws -> PersonalInformationAlias {
         self.asked.append("\(attribute): \(aliases.map(\.alias).sorted().joined(separator: " or "))")
@@ -51,7 +68,9 @@ actor ScriptedScreens: IdentityScreens {
     }
     func agrees(to sentence: String) -> Bool {
         self.asked.append(sentence)
-        return self.refused.map { !sentence.hasPrefix($0) } ?? true
+        guard let refused, sentence.hasPrefix(refused) else { return true }
+        self.agreements -= 1
+        return self.agreements >= 0
     }
     func show(_ sentence: String) { self.shown.append(sentence) }
     func openInBrowser(_ address: URL) { self.opened.append(address) }
@@ -95,7 +114,7 @@ actor ScriptedScreens: IdentityScreens {
         let sensor = ScriptedSensor()
         try await self.firstRun(of: server, folder: folder, sensor: sensor)
         let next = CountersignSDK()
-        try await openIdentities(of: next, by: server.trusted, folder: folder, sensor: sensor, over: server)
+        try await openIdentities(of: next, by: [server.trusted], folder: folder, sensor: sensor, over: server)
         let identity = try #require(try next.personalizer.personalizedIdentities.first)
         #expect(identity.alias == "My phone")
         #expect(identity.enrolledFactors == [.device, .pin, .biometric])
@@ -103,7 +122,7 @@ actor ScriptedScreens: IdentityScreens {
         // The server that the guide names is one that an app can be configured with.
         let guide = CountersignSDK()
         try await openIdentities(
-            of: guide, by: identityServer, folder: folder + "-guide", sensor: sensor, over: NobodyAnswers())
+            of: guide, by: [identityServer], folder: folder + "-guide", sensor: sensor, over: NobodyAnswers())
         defer { try? FileManager.default.removeItem(atPath: folder + "-guide") }
         #expect(try guide.personalizer.personalizedIdentities.isEmpty)
     }
@@ -112,7 +131,7 @@ actor ScriptedScreens: IdentityScreens {
     private func firstRun(of server: VirtualIdentityServer, folder: String, sensor: ScriptedSensor) async throws {
         let sdk = CountersignSDK()
         let screens = ScriptedScreens(clock: nil)
-        try await openIdentities(of: sdk, by: server.trusted, folder: folder, sensor: sensor, over: server)
+        try await openIdentities(of: sdk, by: [server.trusted], folder: folder, sensor: sensor, over: server)
         await screens.type(pins: "824193")
         sensor.feel(.match)
         try await handle(try await server.activationCode(pin: "824193"), with: sdk, on: screens)
@@ -165,13 +184,14 @@ actor ScriptedScreens: IdentityScreens {
             $0.attributes = [RequestedAttribute(.givenName), RequestedAttribute(.nickname, isRequired: false)]
         }
         await self.screens.choose(role: 1)
+        await self.screens.refuse("The service can do without")
         await self.screens.type(names: "", String(repeating: "x", count: 200), "Ada")
         await self.screens.type(pins: "824193")
         try await self.signIn()
         #expect(
             await self.screens.asked == [
-                "Patient or Doctor", "Given name", "Given name: Something has to stand here.",
-                "Given name: At most 128 letters.",
+                "Patient or Doctor", "The service can do without your nickname. Tell it all the same?", "given name",
+                "given name: Something has to stand here.", "given name: At most 128 letters.",
                 "Sign in to Health Portal (https://health.example) as Doctor, and tell it your given name?",
                 "Your PIN",
             ])
@@ -198,7 +218,7 @@ actor ScriptedScreens: IdentityScreens {
         try await self.signIn()
         #expect(
             await self.screens.asked == [
-                "Given name: Home or Work",
+                "given name: Home or Work",
                 "Sign in to Health Portal (https://health.example) as Patient, and tell it your given name (Work)?"
                     + "\n\nOrder medicine", "Your PIN",
             ])
@@ -215,10 +235,11 @@ actor ScriptedScreens: IdentityScreens {
                 return RequestedAttribute(attribute, isRequired: attribute != .gender, aliases: [alias])
             }
         }
+        await self.screens.refuse("The service can do without")
         await self.screens.type(pins: "824193")
         try await self.signIn()
         #expect(
-            await self.screens.asked.first
+            await self.screens.asked.dropFirst().first
                 == """
                 Sign in to Health Portal (https://health.example) as Patient, and tell it your user name (My username), \
                 your nickname (My nickname), your given name (My givenName), your family name (My familyName), \
@@ -289,13 +310,86 @@ actor ScriptedScreens: IdentityScreens {
         await self.screens.type(pins: "824193")
         try await self.signIn()
         #expect(
-            await self.screens.asked.prefix(2) == ["Given name", "Given name: The service does not take this."])
+            await self.screens.asked.prefix(2) == ["given name", "given name: The service does not take this."])
         #expect(await self.server.accepted.last == [.givenName: .value("Ada")])
-        await self.server.ask { $0.attributes = [RequestedAttribute(.familyName)] }
-        try await self.signIn()
-        #expect(await self.screens.shown.last == "The service wants more than this app can give.")
-        #expect(await self.server.ends.last == .sessionAborted)
+        for attribute in [PersonalAttribute.email, .phoneNumber] {
+            await self.server.ask { $0.attributes = [RequestedAttribute(attribute)] }
+            try await self.signIn()
+            let called = name(of: attribute)
+            #expect(
+                await self.screens.shown.last
+                    == "Your \(called) has to be verified: give it at your account's page first.")
+            #expect(await self.server.ends.last == .sessionAborted)
+        }
         #expect(await self.server.accepted.count == 1)
+    }
+
+    @Test("Authenticate: all twelve attributes are given, each in its own way, and told again where one is wrong")
+    func allTwelve() async throws {
+        try await self.personalize()
+        await self.server.ask {
+            $0.attributes = PersonalAttribute.allCases.map { RequestedAttribute($0, isSuppliable: true) }
+        }
+        await self.server.findNext([.familyName: .invalid, .birthdate: .invalid])
+        await self.screens.type(
+            names: "ada king", "ada", "Ada", "Augusta Ada", "Kin", "XX", "GB", "London", "Countess", "ada@",
+            "ada@example.org", "020", "+44 20 7946 0018", "King")
+        await self.screens.choose(days: .distantFuture, Date(timeIntervalSince1970: 0), Self.birthday)
+        await self.screens.type(
+            addresses: Address(street: "", postalCode: "SW1Y 4JH", city: "London", country: "GB"),
+            Address(
+                street: "St James's Square", houseNumber: "12", postalCode: "SW1Y 4JH", city: "London", country: "GB"))
+        await self.screens.choose(genders: .female)
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(
+            await self.screens.asked.dropLast(2) == [
+                "user name", "user name: Letters, digits and . _ - + @ alone.", "nickname", "given name",
+                "family name", "birthday", "birthday: Not after 2027-01-15.", "address",
+                "address: The street is missing.", "nationality",
+                "nationality: One of 249 countries, in two letters.", "place of birth", "gender", "salutation",
+                "e-mail address", "e-mail address: An address such as ada@example.org.", "telephone number",
+                "telephone number: With the country's code, such as +49.",
+                "family name: The service does not take this.", "birthday: The service does not take this.",
+            ])
+        #expect(
+            await self.server.accepted.last == [
+                .username: .value("ada"), .nickname: .value("Ada"), .givenName: .value("Augusta Ada"),
+                .familyName: .value("King"), .birthdate: .value("2001-05-01"),
+                .address: .value("St James's Square\n12\nSW1Y 4JH\nLondon\nGB"), .nationality: .value("GB"),
+                .placeOfBirth: .value("London"), .gender: .value("female"), .salutation: .value("Countess"),
+                .email: .value("ada@example.org"), .phoneNumber: .value("+442079460018"),
+            ])
+        #expect(await self.screens.shown == ["You are signed in to Health Portal."])
+    }
+
+    /// Noon of 1 May 2001, by the calendar of wherever this runs.
+    private static var birthday: Date {
+        var day = DateComponents()
+        (day.year, day.month, day.day, day.hour) = (2001, 5, 1, 12)
+        return Calendar(identifier: .gregorian).date(from: day) ?? .distantPast
+    }
+
+    @Test("Authenticate: who has agreed to give what is optional, and thinks better of it, does not give it")
+    func withdrawn() async throws {
+        try await self.personalize()
+        await self.server.ask {
+            let home = PersonalInformationAlias(id: "a1", alias: "Home", isPrimary: true)
+            $0.attributes = [
+                RequestedAttribute(.nickname, isRequired: false, aliases: [home]),
+                RequestedAttribute(.givenName, aliases: [home]),
+            ]
+        }
+        await self.screens.type(pins: "824193", "824193")
+        try await self.signIn()
+        #expect(await self.server.accepted.last == [.nickname: .alias(id: "a1"), .givenName: .alias(id: "a1")])
+        await self.server.findNext([.nickname: .noAliasSelected])
+        let question = "The service can do without your nickname. Tell it all the same?"
+        await self.screens.refuseFromNow(on: question, after: 1)
+        await self.screens.forget()
+        try await self.signIn()
+        #expect(await self.screens.asked.prefix(2) == [question, question])
+        #expect(await self.server.accepted.last == [.givenName: .alias(id: "a1")])
     }
 
     @Test("Authenticate: a no is a no, and the page hears of it") func refused() async throws {
@@ -322,6 +416,85 @@ actor ScriptedScreens: IdentityScreens {
         await self.screens.type(pins: "000000")
         try await self.signIn()
         #expect(await self.screens.shown.last == "This phone is locked. Get a new activation.")
+        // Its place is free: another activation makes the phone the person's again.
+        #expect(try self.phone.sdk.personalizer.personalizedIdentities.isEmpty)
+        await self.server.allow(attempts: 10)
+        try await self.personalize()
+        await self.screens.type(pins: "824193")
+        try await self.signIn()
+        #expect(await self.screens.shown == ["You are signed in to Health Portal."])
+    }
+
+    @Test("Finish: a finger is added by the listings, signs from then on, and is not added twice")
+    func addedFinger() async throws {
+        let sensor = ScriptedSensor(enrolledSet: nil)
+        let phone = try await VirtualIdentityPhone(server: self.server, sensor: sensor)
+        await self.screens.type(pins: "824193", "824193")
+        try await handle(
+            try await self.server.activationCode(pin: "824193"), with: phone.sdk, on: self.screens)
+        // Somebody's finger is enrolled with the operating system by now.
+        sensor.enroll(Array("enrolled".utf8))
+        sensor.feel(.match)
+        try await addFinger(at: self.server.identifier, with: phone.sdk, on: self.screens)
+        #expect(await self.screens.shown == ["This phone is yours now.", "Your finger signs from now on."])
+        let activation = try phone.sdk.personalizer.personalizedIdentities[0].activation
+        #expect(await self.server.finger(of: activation) != nil)
+        #expect(try identities(of: phone.sdk).map(\.signsBy) == [["biometric", "device", "pin"]])
+        await self.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
+        sensor.feel(.match)
+        try await handle(try await self.server.authenticationCode(), with: phone.sdk, on: self.screens)
+        #expect(await self.screens.shown.last == "You are signed in to Health Portal.")
+        let error = await #expect(throws: CountersignError.self) {
+            try await addFinger(at: self.server.identifier, with: phone.sdk, on: self.screens)
+        }
+        #expect(error?.errorCode == .factorAlreadyEnrolled)
+    }
+
+    @Test("Take more time: a screen has more until the hard end, and none after it") func prolonged() async throws {
+        try await self.personalize()
+        let data = try self.phone.authenticationData(try await self.server.authenticationCode())
+        let request = try await self.phone.sdk.authenticator.startAuthentication(data: data)
+        let first = request.identitySession.nextRequestUntil
+        self.clock.advance(by: .seconds(170))
+        #expect(try await prolong(request, with: self.phone.sdk))
+        #expect(request.identitySession.nextRequestUntil == first + 170)
+        self.clock.advance(by: .seconds(170))
+        #expect(try await prolong(request, with: self.phone.sdk))
+        self.clock.advance(by: .seconds(170))
+        #expect(try await prolong(request, with: self.phone.sdk))
+        self.clock.advance(by: .seconds(170))
+        #expect(try await prolong(request, with: self.phone.sdk))
+        self.clock.advance(by: .seconds(170))
+        #expect(try await prolong(request, with: self.phone.sdk))
+        #expect(request.identitySession.nextRequestUntil == request.identitySession.lastRequestBefore)
+        #expect(try await !prolong(request, with: self.phone.sdk))
+    }
+
+    @Test(
+        "Leave, or have several: an identity is taken off the phone after a question, and that of another server stays")
+    func left() async throws {
+        let other = try VirtualIdentityServer(identifier: "https://other.example", clock: self.clock)
+        let sdk = CountersignSDK()
+        var configuration = IdentityConfiguration(servers: [self.server.trusted, other.trusted])
+        configuration.facetId = "linux:program:test"
+        try await sdk.initialize(
+            configuration, platform: Platform(storage: InMemoryStorage(), clock: self.clock),
+            transport: ByHost(servers: [self.server, other]))
+        await self.screens.type(pins: "824193", "970358", "970358")
+        try await handle(try await self.server.activationCode(pin: "824193"), with: sdk, on: self.screens)
+        try await handle(try await other.activationCode(pin: "970358"), with: sdk, on: self.screens)
+        #expect(try identities(of: sdk).map(\.server) == ["https://id.example", "https://other.example"])
+        #expect(try identities(of: sdk).map(\.name) == ["My phone", "My phone"])
+        await self.screens.refuse("Take your identity off")
+        try await leave(self.server.identifier, with: sdk, on: self.screens)
+        #expect(try identities(of: sdk).count == 2)
+        await self.screens.refuse(nil)
+        try await leave(self.server.identifier, with: sdk, on: self.screens)
+        #expect(await self.screens.shown.last == "This phone is nobody's now.")
+        #expect(try identities(of: sdk).map(\.server) == ["https://other.example"])
+        #expect(await self.server.activeActivations.isEmpty)
+        try await handle(try await other.authenticationCode(), with: sdk, on: self.screens)
+        #expect(await other.accepted.count == 1)
     }
 
     @Test(
@@ -438,6 +611,17 @@ actor ScriptedScreens: IdentityScreens {
         watch.cancel()
         await watch.value
         #expect(await screens.shown == ["Somebody has changed this phone."])
+    }
+}
+
+/// A network with several servers.
+private struct ByHost: Transport {
+    let servers: [VirtualIdentityServer]
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let server = self.servers.first { URL(string: $0.identifier)?.host() == request.url.host() }
+        guard let server else { throw TransportError(.unreachable, "nobody") }
+        return try await server.send(request)
     }
 }
 

@@ -237,7 +237,10 @@ private actor Person: IdentityScreens {
     private(set) var sentences: [String] = []
     func pin(_ why: String) -> String { "824193" }
     func role(of roles: [Role]) -> Role { roles[0] }
-    func value(of attribute: String, _ error: String?) -> String { "Ada" }
+    func text(of attribute: String, _ error: String?) -> String { "Ada" }
+    func day(of attribute: String, _ error: String?) throws -> Date { throw Unasked() }
+    func address(of attribute: String, _ error: String?) throws -> Address { throw Unasked() }
+    func gender(of attribute: String, _ error: String?) throws -> Gender { throw Unasked() }
     func choice(of attribute: String, among aliases: Set<PersonalInformationAlias>) throws -> PersonalInformationAlias {
         throw Unasked()
     }

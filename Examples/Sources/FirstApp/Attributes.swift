@@ -1,0 +1,142 @@
+import Countersign
+import Foundation
+
+/// Has the person confirm what the service asks to know; in a correction, what is wrong alone.
+func confirm(_ info: AuthenticationPersonalInformation, isCorrection: Bool, on screens: any IdentityScreens)
+    async throws
+{
+    let form = AttributeForm(screens: screens, isCorrection: isCorrection)
+    try await form.fill(info.username, .username, screens.text, words)
+    try await form.fill(info.nickname, .nickname, screens.text, words)
+    try await form.fill(info.givenName, .givenName, screens.text, words)
+    try await form.fill(info.familyName, .familyName, screens.text, words)
+    try await form.fill(info.birthdate, .birthdate, screens.day, words)
+    try await form.fill(info.address, .address, screens.address, words)
+    try await form.fill(info.nationality, .nationality, screens.text, words)
+    try await form.fill(info.placeOfBirth, .placeOfBirth, screens.text, words)
+    try await form.fill(info.gender, .gender, screens.gender, words)
+    try await form.fill(info.salutation, .salutation, screens.text, words)
+    try await form.fill(info.email, .email, screens.text, words)
+    try await form.fill(info.phoneNumber, .phoneNumber, screens.text, words)
+}
+
+/// What is done with every attribute, whatever its type.
+struct AttributeForm {
+    let screens: any IdentityScreens
+    let isCorrection: Bool
+
+    func fill<Value: Sendable, Validator: PersonalInformationValidator>(
+        _ information: AuthenticationInformation<Value, Validator>?, _ attribute: PersonalAttribute,
+        _ ask: (_ name: String, _ error: String?) async throws -> Value,
+        _ words: (Validator.ResultCode, Validator) -> String
+    ) async throws where Validator.Value == Value {
+        // Not asked for, or right already.
+        guard let information, !self.isCorrection || information.error != .none else { return }
+        let called = name(of: attribute)
+        if !information.isRequired {
+            // Whoever said yes before, and says no now, gives nothing away.
+            information.withdrawAnswer()
+            guard await self.screens.agrees(to: "The service can do without your \(called). Tell it all the same?")
+            else { return }
+        }
+        if information.isDataMissing {
+            guard information.isSuppliable else {
+                await self.screens.show("Your \(called) has to be verified: give it at your account's page first.")
+                throw GivenUp()
+            }
+            var error: String? = information.error == .none ? nil : "The service does not take this."
+            while true {
+                let code = information.setValue(value: try await ask(called, error))
+                guard code != .valid else { return }
+                error = words(code, information.validator)
+            }
+        } else if information.aliases.count > 1 {
+            information.setSelection(try await self.screens.choice(of: called, among: information.aliases))
+        } else {
+            // The only one: of a required attribute it is chosen already.
+            information.setSelection(information.aliases.first)
+        }
+    }
+}
+
+/// What is wrong with a value, by the code of its validator. Of `valid` nobody asks.
+func words(_ code: NameValidator.ResultCode, _ validator: NameValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .tooShort: "At least \(validator.minLength) letters."
+    case .tooLong: "At most \(validator.maxLength) letters."
+    }
+}
+
+func words(_ code: UsernameValidator.ResultCode, _ validator: UsernameValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .tooShort: "At least \(validator.minLength) letters."
+    case .tooLong: "At most \(validator.maxLength) letters."
+    case .invalidCharacters: "Letters, digits and . _ - + @ alone."
+    }
+}
+
+func words(_ code: BirthdateValidator.ResultCode, _ validator: BirthdateValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Choose a day."
+    case .tooEarly: "Not before \(validator.earliest.text)."
+    case .inFuture: "Not after \(validator.latest.text)."
+    }
+}
+
+func words(_ code: AddressValidator.ResultCode, _ validator: AddressValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .streetMissing: "The street is missing."
+    case .postalCodeMissing: "The postal code is missing."
+    case .cityMissing: "The town is missing."
+    case .countryInvalid: "The country has two letters, such as DE."
+    case .tooLong: "At most \(validator.maxLength) letters each."
+    }
+}
+
+func words(_ code: NationalityValidator.ResultCode, _ validator: NationalityValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .unknownCountry: "One of \(validator.countries.count) countries, in two letters."
+    }
+}
+
+func words(_ code: GenderValidator.ResultCode, _ validator: GenderValidator) -> String {
+    code == .empty ? "Choose one." : ""
+}
+
+func words(_ code: SalutationValidator.ResultCode, _ validator: SalutationValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .tooLong: "At most \(validator.maxLength) letters."
+    }
+}
+
+func words(_ code: EmailValidator.ResultCode, _ validator: EmailValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .tooLong: "At most \(validator.maxLength) letters."
+    case .invalidFormat: "An address such as ada@example.org."
+    case .notSuppliableHere: "It has to be verified first."
+    }
+}
+
+func words(_ code: PhoneNumberValidator.ResultCode, _ validator: PhoneNumberValidator) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Something has to stand here."
+    case .tooShort: "At least \(validator.minLength) digits."
+    case .tooLong: "At most \(validator.maxLength) digits."
+    case .invalidFormat: "With the country's code, such as +49."
+    case .notSuppliableHere: "It has to be verified first."
+    }
+}
