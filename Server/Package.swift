@@ -150,7 +150,7 @@ let package = Package(
             dependencies: [
                 "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts", "Pages", "Passwords",
                 "SQLiteStore", "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"),
-                sdk("CountersignLinux"), sdk("CountersignTestKit"),
+                sdk("CountersignBackend"), sdk("CountersignLinux"), sdk("CountersignTestKit"),
                 hummingbird,
                 hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509,
                 asn1, grdb,
