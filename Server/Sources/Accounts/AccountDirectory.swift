@@ -220,6 +220,7 @@ extension NoticeRecord.Kind {
         case .passwordChanged: "password-changed"
         case .secondFactorChanged: "second-factor-changed"
         case .identityLinked: "identity-linked"
+        case .deviceKeysReplaced: "device-keys-replaced"
         }
     }
 }

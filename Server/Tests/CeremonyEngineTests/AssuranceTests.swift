@@ -10,7 +10,7 @@ import UAFRelyingParty
 import _Primitives
 
 /// Two phones' answers to one request as one: the keys of one device, each in its assertion.
-private func together(_ first: SendUAFResponse, _ second: SendUAFResponse, _ operation: UAF.Operation) throws
+func together(_ first: SendUAFResponse, _ second: SendUAFResponse, _ operation: UAF.Operation) throws
     -> SendUAFResponse
 {
     var joined = first

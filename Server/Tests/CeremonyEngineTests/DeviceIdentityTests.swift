@@ -156,25 +156,147 @@ struct DeviceIdentityTests {
         #expect(prover.device.deviceID == devices[1].id)
     }
 
-    @Test("A device of before adds its keys when it authenticates, once; other keys change nothing from then on")
+    @Test("A device of before adds its keys when it authenticates, once")
     func authentication() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
-        let (device, other) = (TestDevice(), TestDevice())
+        let device = TestDevice()
         let added = try await Self.authenticate(server, phone, counter: 2, telling: device)
         #expect(added.statusCode == .ok)
         #expect(try added.deviceKey == device.name)
         let again = try await Self.authenticate(server, phone, counter: 3, telling: device)
         #expect(try again.deviceKey == device.name)
-        let refused = try await Self.authenticate(server, phone, counter: 4, telling: other)
-        #expect(refused.statusCode == .ok && refused.deviceKey == nil)
         let prover = try await server.engine.deviceProofs.prover(of: try device.call(at: server.clock.now))
         #expect(prover.account.id == account.id)
-        await #expect(throws: DeviceProofRefusal.notProven) {
-            try await server.engine.deviceProofs.prover(of: try other.call(at: server.clock.now))
-        }
         let entries = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
-        #expect(entries.count { $0 == "device-keys-added" } == 1)
+        #expect(entries.count { $0.hasPrefix("device-keys-") } == 1 && entries.contains("device-keys-added"))
+        #expect(try await Self.notices(server, account).isEmpty)
+    }
+
+    // MARK: Keys that are lost
+
+    private static func notices(_ server: TestServer, _ account: AccountRecord) async throws -> [NoticeRecord] {
+        try await server.directory.notices(accountID: account.id).filter { $0.kind == .deviceKeysReplaced }
+    }
+
+    private static func speaks(_ device: TestDevice, _ server: TestServer) async throws -> Bool {
+        do {
+            _ = try await server.engine.deviceProofs.prover(of: try device.call(at: server.clock.now))
+            return true
+        } catch DeviceProofRefusal.notProven { return false }
+    }
+
+    @Test("A device that has lost its keys tells others when its person authenticates: the old ones prove nothing more")
+    func replacement() async throws {
+        let server = try TestServer()
+        let (lost, new) = (TestDevice(), TestDevice())
+        let phone = try await Self.enrol(server, lost)
+        let account = try await Self.account(server)
+        let id = try await server.device(of: account).deviceID
+        server.clock.advance(.seconds(5))
+        let told = try await Self.authenticate(server, phone, counter: 2, telling: new)
+        #expect(told.statusCode == .ok)
+        #expect(try told.deviceKey == new.name)
+        let prover = try await server.engine.deviceProofs.prover(of: try new.call(at: server.clock.now))
+        #expect(prover.account.id == account.id && prover.device.deviceID == id && !prover.isGone)
+        #expect(try await !Self.speaks(lost, server))
+        let entries = try await server.database.auditEntries(after: 0, limit: 99).map(\.event)
+            .filter { $0.kind.rawValue == "device-keys-replaced" }
+        #expect(entries.map(\.detail) == [id] && entries.map(\.accountID) == [account.id])
+        let notices = try await Self.notices(server, account)
+        #expect(notices.map(\.subject) == ["Alice's phone"] && notices.map(\.at) == [server.clock.now])
+        // Told again it is no news, and nobody comes back to what was lost but by telling it.
+        _ = try await Self.authenticate(server, phone, counter: 3, telling: new)
+        #expect(try await Self.notices(server, account).count == 1)
+        try await server.directory.deleteDevice(id: id, by: "test")
+        let gone = try await server.engine.deviceProofs.prover(of: try new.call(at: server.clock.now))
+        #expect(gone.isGone)
+    }
+
+    @Test("What a silent key alone has signed of a device replaces nothing, whoever has signed beside it")
+    func silentReplacement() async throws {
+        let server = try TestServer {
+            $0.factors = [[.pin, .devicePossession]]
+            $0.enrolmentFactors = [[.pin, .devicePossession]]
+        }
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let (pin, silent) = (try TestPhone(), try TestPhone(factor: .devicePossession))
+        let (first, other) = (TestDevice(), TestDevice())
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let registration = try await server.engine.redemptions.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        let answer = try await server.engine.registrationAnswers.judge(
+            try together(
+                try pin.register(registration) { [try first.announcement($0)] }, try silent.register(registration),
+                .registration))
+        try await Self.confirm((answer, activation), server)
+        func authenticate(_ counter: UInt32, pin byPin: TestDevice?, silent bySilent: TestDevice?) async throws
+            -> ServerResponse
+        {
+            let request = try await server.engine.requests.authentication(username: "alice", source: "a")
+            func answer(_ phone: TestPhone, _ device: TestDevice?) throws -> SendUAFResponse {
+                try phone.authenticate(request, counter: counter) { challenge in
+                    try [device].compactMap(\.self).map { try $0.announcement(challenge) }
+                }
+            }
+            // One final challenge for both.
+            return try await server.engine.authenticationAnswers.judge(
+                try together(try answer(pin, byPin), try answer(silent, bySilent), .authentication)
+            ).response
+        }
+        let refused = try await authenticate(2, pin: nil, silent: other)
+        #expect(refused.statusCode == .ok && refused.deviceKey == nil)
+        #expect(try await Self.speaks(first, server))
+        #expect(try await !Self.speaks(other, server))
+        #expect(try await Self.notices(server, account).isEmpty)
+        let twice = try await authenticate(3, pin: first, silent: other)
+        #expect(twice.statusCode == .unacceptableContent)
+        let told = try await authenticate(3, pin: other, silent: nil)
+        #expect(try told.statusCode == .ok && told.deviceKey == other.name)
+        #expect(try await Self.speaks(other, server))
+        #expect(try await Self.notices(server, account).count == 1)
+    }
+
+    @Test("A phone that waits for its number replaces no keys, and neither does one whose account is locked")
+    func pendingReplacement() async throws {
+        let server = try TestServer()
+        let (device, pending, other) = (TestDevice(), TestDevice(), TestDevice())
+        let phone = try await Self.enrol(server, device)
+        let waiting = try TestPhone()
+        _ = try await Self.answer(server, waiting) { [try pending.announcement($0)] }
+        let refused = try await Self.authenticate(server, waiting, counter: 2, telling: other)
+        #expect(refused.statusCode != .ok && refused.deviceKey == nil)
+        _ = try await server.directory.setLocked(true, username: Self.account(server).reference, by: "test")
+        let locked = try await Self.authenticate(server, phone, counter: 2, telling: other)
+        #expect(locked.statusCode != .ok && locked.deviceKey == nil)
+        _ = try await server.directory.setLocked(false, username: Self.account(server).reference, by: "test")
+        #expect(try await Self.speaks(device, server))
+        #expect(try await !Self.speaks(other, server))
+        #expect(try await Self.notices(server, Self.account(server)).isEmpty)
+    }
+
+    @Test("Keys of which one is anybody's already replace none: of another account, of another device, or its own half")
+    func takenReplacement() async throws {
+        let server = try TestServer()
+        let (device, neighbour, bobs) = (TestDevice(), TestDevice(), TestDevice())
+        try await Self.enrol(server, neighbour)
+        try await Self.enrol(server, bobs, "bob")
+        let phone = try await Self.enrol(server, device)
+        var counter: UInt32 = 1
+        for other in [
+            bobs, neighbour, TestDevice(signing: bobs.signing), TestDevice(encryption: bobs.encryption),
+            TestDevice(signing: bobs.encryption), TestDevice(encryption: neighbour.signing),
+            TestDevice(signing: device.signing), TestDevice(encryption: device.encryption),
+            TestDevice(signing: device.encryption, encryption: device.signing),
+        ] {
+            counter += 1
+            let told = try await Self.authenticate(server, phone, counter: counter, telling: other)
+            // By the signing key that it has, the device is known all the same.
+            let isOwn = other.signing.rawRepresentation == device.signing.rawRepresentation
+            #expect(try told.statusCode == .ok && told.deviceKey == (isOwn ? device.name : nil))
+        }
+        for kept in [device, neighbour, bobs] { #expect(try await Self.speaks(kept, server)) }
+        #expect(try await Self.notices(server, Self.account(server)).isEmpty)
     }
 
     @Test("A key that another registration of the account has is not known as the key of the one that tells it")

@@ -42,6 +42,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("the keys by which devices speak for themselves", arguments: DeviceIdentityConformance.checks)
+    func keepsTheRuleOfDeviceIdentities(check: ConformanceCheck<any DeviceIdentityConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("sessions of personalised identities", arguments: IdentitySessionConformance.checks)
     func keepsTheRuleOfIdentitySessions(check: ConformanceCheck<IdentityConformanceSubject>) async throws {
         let store = try TemporaryStore()

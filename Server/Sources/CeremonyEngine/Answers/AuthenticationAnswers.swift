@@ -154,7 +154,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
                         accountID: verified.account, ceremonyID: id, detail: verified.deviceRegistration)
                 ]
-                change.identityAddition = Self.identityAddition(verified, at: now)
+                change.identityAddition = self.identityAddition(verified, at: now)
                 return change
             }
         } catch is RefusedEvent {
@@ -204,7 +204,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                     AuditEvent(
                         .authenticated, at: now, accountID: verified.account, detail: verified.deviceRegistration)
                 ]
-                change.identityAddition = Self.identityAddition(verified, at: now)
+                change.identityAddition = self.identityAddition(verified, at: now)
                 return (change, verified)
             }
         } catch let error as StoreError {
@@ -218,16 +218,23 @@ public struct AuthenticationAnswers: CeremonyPart {
             authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
     }
 
-    /// What a registered key has signed of its device's own keys.
-    private static func identityAddition(_ verified: VerifiedAuthentication, at now: Timestamp)
-        -> DeviceIdentityAddition?
-    {
-        DeviceIdentity(verified.deviceKeys).map { identity in
-            DeviceIdentityAddition(
-                deviceID: verified.deviceRegistration, accountID: verified.account, identity: identity,
-                audit: AuditEvent(
-                    .deviceKeysAdded, at: now, accountID: verified.account, detail: verified.deviceRegistration))
+    /// What a registered key has signed of its device's own keys. They take the place of others where that key was
+    /// unlocked by its person: what a device alone can sign must not decide who speaks for it.
+    private func identityAddition(_ verified: VerifiedAuthentication, at now: Timestamp) -> DeviceIdentityAddition? {
+        guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
+        func event(_ kind: AuditEvent.Kind) -> AuditEvent {
+            AuditEvent(kind, at: now, accountID: verified.account, detail: verified.deviceRegistration)
         }
+        return DeviceIdentityAddition(
+            deviceID: verified.deviceRegistration, accountID: verified.account, identity: identity,
+            audit: event(.deviceKeysAdded),
+            replacement: verified.areDeviceKeysByPerson
+                ? DeviceIdentityAddition.Replacement(
+                    audit: event(.deviceKeysReplaced),
+                    notice: NoticeRecord(
+                        id: self.newIdentifier(), accountID: verified.account, kind: .deviceKeysReplaced, at: now,
+                        subject: ""))
+                : nil)
     }
 
     /// By what the key is known from now on that the device has told; `nil` where it has told none, or it was not taken.

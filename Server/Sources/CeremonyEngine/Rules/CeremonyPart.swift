@@ -72,6 +72,7 @@ extension AuditEvent.Kind {
     static let deviceAdded = Self(rawValue: "device-added")
     static let deviceReplaced = Self(rawValue: "device-replaced")
     static let deviceKeysAdded = Self(rawValue: "device-keys-added")
+    static let deviceKeysReplaced = Self(rawValue: "device-keys-replaced")
     static let authenticatorAdded = Self(rawValue: "authenticator-added")
     static let activationCreated = Self(rawValue: "activation-created")
     static let dispatchClaimed = Self(rawValue: "dispatch-claimed")

@@ -93,16 +93,59 @@ extension Database {
         ])
     }
 
-    /// Keeps the keys of a device that has none. One that has some keeps these, and keys of another change nothing: whoever
-    /// has authenticated has done so all the same.
+    /// Keeps the keys of a device that has none, or has them take the place of others where they may. Keys of another
+    /// change nothing: whoever has authenticated has done so all the same.
     func add(_ addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
         let (device, account) = (addition.deviceID, addition.accountID)
         let isKnown = try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ?)"),
             arguments: [device])
-        guard isKnown == false, try !self.isTaken(addition.identity, accountID: account, sealing) else { return }
+        guard isKnown == false else { return try self.replaceIdentity(by: addition, sealing) }
+        guard try !self.isTaken(addition.identity, accountID: account, sealing) else { return }
         try self.insert(addition.identity, deviceID: device, accountID: account, sealing)
         try self.appendAudit(addition.audit, sealing)
+    }
+
+    /// Gives a device that may authenticate other keys, which nobody has had: those that it had prove nothing from then on.
+    /// Keys that another registration has are not taken, though it may be the same phone: they would be two devices' by one
+    /// answer of one of them.
+    private func replaceIdentity(by addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
+        let (device, identity) = (addition.deviceID, addition.identity)
+        guard let replacement = addition.replacement, try !self.isKnown(identity, sealing) else { return }
+        let name = try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT name FROM device WHERE id = ? AND account_id = ? AND is_active = 1"),
+            arguments: [device, addition.accountID])
+        guard let name else { return }
+        try self.cachedStatement(
+            sql: """
+                UPDATE device_identity
+                SET signing_key = ?, signing_code = ?, encryption_key = ?, encryption_code = ? WHERE device_id = ?
+                """
+        ).execute(arguments: [
+            try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: device).blob,
+            sealing.deviceKeyCode(identity.signing.name),
+            try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: device).blob,
+            sealing.deviceKeyCode(identity.encryption.name), device,
+        ])
+        try self.appendAudit(replacement.audit, sealing)
+        var notice = replacement.notice
+        notice.subject = try sealing.openText(try name.bytes("name"), purpose: .deviceName, row: device)
+        try self.insertNotice(notice, sealing)
+    }
+
+    /// Whether anybody has one of the keys, in either place.
+    private func isKnown(_ identity: DeviceIdentity, _ sealing: Sealing) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM device_identity WHERE signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2)
+                    )
+                    """),
+            arguments: [
+                sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name),
+            ]) ?? true
     }
 
     /// Whether one of the keys is that of another account, or not of this pair.

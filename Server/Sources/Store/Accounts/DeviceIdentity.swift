@@ -56,15 +56,36 @@ public struct DeviceIdentityAddition: Sendable, Equatable {
     public var accountID: String
     /// Its keys.
     public var identity: DeviceIdentity
-    /// What the trail keeps where they are taken.
+    /// What the trail keeps where the device had none, and they are taken.
     public var audit: AuditEvent
+    /// What becomes known where they take the place of others; `nil` where they may not: nobody has seen to it that the
+    /// device's person was there.
+    public var replacement: Replacement?
+
+    /// What becomes known of keys that take the place of others.
+    public struct Replacement: Sendable, Equatable {
+        /// What the trail keeps.
+        public var audit: AuditEvent
+        /// What the person's devices are told. Its subject is the device's name, which the store adds.
+        public var notice: NoticeRecord
+
+        /// Describes what becomes known.
+        public init(audit: AuditEvent, notice: NoticeRecord) {
+            self.audit = audit
+            self.notice = notice
+        }
+    }
 
     /// Describes the keys of a device.
-    public init(deviceID: String, accountID: String, identity: DeviceIdentity, audit: AuditEvent) {
+    public init(
+        deviceID: String, accountID: String, identity: DeviceIdentity, audit: AuditEvent,
+        replacement: Replacement? = nil
+    ) {
         self.deviceID = deviceID
         self.accountID = accountID
         self.identity = identity
         self.audit = audit
+        self.replacement = replacement
     }
 }
 

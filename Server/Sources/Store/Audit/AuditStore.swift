@@ -162,6 +162,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case secondFactorChanged = 6
         /// The person can sign in by another provider from now on.
         case identityLinked = 7
+        /// A device has told other keys of its own than those that it had.
+        case deviceKeysReplaced = 8
     }
 
     /// Random, 16 bytes as base64url.

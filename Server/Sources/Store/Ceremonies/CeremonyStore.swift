@@ -42,7 +42,9 @@ public struct CeremonyChange: Sendable {
     public var registration: DeviceRegistration?
     /// Keys to add to a device that is there, in place of its keys of the same models.
     public var newCredentials: [CredentialRecord] = []
-    /// The keys of a device for itself, which it has told in an authentication: taken where it has none.
+    /// The keys of a device for itself, which it has told in an authentication: taken where it has none, and with
+    /// ``DeviceIdentityAddition/replacement`` in the place of others, where the device may authenticate and nobody has one
+    /// of them.
     public var identityAddition: DeviceIdentityAddition?
     /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. Which ones were there stays known for
     /// as long as the ceremony: ``RedeemedCeremony/deregistered``.

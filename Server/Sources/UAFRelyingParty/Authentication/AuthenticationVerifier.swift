@@ -100,6 +100,9 @@ public struct VerifiedAuthentication: Hashable, Sendable {
     public let facetID: FacetID
     /// The keys that the device speaks for itself by, where one of its registered keys has signed what it says of them.
     public let deviceKeys: DeviceKeyAnnouncement?
+    /// Whether the key that has signed them verifies its person: not one that is silent, or asks for somebody's presence
+    /// alone.
+    public let areDeviceKeysByPerson: Bool
 
     /// One key's signature.
     public struct Signature: Hashable, Sendable {
@@ -239,12 +242,17 @@ public struct AuthenticationVerifier: Sendable {
         guard expected.transaction.isEmpty || confirmed != nil else {
             throw UAFRefusal(.unacceptableContent, .transaction, "nobody confirmed the transaction")
         }
+        let announcing = response.assertions.indices.filter {
+            response.assertions[$0].signedData.extensions.contains { $0.id.hasSameBytes(as: DeviceKeyAnnouncement.id) }
+        }
         return VerifiedAuthentication(
             account: keys[0].account, deviceRegistration: keys[0].deviceRegistration, signatures: signatures,
             alternative: selection.alternative, confirmedContentHash: confirmed, facetID: checked.facetID,
             deviceKeys: try .init(
                 signed: response.assertions.flatMap(\.signedData.extensions),
-                finalChallengeHash: checked.finalChallengeHash))
+                finalChallengeHash: checked.finalChallengeHash),
+            areDeviceKeysByPerson: !announcing.isEmpty
+                && announcing.allSatisfy { candidates[$0].info.userVerification.verifiesPerson })
     }
 
     /// The stored key of each assertion, in their order.
@@ -328,5 +336,18 @@ public struct AuthenticationVerifier: Sendable {
             }
         default: throw UAFRefusal(.unacceptableContent, .authenticationMode, "\(data.mode)")
         }
+    }
+}
+
+extension UserVerification {
+    /// Whether every way to unlock such a key tells its person from others: none is silent, somebody's presence alone, or a
+    /// place.
+    fileprivate var verifiesPerson: Bool {
+        let others: Self = [.presence, .location, .none]
+        // All at once, and so the one that does among them.
+        guard !self.contains(.all) else {
+            return !self.contains(.none) && !self.subtracting(others.union(.all)).isEmpty
+        }
+        return !self.isEmpty && self.isDisjoint(with: others)
     }
 }

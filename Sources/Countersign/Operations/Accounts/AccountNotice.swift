@@ -28,6 +28,9 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         /// The account was connected with one at another provider, which signs in to it from now on; the subject is that
         /// provider.
         public static let identityLinked = Self(rawValue: "identity-linked")
+        /// A device speaks for itself by other keys from now on, because it has lost those that it had; the subject is its
+        /// name.
+        public static let deviceKeysReplaced = Self(rawValue: "device-keys-replaced")
         /// The server's word.
         public var description: String { self.rawValue }
     }
