@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PersonalInformation
 import SQLiteStore
 import Store
 import Testing
@@ -57,6 +58,28 @@ struct IdentityCommandTests {
         }
 
         func service() async throws -> JSONObject { try await self.call("GET", "/clients/\(self.client)/service") }
+
+        /// What becomes of the database while no command has it.
+        func change(_ body: (SQLiteDatabase, _ account: String) async throws -> Void) async throws {
+            let account = try await self.call("GET", "/accounts/anna").requiredString("id")
+            let database = try OpenStore(
+                folder: DataFolder(path: self.folder + "/data"), keyFile: KeyFile(path: self.folder + "/key"),
+                limits: .init()
+            ).database
+            do { try await body(database, account) } catch {
+                await database.close()
+                throw error
+            }
+            await database.close()
+        }
+
+        func trail() async throws -> [String] {
+            var kinds: [String] = []
+            try await self.change { database, _ in
+                kinds = try await database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
+            }
+            return kinds
+        }
     }
 
     private func expect(
@@ -171,6 +194,9 @@ struct IdentityCommandTests {
         let first = try await values()[0]
         #expect(
             try first.string("alias") == "Office" && first.bool("primary") == true && first.bool("verified") == true)
+        try await place.run("attribute", "show", "anna", id)
+        try await place.run("attribute", "show", "anna", id, "--values", "--json")
+        await self.expect(.notFound) { try await place.run("attribute", "show", "anna", "none") }
         try await place.run("attribute", "verify", "anna", id, "--withdraw")
         #expect(try await values()[0].bool("verified") == false)
         try await place.run("attribute", "list", "anna", "--values")
@@ -199,6 +225,139 @@ struct IdentityCommandTests {
         await self.expect(.notFound) { try await place.run("identity", "agreement", "anna", "none") }
     }
 
+    @Test("further addresses are added, listed, shown, verified and removed")
+    func emails() async throws {
+        let place = try await Place()
+        func emails() async throws -> [JSONObject] {
+            try await place.call("GET", "/accounts/anna/emails").objects("emails")
+        }
+        try await place.run("email", "list", "anna")
+        try await place.run("email", "add", "anna", "anna@post.example")
+        try await place.run("email", "add", "anna", "anna@work.example", "--verified", "--json")
+        #expect(try await emails().map { try $0.bool("verified") } == [false, true])
+        try await place.run("email", "list", "anna")
+        let id = try await emails()[0].requiredString("id")
+        try await place.run("email", "show", "anna", id)
+        try await place.run("email", "verify", "anna", id)
+        #expect(try await emails()[0].bool("verified") == true)
+        try await place.run("email", "verify", "anna", id, "--withdraw")
+        #expect(try await emails()[0].bool("verified") == false)
+        await self.expect(.failed, "NAME@HOST") { try await place.run("email", "add", "anna", "anna") }
+        await self.expect(.failed, "as many") { try await place.run("email", "add", "anna", "Anna@post.example") }
+        try await place.run("email", "remove", "anna", id)
+        #expect(try await emails().map { try $0.string("email") } == ["anna@work.example"])
+        for verb in ["show", "verify", "remove"] {
+            await self.expect(.notFound) { try await place.run("email", verb, "anna", id) }
+        }
+        await self.expect(.notFound) { try await place.run("email", "list", "nobody") }
+        await self.expect(.notFound) { try await place.run("email", "add", "nobody", "x@post.example") }
+    }
+
+    @Test("the root key goes to a file as apps are configured with it, the same each time")
+    func root() async throws {
+        let place = try await Place()
+        let file = place.folder + "/root.jwk"
+        try await place.run("identity", "root", "--file", file)
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let root = try await place.call("GET", "/identity/root")
+        #expect(try text == JSON.object(root.requiredObject("key")).text + "\n")
+        #expect(try root.requiredObject("key")["d"] == nil)
+        try await place.run("identity", "root")
+        try await place.run("identity", "root", "--json")
+        await self.expect(.failed, "cannot be written") {
+            try await place.run("identity", "root", "--file", "/none/such/root.jwk")
+        }
+        #expect(try await place.call("GET", "/identity/root") == root)
+    }
+
+    @Test("a code is shown and ended, and what is no activation of the person's is neither shown, renamed nor ended")
+    func activations() async throws {
+        let place = try await Place()
+        try await place.run("account", "add", "bert")
+        try await place.run("identity", "activations", "anna")
+        try await place.run("activation", "create", "anna", "--identity", "--name", "Phone")
+        try await place.run("identity", "activations", "anna")
+        func codes() async throws -> [JSONObject] {
+            try await place.call("GET", "/accounts/anna/activations").objects("offers")
+        }
+        let id = try #require(try await codes().first).requiredString("id")
+        try await place.run("identity", "show", "anna", id)
+        try await place.run("identity", "show", "anna", id, "--json")
+        let shown = try IdentityCommand.text(try await place.call("GET", "/accounts/anna/activations/\(id)"))
+        #expect(shown.contains("Phone") && shown.contains("a code, until") && shown.contains("0 in a row"))
+        for (person, code) in [("bert", id), ("anna", "none"), ("nobody", id)] {
+            await self.expect(.notFound) { try await place.run("identity", "show", person, code) }
+            await self.expect(.notFound) { try await place.run("identity", "end", person, code) }
+            await self.expect(.notFound) { try await place.run("identity", "rename", person, code, "Tablet") }
+        }
+        #expect(try await codes().count == 1)
+        try await place.run("identity", "end", "anna", id)
+        #expect(try await codes().isEmpty)
+        await self.expect(.notFound) { try await place.run("identity", "end", "anna", id) }
+    }
+
+    @Test("an app's text says how it stands, what has failed and how long it rests")
+    func text() throws {
+        let shown: JSONObject = [
+            "id": .string("a1"), "kind": .string("activation"), "name": .string("Phone"),
+            "factors": .array([.string("device"), .string("pin")]), "createdAt": .string("2026-01-01T00:00:00Z"),
+            "failuresInARow": .integer(3), "recentFailures": .integer(4), "attemptsLeft": .integer(6),
+            "lockedUntil": .string("2026-01-01T00:01:00Z"), "lockedSeconds": .integer(42), "disabled": .bool(true),
+        ]
+        let text = try IdentityCommand.text(shown)
+        for words in [
+            "a1", "Phone", "device+pin, last used never", "3 in a row, 4 lately; 6 more", "disabled",
+            "rests until 2026-01-01T00:01:00Z, 42 seconds more",
+        ] { #expect(text.contains(words), "\(text)") }
+    }
+
+    @Test("what a person's identity was used for is listed, and choices are listed and forgotten")
+    func history() async throws {
+        let place = try await Place()
+        try await place.run("service", "set", place.client, "--file", place.file(Self.profile))
+        try await place.run("identity", "history", "anna")
+        try await place.run("attribute", "choices", "anna")
+        await self.expect(.notFound) { try await place.run("identity", "history", "nobody") }
+        await self.expect(.notFound) { try await place.run("attribute", "choices", "nobody") }
+        await self.expect(.notFound) { try await place.run("attribute", "forget-choice", "anna", place.client) }
+        try await place.run("attribute", "add", "anna", "givenName", "--file", place.file("Anna"))
+        let value = try #require(try await place.call("GET", "/accounts/anna/attributes").objects("attributes").first)
+            .requiredString("id")
+        let client = place.client
+        try await place.change { database, account in
+            try await database.applyIdentityOutcome(
+                IdentityOutcomeChange(
+                    accountID: account, service: client, at: Timestamp(milliseconds: 0),
+                    selection: [.givenName: value],
+                    history: IdentityHistoryRecord(
+                        purpose: "login", service: client, role: "user", outcome: .finished,
+                        at: Timestamp(milliseconds: 0)), limits: Limits()))
+        }
+        try await place.run("identity", "history", "anna")
+        try await place.run("identity", "history", "anna", "--json")
+        let sessions = try await place.call("GET", "/accounts/anna/identity-sessions").objects("sessions")
+        #expect(try sessions.map { try $0.string("role") } == ["user"])
+        try await place.run("attribute", "choices", "anna")
+        let choices = try await place.call("GET", "/accounts/anna/choices").objects("choices")
+        #expect(try choices.map { try $0.string("value") } == [value])
+        try await place.run("attribute", "forget-choice", "anna", place.client)
+        #expect(try await place.call("GET", "/accounts/anna/choices").objects("choices").isEmpty)
+        await self.expect(.notFound) { try await place.run("attribute", "forget-choice", "anna", place.client) }
+        #expect(try await place.trail().filter { $0 == "attribute-choice-removed" }.count == 1)
+    }
+
+    @Test("a client's name for a person is shown, found once it was told, and in the trail each time")
+    func subjects() async throws {
+        let place = try await Place()
+        try await place.run("identity", "subject", "anna", place.client)
+        try await place.run("identity", "subject", "anna", place.client, "--json")
+        let subject = try await place.call("GET", "/accounts/anna/subjects/\(place.client)").requiredString("subject")
+        await self.expect(.notFound) { try await place.run("identity", "whose", place.client, subject) }
+        await self.expect(.notFound) { try await place.run("identity", "subject", "nobody", place.client) }
+        await self.expect(.notFound) { try await place.run("identity", "subject", "anna", "none") }
+        #expect(try await place.trail().filter { $0 == "subject-looked-up" }.count == 3)
+    }
+
     @Test("organisations and invitations are made, listed and taken back")
     func organisations() async throws {
         let place = try await Place()
@@ -208,6 +367,8 @@ struct IdentityCommandTests {
         let id = try #require(try await place.call("GET", "/organisations").objects("organisations").first)
             .requiredString("id")
         try await place.run("organisation", "rename", id, "Choir")
+        try await place.run("organisation", "show", id)
+        await self.expect(.notFound) { try await place.run("organisation", "show", "none") }
         try await place.run("organisation", "members", id)
         try await place.run("organisation", "add-member", id, "anna")
         #expect(try await place.call("GET", "/organisations/\(id)/members").objects("members").count == 1)

@@ -76,6 +76,10 @@ extension FailingStore {
         try await self.store.attributeSelection(accountID: accountID, service: service)
     }
 
+    func removeAttributeSelection(accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.removeAttributeSelection(accountID: accountID, service: service, audit: audit)
+    }
+
     func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws {
         try await self.store.applyIdentityOutcome(change)
     }

@@ -281,6 +281,14 @@ extension IdentityDirectory {
         try await self.store.additionalEmails(accountID: try await self.account(account).id)
     }
 
+    /// One of those addresses. Throws `notFound`.
+    public func email(_ email: String, of account: String) async throws -> AdditionalEmail {
+        guard let found = try await self.emails(account).first(where: { $0.id.hasSameBytes(as: email) }) else {
+            throw AccountError(.notFound)
+        }
+        return found
+    }
+
     /// Adds an address. Throws `notFound`, `invalidRequest` for what is no address, `conflict` where the account has it or
     /// has as many as it can have.
     public func addEmail(_ address: String, isVerified: Bool, to account: String, by operator: String) async throws

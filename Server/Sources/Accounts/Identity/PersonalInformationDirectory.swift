@@ -89,6 +89,19 @@ extension IdentityDirectory {
             accountID: try await self.account(account).id, limit: self.limits.identityHistoryRows)
     }
 
+    /// A value of an account. Throws `notFound`.
+    public func value(_ value: String, of account: String) async throws -> PersonalValueRecord {
+        guard let found = try await self.values(account).first(where: { $0.id.hasSameBytes(as: value) }) else {
+            throw AccountError(.notFound)
+        }
+        return found
+    }
+
+    /// What a value of an account is called, without opening the value. Throws `notFound`.
+    public func alias(ofValue value: String, of account: String) async throws -> PersonalAlias {
+        try await self.alias(value, of: try await self.account(account).id)
+    }
+
     private func alias(_ value: String, of account: String) async throws -> PersonalAlias {
         let aliases = try await self.store.personalAliases(
             accountID: account, attributes: Set(PersonalAttribute.allCases))

@@ -13,7 +13,8 @@ struct AdminCommand: AsyncParsableCommand {
             """,
         subcommands: [
             AccountCommand.self, ActivationCommand.self, AttributeCommand.self, ClientCommand.self, DeviceCommand.self,
-            IdentityCommand.self, InventedCommand.self, InviteCommand.self, LoginCommand.self, MetadataCommand.self,
+            EmailCommand.self, IdentityCommand.self, InventedCommand.self, InviteCommand.self, LoginCommand.self,
+            MetadataCommand.self,
             OrganisationCommand.self, ProviderCommand.self, RegistrationTokenCommand.self, RoleCommand.self,
             ServiceCommand.self,
             SigningKeyCommand.self, TokenCommand.self,

@@ -14,7 +14,10 @@ struct AttributeCommand: AsyncParsableCommand {
 
               countersign admin attribute add alice email --alias Work --verified < address.txt
             """,
-        subcommands: [Add.self, List.self, SetPrimary.self, Rename.self, Verify.self, Remove.self]
+        subcommands: [
+            Add.self, List.self, Show.self, SetPrimary.self, Rename.self, Verify.self, Remove.self, Choices.self,
+            ForgetChoice.self,
+        ]
     )
 
     fileprivate static func path(_ account: String) -> String { "/accounts/\(account.pathSegment)/attributes" }
@@ -113,6 +116,23 @@ struct AttributeCommand: AsyncParsableCommand {
         }
     }
 
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what a person calls a value, and with --values the value itself.")
+
+        @OptionGroup var place: Place
+
+        @Flag(name: .long, help: "Show the value.")
+        var values = false
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", self.place.path + (self.values ? "?values=true" : ""))
+            try self.options.show(answer) { try AttributeCommand.text($0) }
+        }
+    }
+
     struct SetPrimary: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set-primary", abstract: "Have a value offered first, in the place of the one that was.")
@@ -169,6 +189,48 @@ struct AttributeCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await self.options.call("DELETE", self.place.path)
             self.options.show(answer) { _ in "Removed." }
+        }
+    }
+
+    struct Choices: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List which value of each attribute a person has chosen for which service: names, no values.")
+
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var account: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", "/accounts/\(self.account.pathSegment)/choices")
+            try self.options.show(answer) { object in
+                let choices = try object.objects("choices")
+                guard !choices.isEmpty else { return "nothing is chosen" }
+                return Terminal.table(
+                    try choices.map { choice in
+                        try ["service", "attribute", "alias", "value"].map { try choice.requiredString($0) }
+                    })
+            }
+        }
+    }
+
+    struct ForgetChoice: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "forget-choice",
+            abstract: "Forget what a person has chosen for a service: they are asked again there.")
+
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var account: String
+
+        @Argument(help: "The client's id.")
+        var client: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "DELETE", "/accounts/\(self.account.pathSegment)/choices/\(self.client.pathSegment)")
+            self.options.show(answer) { _ in "Forgotten." }
         }
     }
 }

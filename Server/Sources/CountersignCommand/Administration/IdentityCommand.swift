@@ -2,13 +2,130 @@ import ArgumentParser
 import Foundation
 import _Primitives
 
-/// `countersign admin identity`: what makers of apps need to know of the server.
+/// `countersign admin identity`: people's personalised apps, what services call people, and what makers of apps need to
+/// know of the server.
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
         abstract: "People's personalised apps, what they were used for, and the key that apps know the server by.",
-        subcommands: [Root.self, Activations.self, End.self, History.self, Agreements.self, Agreement.self]
+        subcommands: [
+            Root.self, Activations.self, Show.self, Rename.self, End.self, History.self, Agreements.self,
+            Agreement.self, Subject.self, Whose.self,
+        ]
     )
+
+    /// Which personalised app or code, and whose.
+    struct Place: ParsableArguments {
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var username: String
+
+        @Argument(help: "The activation's id, as `identity activations` shows it.")
+        var id: String
+
+        var path: String { "/accounts/\(self.username.pathSegment)/activations/\(self.id.pathSegment)" }
+    }
+
+    /// How an activation or a code is, as text.
+    static func text(_ shown: JSONObject) throws -> String {
+        let isCode = try shown.requiredString("kind") == "code"
+        var lines = [Terminal.table([[try shown.requiredString("id"), try shown.string("name") ?? ""]])]
+        lines.append(
+            isCode
+                ? "a code, until \(try shown.requiredString("expiresAt"))"
+                : "\(try (shown.strings("factors") ?? []).joined(separator: "+")), last used "
+                    + (try shown.string("lastUsedAt") ?? "never"))
+        let counts = try ["failuresInARow", "recentFailures", "attemptsLeft"].map {
+            try shown.requiredInteger($0, as: Int64.self)
+        }
+        lines.append("failed attempts: \(counts[0]) in a row, \(counts[1]) lately; \(counts[2]) more may fail")
+        if try shown.bool("disabled") == true { lines.append("disabled") }
+        if let until = try shown.string("lockedUntil") {
+            let seconds = try shown.integer("lockedSeconds", as: Int64.self) ?? 0
+            lines.append("rests until \(until), \(seconds) seconds more")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What a client calls somebody, as text.
+    fileprivate static func entry(_ entry: JSONObject) throws -> String {
+        Terminal.table([
+            [
+                try entry.requiredString("clientId"), try entry.requiredString("subject"),
+                try entry.requiredString("username"), try entry.requiredString("accountId"),
+                try entry.bool("told") == true ? "" : "never told",
+            ]
+        ])
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a person's personalised app, or a code that waits for one, with its failed attempts.")
+
+        @OptionGroup var place: Place
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", self.place.path)
+            try self.options.show(answer) { try IdentityCommand.text($0) }
+        }
+    }
+
+    struct Rename: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Call a personalised app otherwise: its person sees the name at /account.")
+
+        @OptionGroup var place: Place
+
+        @Argument(help: "What the device is called.")
+        var name: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("PATCH", self.place.path, ["name": .string(self.name)])
+            try self.options.show(answer) { try IdentityCommand.text($0) }
+        }
+    }
+
+    struct Subject: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what a client calls a person.",
+            discussion: "The audit trail says that you have asked, as with `identity whose`.")
+
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var username: String
+
+        @Argument(help: "The client's id.")
+        var client: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "GET", "/accounts/\(self.username.pathSegment)/subjects/\(self.client.pathSegment)")
+            try self.options.show(answer) { try IdentityCommand.entry($0) }
+        }
+    }
+
+    struct Whose: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Find the person whom a client means by a name.",
+            discussion: "The audit trail says that you have asked, as with `identity subject`.")
+
+        @Argument(help: "The client's id.")
+        var client: String
+
+        @Argument(help: "What the client calls the person: the sub of its tokens.")
+        var subject: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "GET", "/clients/\(self.client.pathSegment)/subjects/\(self.subject.pathSegment)")
+            try self.options.show(answer) { try IdentityCommand.entry($0) }
+        }
+    }
 
     struct Activations: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -47,17 +164,11 @@ struct IdentityCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Take a personalised app's activation back, or a code that nobody has used.")
 
-        @Argument(help: "The person's name.")
-        var username: String
-
-        @Argument(help: "The activation's id.")
-        var id: String
-
+        @OptionGroup var place: Place
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let path = "/accounts/\(self.username.pathSegment)/activations/\(self.id.pathSegment)"
-            let answer = try await self.options.call("DELETE", path)
+            let answer = try await self.options.call("DELETE", self.place.path)
             self.options.show(answer) { _ in "Ended." }
         }
     }

@@ -7,7 +7,7 @@ struct OrganisationCommand: AsyncParsableCommand {
         commandName: "organisation",
         abstract: "Organisations, to whose members a service of personalised identities can keep itself.",
         subcommands: [
-            Add.self, List.self, Rename.self, Remove.self, Members.self, AddMember.self, RemoveMember.self,
+            Add.self, List.self, Show.self, Rename.self, Remove.self, Members.self, AddMember.self, RemoveMember.self,
         ]
     )
 
@@ -54,6 +54,20 @@ struct OrganisationCommand: AsyncParsableCommand {
                 guard !organisations.isEmpty else { return "no organisations" }
                 return Terminal.table(try organisations.map(OrganisationCommand.row))
             }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show an organisation.")
+
+        @Argument(help: "The organisation's id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call("GET", OrganisationCommand.path(self.id))
+            try self.options.show(answer) { Terminal.table([try OrganisationCommand.row($0)]) }
         }
     }
 

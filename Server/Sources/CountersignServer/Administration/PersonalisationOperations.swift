@@ -22,6 +22,25 @@ struct PersonalisationOperations: Sendable {
         .required("disabled", .boolean, "Whether it may not authenticate any more."),
     ]
 
+    private static let noActivation = [
+        (status: 404, meaning: "There is no such account, or it has no activation of that identifier.")
+    ]
+
+    private static let shown: [AdminOperation.Field] = [
+        .required("id", "The activation."),
+        .required("kind", .choice(["activation", "code"]), "Whether it is a personalised app, or a code that waits."),
+        .optional("name", "What its person calls the device, or what it is to be called."),
+        .optional("factors", .strings, "What it signs with: device, pin, biometric."),
+        .required("createdAt", "RFC 3339."), .optional("lastUsedAt", "When its factors were accepted last, RFC 3339."),
+        .optional("expiresAt", "Until when the code can be used, RFC 3339."),
+        .required("failuresInARow", .integer, "Attempts that failed, one after the other."),
+        .required("recentFailures", .integer, "Attempts that failed within lockoutWindow."),
+        .required("attemptsLeft", .integer, "How many more may fail: the last of them disables it."),
+        .optional("lockedUntil", "Until when it rests after wrong attempts, RFC 3339."),
+        .optional("lockedSeconds", .integer, "How much of that is left."),
+        .optional("disabled", .boolean, "Whether an app may not authenticate any more."),
+    ]
+
     private static let offer: [AdminOperation.Field] = [
         .required("id", "The activation that it becomes."), .optional("name", "What the device is to be called."),
         .required("createdAt", "RFC 3339."), .required("expiresAt", "Until when the code can be used, RFC 3339."),
@@ -36,6 +55,17 @@ struct PersonalisationOperations: Sendable {
                     .required("activations", .objects(Self.activation), "The oldest first."),
                     .required("offers", .objects(Self.offer), "Codes that can still be used, the oldest first."),
                 ], refusals: [(404, "There is no such account.")], handler: self.list),
+            AdminOperation(
+                method: .get, path: "/accounts/{username}/activations/{id}", id: "showPersonalisedApp",
+                summary: "Show a personalised app of a person, or a code that waits for one, with its failed attempts.",
+                answer: Self.shown,
+                refusals: [(404, "There is no such account, or it has neither of that identifier.")],
+                handler: self.show),
+            AdminOperation(
+                method: .patch, path: "/accounts/{username}/activations/{id}", id: "renamePersonalisedApp",
+                summary: "Call a personalised app otherwise: its person sees the name at /account.",
+                body: [.required("name", "What the device is called.")], answer: Self.shown,
+                refusals: Self.noActivation, handler: self.rename),
             AdminOperation(
                 method: .delete, path: "/accounts/{username}/activations/{id}", id: "endActivation",
                 summary: "Take an activation back, or a code for one that nobody has used.", status: .noContent,
@@ -89,25 +119,65 @@ struct PersonalisationOperations: Sendable {
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.directory.account(written: call.account)
         let listings = self.identities.listings
-        let activations = try await listings.activations(accountID: account.id).map { activation -> JSON in
-            var object: JSONObject = [
-                "id": .string(activation.id), "name": .string(activation.name),
-                "factors": .array(activation.factors.map { .string($0.rawValue) }),
-                "createdAt": .string(activation.createdAt.description), "disabled": .bool(activation.isDisabled),
-            ]
-            object["lastUsedAt"] = activation.lastUsedAt.map { .string($0.description) }
-            object["lockedUntil"] = activation.lockedUntil.map { .string($0.description) }
-            return .object(object)
-        }
-        let offers = try await listings.offers(accountID: account.id).map { offer -> JSON in
-            var object: JSONObject = [
-                "id": .string(offer.id), "createdAt": .string(offer.createdAt.description),
-                "expiresAt": .string(offer.expiresAt.description),
-            ]
-            object["name"] = offer.name.map(JSON.string)
-            return .object(object)
-        }
+        let activations = try await listings.activations(accountID: account.id).map { JSON.object(Self.json($0)) }
+        let offers = try await listings.offers(accountID: account.id).map { JSON.object(Self.json($0)) }
         return ["activations": .array(activations), "offers": .array(offers)]
+    }
+
+    private static func json(_ activation: ListedActivation) -> JSONObject {
+        var object: JSONObject = [
+            "id": .string(activation.id), "name": .string(activation.name),
+            "factors": .array(activation.factors.map { .string($0.rawValue) }),
+            "createdAt": .string(activation.createdAt.description), "disabled": .bool(activation.isDisabled),
+        ]
+        object["lastUsedAt"] = activation.lastUsedAt.map { .string($0.description) }
+        object["lockedUntil"] = activation.lockedUntil.map { .string($0.description) }
+        return object
+    }
+
+    private static func json(_ offer: ListedOffer) -> JSONObject {
+        var object: JSONObject = [
+            "id": .string(offer.id), "createdAt": .string(offer.createdAt.description),
+            "expiresAt": .string(offer.expiresAt.description),
+        ]
+        object["name"] = offer.name.map(JSON.string)
+        return object
+    }
+
+    private static func json(_ shown: ShownActivation) -> JSONObject {
+        var (object, attempts): (JSONObject, ListedAttempts)
+        switch shown {
+        case .activation(let activation, let its):
+            (object, attempts) = (Self.json(activation), its)
+            object["kind"] = .string("activation")
+        case .offer(let offer, let its):
+            (object, attempts) = (Self.json(offer), its)
+            object["kind"] = .string("code")
+        }
+        object["failuresInARow"] = .integer(Int64(attempts.failuresInARow))
+        object["recentFailures"] = .integer(Int64(attempts.recentFailures))
+        object["attemptsLeft"] = .integer(Int64(attempts.left))
+        object["lockedUntil"] = attempts.lockedUntil.map { .string($0.description) }
+        object["lockedSeconds"] = attempts.rest.map { .integer(($0.milliseconds + 999) / 1000) }
+        return object
+    }
+
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.directory.account(written: call.account)
+        guard let shown = try await self.identities.listings.shown(call.id, accountID: account.id) else {
+            throw Problem(.notFound, Problem.Name.notFound, "The account has no such activation, and no such code.")
+        }
+        return Self.json(shown)
+    }
+
+    @Sendable private func rename(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let name = try call.body.requiredString("name")
+        let account = try await self.directory.account(written: call.account)
+        let listings = self.identities.listings
+        guard try await listings.rename(call.id, to: name, accountID: account.id, by: call.actor),
+            let shown = try await listings.shown(call.id, accountID: account.id)
+        else { throw Problem(.notFound, Problem.Name.notFound, "The account has no such activation.") }
+        return Self.json(shown)
     }
 
     @Sendable private func end(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -111,6 +111,8 @@ public struct ServerAssembly: Sendable {
     public let directory: AccountDirectory
     /// Services of personalised identities, and what people have there.
     public let identities: IdentityDirectory
+    /// What services call people.
+    let mappingIDs: MappingIDs
     /// The passwords that people may have beside their phones.
     public let passwords: PasswordAccounts
     /// Who may administer.
@@ -216,6 +218,10 @@ public struct ServerAssembly: Sendable {
             identities: IdentityDirectory(
                 store: store, accounts: directory, sealing: sealing, sendsMail: configuration.mail != nil, time: time,
                 random: random, limits: limits),
+            mappingIDs: MappingIDs(
+                store: store, accounts: directory, time: time,
+                subject: { account, client in provider.subject(ofAccount: account, client: client) },
+                accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
@@ -358,6 +364,8 @@ public struct ServerAssembly: Sendable {
     private var identityOperations: [AdminOperation] {
         ServiceOperations(identities: self.identities).operations
             + PersonalInformationOperations(identities: self.identities).operations
+            + ChoiceOperations(identities: self.identities).operations
+            + MappingIDOperations(mappingIDs: self.mappingIDs).operations
             + OrganisationOperations(identities: self.identities).operations
             + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
             + AgreementOperations(identities: self.ceremonies.identities, directory: self.directory).operations

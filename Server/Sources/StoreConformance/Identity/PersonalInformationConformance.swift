@@ -193,6 +193,26 @@ public enum PersonalInformationConformance {
             try expect(
                 try await store.attributeSelection(accountID: Self.alice, service: "portal") == [.email: "a"], "left")
         },
+        ConformanceCheck("what was chosen for a service is forgotten, there alone and of that account alone") { store in
+            try await Self.begin(store)
+            for value in [Self.value("a"), Self.value("b")] { try await Self.add(value, store) }
+            try await store.applyIdentityOutcome(Self.outcome(selection: [.email: "b"]))
+            for (account, service) in [(Self.alice, "shop"), ("account-bob", "portal"), (Self.alice, "none")] {
+                let isForgotten = try await store.removeAttributeSelection(
+                    accountID: account, service: service, audit: sampleAudit("forgotten"))
+                try expect(!isForgotten, "\(account) has chosen nothing for \(service)")
+            }
+            try expect(
+                try await store.attributeSelection(accountID: Self.alice, service: "portal") == [.email: "b"], "left")
+            let isForgotten = try await store.removeAttributeSelection(
+                accountID: Self.alice, service: "portal", audit: sampleAudit("forgotten"))
+            try expect(isForgotten, "it was there")
+            try expect(try await store.attributeSelection(accountID: Self.alice, service: "portal").isEmpty, "gone")
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            try expect(kinds.filter { $0 == "forgotten" }.count == 1, "one event, for what was done")
+            try expect(
+                try await store.personalAliases(accountID: Self.alice, attributes: [.email]).count == 2, "values")
+        },
         ConformanceCheck("what a session asks of an account is made of what each read says by itself") { store in
             try await Self.begin(store)
             for value in [Self.value("a"), Self.value("b"), Self.value("n", .nickname)] {

@@ -145,6 +145,18 @@ struct IdentityAdministrationTests {
                 ["primary": .bool(true), "alias": .string("Office"), "verified": .bool(false)])
             #expect(try changed.object.bool("primary") == true && changed.object.string("alias") == "Office")
             #expect(try changed.object.bool("verified") == false)
+            let named = try await client.send(.get, path + "/\(id)")
+            #expect(named.object == changed.object && named.object["value"] == nil)
+            let whole = try await client.send(.get, path + "/\(id)?values=true")
+            #expect(try whole.object.string("value") == "+4930999999")
+            #expect(try whole.object.string("source") == "administrator")
+            for query in ["", "?values=true"] {
+                for wrong in [
+                    "/admin/v1/accounts/bert/attributes/\(id)", "/admin/v1/accounts/nobody/attributes/\(id)",
+                    path + "/none",
+                ] { #expect(try await client.send(.get, wrong + query).response.status == .notFound) }
+            }
+            #expect(try await client.send(.get, path + "/\(id)?values=%FF").response.status == .badRequest)
             let lowered = try await client.send(.patch, path + "/\(id)", ["primary": .bool(false)])
             #expect(lowered.response.status == .badRequest)
             let hidden = try await client.send(.patch, path + "/\(id)", ["alias": .string("a\u{202E}b")])
@@ -209,6 +221,7 @@ struct IdentityAdministrationTests {
             let organisation = "/admin/v1/organisations/\(id)"
             let renamed = try await client.send(.patch, organisation, ["name": .string("Choir")])
             #expect(try renamed.object.string("name") == "Choir")
+            #expect(try await client.send(.get, organisation).object == renamed.object)
             _ = try await client.send(.put, path + "/service", Self.profile(["organisation": .string(id)]))
             let standing = path + "/service/accounts/anna"
             #expect(try await client.send(.get, standing).object.bool("member") == false)
@@ -222,7 +235,9 @@ struct IdentityAdministrationTests {
             #expect(try await client.send(.put, organisation + "/members/nobody").response.status == .notFound)
             _ = try await client.send(.patch, path + "/service", ["organisation": .string("")])
             #expect(try await client.send(.delete, organisation).response.status == .noContent)
-            for (method, place) in [(HTTPRequest.Method.delete, ""), (.get, "/members"), (.put, "/members/anna")] {
+            for (method, place) in [
+                (HTTPRequest.Method.get, ""), (.delete, ""), (.get, "/members"), (.put, "/members/anna"),
+            ] {
                 #expect(try await client.send(method, organisation + place).response.status == .notFound)
             }
         }
@@ -295,8 +310,15 @@ struct IdentityAdministrationTests {
                 return
             }
             #expect(try shown.bool("verified") == true && shown.string("email") == "a@post.example")
+            #expect(try await client.send(.get, email).object == shown)
+            let others = email.replacing("/anna/", with: "/bert/")
+            for wrong in [others, email.replacing("/anna/", with: "/nobody/"), path + "/none"] {
+                #expect(try await client.send(.get, wrong).response.status == .notFound, "\(wrong)")
+            }
             #expect(try await client.send(.delete, email).response.status == .noContent)
-            #expect(try await client.send(.delete, email).response.status == .notFound)
+            for method in [HTTPRequest.Method.get, .delete] {
+                #expect(try await client.send(method, email).response.status == .notFound)
+            }
             #expect(try await client.send(.patch, email, ["verified": .bool(true)]).response.status == .notFound)
         }
     }

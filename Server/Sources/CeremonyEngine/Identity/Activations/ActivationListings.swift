@@ -32,6 +32,42 @@ public struct ListedOffer: Sendable, Equatable {
     public let expiresAt: Timestamp
 }
 
+/// The failed attempts of an activation, or of a code, as operators see them.
+public struct ListedAttempts: Sendable, Equatable {
+    /// Attempts that failed, one after the other. The one that is being judged counts as failed until then.
+    public let failuresInARow: Int
+    /// Attempts that failed within the window that counts (`lockoutWindow`).
+    public let recentFailures: Int
+    /// How many more may fail before the last that there is.
+    public let left: Int
+    /// Until when nothing is judged; `nil` where nothing rests, or for good.
+    public let lockedUntil: Timestamp?
+    /// How much of that is left.
+    public let rest: Duration?
+
+    init(_ record: LockoutRecord, at now: Timestamp, _ limits: Limits) {
+        let recent = record.failures.count { $0 + limits.lockoutWindow > now }
+        self.failuresInARow = record.failuresInARow
+        self.recentFailures = recent
+        self.left =
+            record.isPermanent
+            ? 0
+            : max(
+                0,
+                min(limits.lockoutFailuresInARow - record.failuresInARow, limits.lockoutFailuresInWindow - recent))
+        self.lockedUntil = record.isPermanent ? nil : record.lockedUntil.flatMap { $0 > now ? $0 : nil }
+        self.rest = self.lockedUntil.map { $0 - now }
+    }
+}
+
+/// What an identifier of an account's activations stands for.
+public enum ShownActivation: Sendable, Equatable {
+    /// A personalised app.
+    case activation(ListedActivation, ListedAttempts)
+    /// A code that can still be used.
+    case offer(ListedOffer, ListedAttempts)
+}
+
 /// What has become of a code for another device. The raw values are the words of the page's channel.
 public enum OfferState: String, Sendable {
     /// It can be used.
@@ -52,15 +88,62 @@ public struct ActivationListings: CeremonyPart {
     public func activations(accountID: String) async throws -> [ListedActivation] {
         let now = self.time.now()
         let keys = try await self.store.credentials(accountID: accountID)
-        return try await self.store.activations(accountID: accountID).map { activation in
-            let types = keys.filter { $0.deviceID.hasSameBytes(as: activation.device.id) }.factorTypes
-            let until = activation.lockout.lockedUntil.flatMap { $0 > now ? $0 : nil }
-            return ListedActivation(
-                id: activation.device.id, name: activation.device.name,
-                factors: AuthenticatorType.allCases.filter(types.contains),
-                createdAt: activation.device.createdAt, lastUsedAt: activation.lastUsedAt,
-                lockedUntil: activation.lockout.isPermanent ? nil : until, isDisabled: !activation.isActive)
+        return try await self.store.activations(accountID: accountID).map { Self.listed($0, keys, at: now) }
+    }
+
+    private static func listed(
+        _ activation: ActivationRecord, _ keys: [CredentialRecord], at now: Timestamp
+    ) -> ListedActivation {
+        let types = keys.filter { $0.deviceID.hasSameBytes(as: activation.device.id) }.factorTypes
+        let until = activation.lockout.lockedUntil.flatMap { $0 > now ? $0 : nil }
+        return ListedActivation(
+            id: activation.device.id, name: activation.device.name,
+            factors: AuthenticatorType.allCases.filter(types.contains),
+            createdAt: activation.device.createdAt, lastUsedAt: activation.lastUsedAt,
+            lockedUntil: activation.lockout.isPermanent ? nil : until, isDisabled: !activation.isActive)
+    }
+
+    /// An activation of an account, or a code that can still be used, with its failed attempts; `nil` where the account has
+    /// neither of that identifier. Cost: two queries.
+    public func shown(_ id: String, accountID: String) async throws -> ShownActivation? {
+        let now = self.time.now()
+        if let activation = try await self.activation(id, of: accountID) {
+            let keys = try await self.store.credentials(accountID: accountID)
+            return .activation(
+                Self.listed(activation, keys, at: now), ListedAttempts(activation.lockout, at: now, self.limits))
         }
+        return try await self.store.offers(accountID: accountID, at: now)
+            .first { $0.id.hasSameBytes(as: id) }
+            .map {
+                .offer(
+                    ListedOffer(id: $0.id, name: $0.name, createdAt: $0.createdAt, expiresAt: $0.expiresAt),
+                    ListedAttempts($0.lockout, at: now, self.limits))
+            }
+    }
+
+    /// The activation of that identifier, where it is the account's.
+    private func activation(_ id: String, of accountID: String) async throws -> ActivationRecord? {
+        guard let activation = try await self.store.activation(id: id),
+            activation.device.accountID.hasSameBytes(as: accountID)
+        else { return nil }
+        return activation
+    }
+
+    /// Calls an activation by another name; `false` where the account has none of that identifier. Throws `invalidRequest`
+    /// for a name that cannot be shown.
+    ///
+    /// - Parameter operator: Who does it, for the trail.
+    public func rename(_ id: String, to name: String, accountID: String, by operator: String) async throws -> Bool {
+        guard ShownName.isAccepted(name) else {
+            throw CeremonyError(
+                .invalidRequest,
+                "a name is one line of 1 to \(Limits.Fixed.shownNameCharacters) characters that can be shown")
+        }
+        guard try await self.activation(id, of: accountID) != nil else { return false }
+        return try await self.store.renameActivation(
+            id: id, name: name,
+            audit: AuditEvent(
+                .activationRenamed, at: self.time.now(), accountID: accountID, actor: `operator`, detail: id))
     }
 
     /// The codes of an account that can still be used, the oldest first. Cost: one query.
@@ -77,9 +160,7 @@ public struct ActivationListings: CeremonyPart {
     public func end(_ id: String, accountID: String, by operator: String? = nil) async throws -> Bool {
         let now = self.time.now()
         let audit = AuditEvent(.activationRevoked, at: now, accountID: accountID, actor: `operator`, detail: id)
-        guard let activation = try await self.store.activation(id: id),
-            activation.device.accountID.hasSameBytes(as: accountID)
-        else {
+        guard let activation = try await self.activation(id, of: accountID) else {
             guard try await self.store.withdrawOffer(id: id, accountID: accountID, audit: audit) else { return false }
             self.hub.wake(id)
             return true

@@ -15,4 +15,6 @@ extension AuditEvent.Kind {
     static let activationProven = Self(rawValue: "activation-proven")
     static let activationEnrolled = Self(rawValue: "activation-enrolled")
     static let activationRevoked = Self(rawValue: "activation-revoked")
+    /// An activation is called otherwise; the detail is its identifier.
+    static let activationRenamed = Self(rawValue: "activation-renamed")
 }

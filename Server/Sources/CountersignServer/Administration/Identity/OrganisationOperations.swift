@@ -42,6 +42,9 @@ struct OrganisationOperations: Sendable {
                 answer: [.required("organisations", .objects(Self.organisation), "By their names.")],
                 handler: self.list),
             AdminOperation(
+                method: .get, path: Self.path + "/{id}", id: "showOrganisation", summary: "Show an organisation.",
+                answer: Self.organisation, refusals: Self.notFound, handler: self.show),
+            AdminOperation(
                 method: .patch, path: Self.path + "/{id}", id: "renameOrganisation",
                 summary: "Call an organisation otherwise.", body: [.required("name", "Its other name.")],
                 answer: Self.organisation, refusals: Self.notFound + [(409, "The name is taken.")],
@@ -86,6 +89,9 @@ struct OrganisationOperations: Sendable {
                     (404, "There is no such account."), (409, "The account has it, or as many as it can have."),
                 ], handler: self.addEmail),
             AdminOperation(
+                method: .get, path: Self.emailPath + "/{id}", id: "showEmail", summary: "Show such an address.",
+                answer: Self.email, refusals: Self.noEmail, handler: self.showEmail),
+            AdminOperation(
                 method: .patch, path: Self.emailPath + "/{id}", id: "changeEmail",
                 summary: "Say whether such an address is the person's.",
                 body: [.required("verified", .boolean, "Whether you vouch for it.")], status: .noContent,
@@ -117,6 +123,10 @@ struct OrganisationOperations: Sendable {
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
         ["organisations": .array(try await self.identities.organisations().map { .object(Self.json($0)) })]
+    }
+
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.identities.organisation(call.id))
     }
 
     @Sendable private func rename(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -151,6 +161,10 @@ struct OrganisationOperations: Sendable {
 
     @Sendable private func listEmails(_ call: AdminOperation.Call) async throws -> JSONObject {
         ["emails": .array(try await self.identities.emails(call.account).map { .object(Self.json($0)) })]
+    }
+
+    @Sendable private func showEmail(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.identities.email(call.id, of: call.account))
     }
 
     @Sendable private func addEmail(_ call: AdminOperation.Call) async throws -> JSONObject {

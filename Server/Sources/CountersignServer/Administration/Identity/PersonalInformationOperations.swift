@@ -11,6 +11,8 @@ struct PersonalInformationOperations: Sendable {
     private static let path = "/accounts/{username}/attributes"
     private static let notFound = [(status: 404, meaning: "There is no such account.")]
     private static let noValue = [(status: 404, meaning: "There is no such account, or it has no such value.")]
+    private static let opening = AdminOperation.Field.optional(
+        "values", "true for the values themselves, which are opened for it.")
 
     private static let alias: [AdminOperation.Field] = [
         .required("id", "What phones call the value by."),
@@ -43,7 +45,7 @@ struct PersonalInformationOperations: Sendable {
             AdminOperation(
                 method: .get, path: Self.path, id: "listAttributes",
                 summary: "List what a person has of the attributes that services ask for.",
-                query: [.optional("values", "true for the values themselves, which are opened for it.")],
+                query: [Self.opening],
                 answer: [.required("attributes", .objects(Self.value), "By attribute, the primary value first.")],
                 refusals: [(400, "The query is not encoded.")] + Self.notFound, handler: self.list),
             AdminOperation(
@@ -58,6 +60,11 @@ struct PersonalInformationOperations: Sendable {
                 ], answer: Self.alias, status: .created,
                 refusals: Self.notFound + [(409, "There are as many values as an attribute can have.")],
                 handler: self.add),
+            AdminOperation(
+                method: .get, path: Self.path + "/{id}", id: "showAttribute",
+                summary: "Show a value of an attribute: what it is called, and the value where that is asked for.",
+                query: [Self.opening], answer: Self.value,
+                refusals: [(400, "The query is not encoded.")] + Self.noValue, handler: self.show),
             AdminOperation(
                 method: .patch, path: Self.path + "/{id}", id: "changeAttribute",
                 summary: "Change what a value is called, whether it is true, or that it is the primary one.",
@@ -96,8 +103,19 @@ struct PersonalInformationOperations: Sendable {
         return object
     }
 
+    private static func opensValues(_ call: AdminOperation.Call) throws -> Bool {
+        try call.parameter("values")?.hasSameBytes(as: "true") == true
+    }
+
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        guard try Self.opensValues(call) else {
+            return Self.json(try await self.identities.alias(ofValue: call.id, of: call.account))
+        }
+        return Self.json(try await self.identities.value(call.id, of: call.account))
+    }
+
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
-        guard try call.parameter("values")?.hasSameBytes(as: "true") == true else {
+        guard try Self.opensValues(call) else {
             return [
                 "attributes": .array(try await self.identities.aliases(call.account).map { .object(Self.json($0)) })
             ]

@@ -110,6 +110,18 @@ extension SQLiteDatabase: PersonalInformationStore {
     public func attributeSelection(accountID: String, service: String) async throws -> [PersonalAttribute: String] {
         try await self.read { db in try db.attributeSelection(accountID: accountID, service: service) }
     }
+
+    public func removeAttributeSelection(
+        accountID: String, service: String, audit: AuditEvent
+    ) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?")
+                .execute(arguments: [accountID, service])
+            guard db.changesCount > 0 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
 }
 
 extension Row {

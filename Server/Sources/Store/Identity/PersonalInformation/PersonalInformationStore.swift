@@ -35,6 +35,10 @@ public protocol PersonalInformationStore: Sendable {
     /// person last authenticated there. An attribute whose value is gone is left out.
     func attributeSelection(accountID: String, service: String) async throws -> [PersonalAttribute: String]
 
+    /// Forgets which values a service gets of an account, with the audit event: the person is asked again. `false` where
+    /// nothing was remembered.
+    func removeAttributeSelection(accountID: String, service: String, audit: AuditEvent) async throws -> Bool
+
     /// Makes durable what a session has come to where no other step does it.
     ///
     /// Throws ``StoreError/Code/notFound`` where the account or the service is gone, ``StoreError/Code/outdated`` where an
@@ -128,4 +132,6 @@ extension AuditEvent.Kind {
     public static let personalValueChanged = Self(rawValue: "personal-value-changed")
     /// An account has lost a value; the detail is its identifier.
     public static let personalValueRemoved = Self(rawValue: "personal-value-removed")
+    /// What an account has chosen for a service is forgotten; the detail is the service's client.
+    public static let attributeChoiceRemoved = Self(rawValue: "attribute-choice-removed")
 }

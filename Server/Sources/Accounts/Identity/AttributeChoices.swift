@@ -1,0 +1,45 @@
+public import PersonalInformation
+import Store
+import _Primitives
+
+extension IdentityDirectory {
+    /// Which value of an attribute a service gets of an account from then on, as its person has chosen it there.
+    public struct Choice: Sendable, Equatable {
+        /// The service, by its client's identifier.
+        public let service: String
+        /// What it is a value of.
+        public let attribute: PersonalAttribute
+        /// The value, by its identifier.
+        public let value: String
+        /// What its owner calls the value.
+        public let alias: String
+    }
+
+    /// What an account has chosen, by service and attribute, without opening a value. Throws `notFound`.
+    ///
+    /// Cost: three queries, and one for each service that the account has to do with.
+    public func choices(_ account: String) async throws -> [Choice] {
+        let id = try await self.account(account).id
+        let aliases = try await self.store.personalAliases(
+            accountID: id, attributes: Set(PersonalAttribute.allCases))
+        var choices: [Choice] = []
+        for service in try await self.store.services(ofAccount: id) {
+            let chosen = try await self.store.attributeSelection(accountID: id, service: service)
+            choices += aliases.compactMap { alias in
+                guard let value = chosen[alias.attribute], value.hasSameBytes(as: alias.id) else { return nil }
+                return Choice(service: service, attribute: alias.attribute, value: value, alias: alias.text)
+            }
+        }
+        return choices
+    }
+
+    /// Forgets what an account has chosen for a service: its person is asked again there. Throws `notFound` for no such
+    /// account, and where nothing was chosen.
+    public func removeChoice(_ account: String, service: String, by operator: String) async throws {
+        let id = try await self.account(account).id
+        let audit = self.event(.attributeChoiceRemoved, service, account: id, by: `operator`)
+        guard try await self.store.removeAttributeSelection(accountID: id, service: service, audit: audit) else {
+            throw AccountError(.notFound)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Accounts
+import HTTPTypes
+import Store
+import _Primitives
+
+/// What clients call people, and whom they mean.
+struct MappingIDOperations: Sendable {
+    let mappingIDs: MappingIDs
+
+    private static let entry: [AdminOperation.Field] = [
+        .required("clientId", "The client."), .required("subject", "What the client calls the person: `sub`."),
+        .required("username", "What operators call the account."), .required("accountId", "Its identifier."),
+        .required("told", .boolean, "Whether the client was ever told the name."),
+    ]
+
+    var operations: [AdminOperation] {
+        [
+            AdminOperation(
+                method: .get, path: "/accounts/{username}/subjects/{id}", id: "showSubject",
+                summary: "Show what a client calls a person. The audit trail says who has asked.",
+                answer: Self.entry, refusals: [(404, "There is no such account or client.")], handler: self.subject),
+            AdminOperation(
+                method: .get, path: "/clients/{id}/subjects/{subject}", id: "findSubject",
+                summary: "Find the person whom a client means by a name. The audit trail says who has asked.",
+                answer: Self.entry, refusals: [(404, "The client was never told that name, or the account is gone.")],
+                handler: self.account),
+        ]
+    }
+
+    private static func json(_ entry: MappingIDs.Entry) -> JSONObject {
+        [
+            "clientId": .string(entry.client), "subject": .string(entry.subject),
+            "username": .string(entry.account.reference.text), "accountId": .string(entry.account.id),
+            "told": .bool(entry.isTold),
+        ]
+    }
+
+    @Sendable private func subject(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.mappingIDs.entry(of: call.account, at: call.id, by: call.actor))
+    }
+
+    @Sendable private func account(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(
+            try await self.mappingIDs.entry(
+                ofSubject: call.parameters["subject"] ?? "", at: call.id, by: call.actor))
+    }
+}
