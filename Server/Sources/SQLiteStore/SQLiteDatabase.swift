@@ -68,6 +68,8 @@ public final class SQLiteDatabase: Sendable {
             // that acknowledges before the disk does is the one failure that nobody would notice.
             let synchronous = try pool.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
+                // What is deleted is written over, whatever the library was built with: some of it is keys.
+                try db.execute(sql: "PRAGMA secure_delete = ON")
                 return try Int.fetchOne(db, sql: "PRAGMA synchronous")
             }
             let journal = try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
