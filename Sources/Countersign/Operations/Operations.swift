@@ -27,6 +27,8 @@ public struct Operations: Sendable {
     public var deregistration: Deregistration { Deregistration(core: self.core) }
     /// What has happened on a person's account: notices, and the browsers that are signed in.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
+    /// The notices of a person's account alone, which the device asks for by itself.
+    public var accountNotices: AccountNotices { AccountNotices(core: self.core) }
     /// What services ask a person, without a browser.
     public var waitingQuestions: WaitingQuestions { WaitingQuestions(core: self.core) }
     /// Ends a browser's session that ``accountActivity`` has listed.

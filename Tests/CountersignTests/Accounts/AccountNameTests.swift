@@ -62,6 +62,9 @@ struct AccountNameTests {
             await operationError {
                 _ = try await operations.waitingQuestions.username(name).authorizationProvider(jwt).execute()
             },
+            await operationError {
+                _ = try await operations.accountNotices.username(name).authorizationProvider(jwt).execute()
+            },
         ]
         #expect(errors.allSatisfy { $0 == OperationError(.missingInteraction) })
         #expect(await world.server.requests.count == before)

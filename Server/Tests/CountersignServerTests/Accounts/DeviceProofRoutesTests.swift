@@ -99,7 +99,7 @@ struct DeviceProofRoutesTests {
     }
 
     private static func with(
-        clock: FakeClock? = nil, keys: VerifyingKeys? = nil, questionsPath: String = Self.questions,
+        clock: FakeClock? = nil, keys: VerifyingKeys? = nil,
         _ body: @escaping @Sendable (Scene) async throws -> Void
     ) async throws {
         let server = try await ServerFixture()
@@ -109,7 +109,6 @@ struct DeviceProofRoutesTests {
                 username: "alice", by: "test")
             var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
             configuration.facetId = "linux:program:countersign-phone"
-            configuration.questionsPath = questionsPath
             let transport = WatchedTransport(client)
             let phone = try await VirtualPhone(
                 configuration: configuration, transport: transport, clock: clock ?? server.clock, keys: keys)
@@ -131,18 +130,37 @@ struct DeviceProofRoutesTests {
         }
     }
 
-    @Test("Notices are told to a device that has proved that it asks for them")
+    @Test("The phone fetches notices by itself: nobody is asked for anything, and no token goes along")
     func notices() async throws {
-        // The SDK asks for notices with what needs the person: here a phone is configured to ask for them as questions.
-        try await Self.with(questionsPath: Self.notices) { scene in
-            let error = await #expect(throws: OperationError.self) { try await scene.questions() }
-            #expect(error?.httpStatus == nil, "the answer is notices and no questions")
+        try await Self.with { scene in
+            let notices: [AccountNotice] = try await scene.phone.client.operations.accountNotices.username("alice")
+                .execute()
+            #expect(notices.map(\.kind) == [.deviceAdded])
+            #expect(scene.phone.person.asked.isEmpty)
             let request = try #require(scene.transport.requests(to: "notices").last)
-            #expect(request.proof != nil)
-            let answer = try #require(scene.transport.answers(to: "notices").last)
-            #expect(answer.status == 200)
-            guard case .object(let object) = try JSON(parsing: answer.body) else { throw JSONError(.wrongType, "") }
-            #expect(try object.requiredString("username") == "alice" && object.array("notices")?.count == 1)
+            #expect(request.proof != nil && !request.headers.contains { $0.name == "Authorization" })
+        }
+    }
+
+    @Test("A phone that has lost its own keys speaks for itself again after its person has authenticated once")
+    func lostKeys() async throws {
+        let chip = VerifyingKeys()
+        try await Self.with(keys: chip) { scene in
+            #expect(try await scene.questions().isEmpty)
+            chip.loseUnlocked()
+            for code in [OperationError.Code.notAuthorized, .missingInteraction] {
+                let error = await #expect(throws: OperationError.self) { try await scene.questions() }
+                #expect(error?.code == code)
+            }
+            _ = try await scene.phone.authenticate(username: "alice")
+            scene.phone.person.forget()
+            #expect(try await scene.questions().isEmpty)
+            let notices: [AccountNotice] = try await scene.phone.client.operations.accountNotices.username("alice")
+                .execute()
+            #expect(notices.count { $0.kind == .deviceKeysReplaced } == 1)
+            #expect(scene.phone.person.asked.isEmpty)
+            let kinds = try await scene.server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
+            #expect(kinds.count { $0 == "device-keys-replaced" } == 1)
         }
     }
 
