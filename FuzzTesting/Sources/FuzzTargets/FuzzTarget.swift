@@ -40,6 +40,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case transactionText = "transaction-text"
     case payment
     case sessionDocument = "session-document"
+    case identityMessage = "identity-message"
     case personalInformation = "personal-information"
     case jws
     case jwe
@@ -87,6 +88,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .transactionText: Self.transactionText(bytes)
         case .payment: Self.payment(bytes)
         case .sessionDocument: Self.sessionDocument(bytes)
+        case .identityMessage: IdentityMessageTarget.holds(bytes)
         case .personalInformation: Self.personalInformation(bytes)
         case .jws: Self.jws(bytes)
         case .jwe: Self.jwe(bytes)
