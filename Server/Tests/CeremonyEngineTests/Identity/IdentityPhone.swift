@@ -162,15 +162,13 @@ final class IdentityPhone: Sendable {
         return prepared
     }
 
-    /// The call that sends factors over a document.
-    func finishCall(
-        _ session: String, _ prepared: PreparedSession, _ types: [AuthenticatorType],
-        _ adjust: (inout TestFactor) -> Void = { _ in }, security: SecurityReport? = nil,
-        sealedTo key: ManagerKeySet.SealingKey? = nil
-    ) async throws -> IdentityCall {
-        let challenge = SessionDocument.challenge(of: prepared.document)
+    /// Factors over a document, as they are sealed.
+    func response(
+        _ prepared: PreparedSession, _ types: [AuthenticatorType], _ adjust: (inout TestFactor) -> Void = { _ in }
+    ) throws -> String {
         let params = try FinalChallengeParams(
-            appID: prepared.appID, challenge: challenge, facetID: FacetID(TestPhone.facet)
+            appID: prepared.appID, challenge: SessionDocument.challenge(of: prepared.document),
+            facetID: FacetID(TestPhone.facet)
         ).encoded
         let assertions = try types.map { type in
             var factor = self.factors[type] ?? TestFactor(type)
@@ -182,11 +180,20 @@ final class IdentityPhone: Sendable {
         let response = AuthenticationResponse(
             header: OperationHeader(operation: .authentication, appID: prepared.appID), fcParams: params,
             assertions: assertions)
+        return String(decoding: response.serialized, as: UTF8.self)
+    }
+
+    /// The call that sends factors over a document.
+    func finishCall(
+        _ session: String, _ prepared: PreparedSession, _ types: [AuthenticatorType],
+        _ adjust: (inout TestFactor) -> Void = { _ in }, security: SecurityReport? = nil,
+        sealedTo key: ManagerKeySet.SealingKey? = nil
+    ) async throws -> IdentityCall {
+        let response = try self.response(prepared, types, adjust)
         let newest = try await self.server.keySet().sealingKeys[0]
         let sealed = try SealedMessage(
-            sealing: FinishRequest.Factors(response: String(decoding: response.serialized, as: UTF8.self)),
-            to: key ?? newest,
-            for: .factors(session: session, challenge: challenge.text))
+            sealing: FinishRequest.Factors(response: response), to: key ?? newest,
+            for: .factors(session: session, challenge: SessionDocument.challenge(of: prepared.document).text))
         return try self.call(
             "/identity/sessions/\(session)/finish", FinishRequest(factors: sealed, security: security))
     }

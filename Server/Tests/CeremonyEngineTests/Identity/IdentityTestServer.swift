@@ -168,21 +168,31 @@ extension TestServer {
     func enrolCall(
         _ phone: IdentityPhone, _ proven: ProvenActivation, name: String = "Alice's phone", scheme: PinScheme? = nil
     ) async throws -> IdentityCall {
+        let sealed = try SealedMessage(
+            sealing: try self.enrolment(phone, proven, name: name, scheme: scheme),
+            to: try await self.keySet().sealingKeys[0], for: Self.place(ofEnrolment: phone, proven))
+        return try phone.call("/identity/activations/\(phone.id)/enroll", EnrollRequest(enrolment: sealed))
+    }
+
+    /// What an enrolment is sealed for.
+    static func place(ofEnrolment phone: IdentityPhone, _ proven: ProvenActivation) -> SealedMessage.Place {
+        .enrolment(activation: phone.id, token: proven.token.withBytes { Base64URL.encode(Array($0)) })
+    }
+
+    /// An enrolment, as it is sealed.
+    func enrolment(
+        _ phone: IdentityPhone, _ proven: ProvenActivation, name: String = "Alice's phone", scheme: PinScheme? = nil
+    ) throws -> EnrollRequest.Enrolment {
         func jwk(_ point: Data) throws -> JWK {
             let point = Array(point)
             return try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
         }
-        let enrolment = EnrollRequest.Enrolment(
+        return EnrollRequest.Enrolment(
             token: proven.token, name: name, signingKey: try jwk(phone.signing.publicKey.rawRepresentation),
             encryptionKey: try jwk(phone.encryption.publicKey.rawRepresentation),
             response: try phone.registration(
                 AuthenticatorType.allCases.compactMap { phone.factors[$0] }, Challenge(proven.challenge)),
             pinScheme: scheme ?? (proven.pinServiceKey == nil ? .pin1 : .pin2))
-        let sealed = try SealedMessage(
-            sealing: enrolment, to: try await self.keySet().sealingKeys[0],
-            for: .enrolment(
-                activation: phone.id, token: proven.token.withBytes { Base64URL.encode(Array($0)) }))
-        return try phone.call("/identity/activations/\(phone.id)/enroll", EnrollRequest(enrolment: sealed))
     }
 
     func read<Message: IdentityMessage>(_ reply: IdentityReply, to call: IdentityCall, as: Message.Type = Message.self)
