@@ -267,14 +267,22 @@ extension Limits {
 
     /// The PIN service, and the server that asks it.
     public enum Evaluations {
-        /// How long it can take to accept a connection. Past it nothing was asked.
+        /// How long it can take to accept a connection, or for one to become free. Past it nothing was asked.
         public static let connectTime: Duration = .seconds(2)
+        /// Connections that a server has to the service. With more questions the others wait for one.
+        public static let connections = 32
+        /// Questions of a server at a time, those that wait for a connection among them. Past it nothing was asked.
+        public static let asking = 256
         /// How long its answer can take. Past it nobody knows what it has done.
         public static let answerTime: Duration = .seconds(5)
         /// Bytes of a question and of an answer. A longer question is answered 413.
         public static let bodyBytes = 1024
         /// Questions that wait or are answered at a time, 2 ms each. Past it 503.
         public static let waiting = 512
+        /// Requests by which a phone asks about one PIN while their proofs are good. Past it, 200 with `tooManyRequests`.
+        public static let requestsPerQuestion = 8
+        /// First PINs that may be asked about for one proof of an activation's PIN. Past it, 200 with `pinAlreadyAsked`.
+        public static let questionsPerProof = 5
         /// How long an evaluation counts. Past it its activation has one more.
         public static let window: Duration = .seconds(24 * 60 * 60)
     }

@@ -153,14 +153,15 @@ struct PinServiceTests {
     func restart() async throws {
         let folder = try Folder()
         let first = try EvaluationLog(folder: folder.data)
-        let key = try MasterKeyFile(path: folder.data + "/master.key").key()
+        let file = MasterKeyFile(path: folder.data + "/master.key")
+        let key = try file.key(isFirst: true)
         for _ in 0..<3 { _ = try await Self.service(first).evaluate(try Self.question(), of: "a") }
         // Two processes would count apart.
         #expect(throws: StoreError.self) { try EvaluationLog(folder: folder.data) }
         first.close()
         let second = try EvaluationLog(folder: folder.data)
         defer { second.close() }
-        #expect(try MasterKeyFile(path: folder.data + "/master.key").key() == key)
+        #expect(try file.key(isFirst: false) == key)
         let question = try Self.question()
         let failure = await Self.failure { () async throws(PinServiceFailure) in
             try await Self.service(second).evaluate(question, of: "a")
@@ -277,9 +278,87 @@ struct PinServiceTests {
             let isMade = FileManager.default.createFile(
                 atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
             #expect(isMade)
-            let key = try? MasterKeyFile(path: path).key()
+            let key = try? MasterKeyFile(path: path).key(isFirst: true)
             #expect((key != nil) == isTaken, "\(mode) \(text)")
             #expect(FileManager.default.contents(atPath: path) == Data(text.utf8))
         }
+    }
+
+    @Test("A secret that is missing is not made anew where something was evaluated, and the refusal names the file")
+    func lostKey() throws {
+        let folder = try Folder()
+        let file = MasterKeyFile(path: folder.data + "/master.key")
+        #expect(!EvaluationLog.exists(in: folder.data))
+        let log = try EvaluationLog(folder: folder.data)
+        log.close()
+        #expect(EvaluationLog.exists(in: folder.data))
+        let failure = #expect(throws: CommandFailure.self) { try file.key(isFirst: false) }
+        #expect(failure?.problem.contains(file.path) == true && failure?.remedy?.contains("Restore it") == true)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
+    /// A service that answers nobody until it is told to, and how many questions have reached it.
+    private final class Slow: Sendable {
+        let arrivals: AsyncStream<Void>
+        private let arrived: AsyncStream<Void>.Continuation
+        private let gate: AsyncStream<Void>
+        private let opening: AsyncStream<Void>.Continuation
+
+        init() {
+            (self.arrivals, self.arrived) = AsyncStream.makeStream(of: Void.self)
+            (self.gate, self.opening) = AsyncStream.makeStream(of: Void.self)
+        }
+
+        func answer() async {
+            self.arrived.yield()
+            for await _ in self.gate {}
+        }
+
+        func open() { self.opening.finish() }
+    }
+
+    @Test(
+        "Past what it can do at once nothing was asked: where too many wait, and where no connection becomes free in time",
+        arguments: [1, 2])
+    func overloaded(asking: Int) async throws {
+        let folder = try Folder()
+        let lines = Lines()
+        let slow = Slow()
+        let router = Router()
+        router.post("/evaluations") { _, _ in
+            await slow.answer()
+            return Response(status: .serviceUnavailable)
+        }
+        let (running, continuation) = AsyncStream.makeStream(of: Void.self)
+        let socket = folder.socket
+        let application = Application(
+            router: router, configuration: .init(address: .unixDomainSocket(path: socket)),
+            onServerRunning: { _ in continuation.yield() })
+        let question = try Self.question()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await application.runService(gracefulShutdownSignals: []) }
+            group.addTask {
+                for await _ in running { break }
+                let client = PinServiceClient(
+                    path: socket, logger: lines.logger, connections: 1, asking: asking,
+                    connectTime: .milliseconds(200))
+                async let first = Self.failure { () async throws(PinServiceFailure) in
+                    try await client.evaluate(question, of: "a")
+                }
+                for await _ in slow.arrivals { break }
+                // The only connection is taken.
+                let second = await Self.failure { () async throws(PinServiceFailure) in
+                    try await client.evaluate(question, of: "b")
+                }
+                #expect(second == .notAsked)
+                slow.open()
+                let answered = await first
+                #expect(answered == .notAsked)
+                await client.close()
+            }
+            _ = await group.next()
+            group.cancelAll()
+        }
+        #expect(lines.all.contains { $0.contains("--pin-service") })
     }
 }

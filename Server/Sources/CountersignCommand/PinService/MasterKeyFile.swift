@@ -6,9 +6,17 @@ import _Primitives
 struct MasterKeyFile {
     let path: String
 
-    /// Reads the secret, or makes one where there is no file. Throws ``CommandFailure``.
-    func key(random: RandomSource = .system) throws -> SecretBytes {
+    /// Reads the secret, or makes one where there is no file and `isFirst` is true: nothing has been evaluated yet. A new one
+    /// in the place of one that is lost would make every PIN wrong without a word. Throws ``CommandFailure``.
+    func key(isFirst: Bool, random: RandomSource = .system) throws -> SecretBytes {
         guard FileManager.default.fileExists(atPath: self.path) else {
+            guard isFirst else {
+                throw CommandFailure(
+                    .failed, "the file \(self.path) is missing, and PINs were evaluated with it",
+                    remedy:
+                        "Restore it from where keys are kept. With another one no PIN is right that was evaluated before: "
+                        + "to begin so, name an empty folder (--data).")
+            }
             let secret = random.bytes(PinServiceKey.masterBytes)
             try SecretFile(path: self.path).write(Base64URL.encode(secret))
             DataFolder.synchronizeFolder((self.path as NSString).deletingLastPathComponent)

@@ -4,7 +4,6 @@ import Crypto
 import Dispatch
 import SQLiteStore
 import Store
-import Synchronization
 import _Primitives
 
 /// Evaluates what phones have blinded, by a secret that nobody else has, and as often as it counts for itself
@@ -72,19 +71,4 @@ struct PinService: PinEvaluating {
         }
         return try result.get()
     }
-}
-
-/// How much is asked of the service now.
-private final class SharedLoad: Sendable {
-    private let count = Mutex(0)
-
-    func enter(_ capacity: Int) -> Bool {
-        self.count.withLock { count in
-            guard count < capacity else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func leave() { self.count.withLock { $0 -= 1 } }
 }

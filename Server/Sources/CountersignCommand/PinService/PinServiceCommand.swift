@@ -22,7 +22,8 @@ struct PinServiceCommand: AsyncParsableCommand {
               countersign serve --pin-service /run/countersign-pins/socket
 
             The folder gets the file master.key at the first start. Keep a copy of it where you keep keys: without it no \
-            PIN is right any more that was evaluated with it, and everybody needs a new activation.
+            PIN is right any more that was evaluated with it, and everybody needs a new activation. A service that has \
+            counted evaluations and finds no master.key does not start.
             """)
 
     @Option(name: .long, help: "The folder for the secret and the count of evaluations; made where missing.")
@@ -51,6 +52,8 @@ struct PinServiceCommand: AsyncParsableCommand {
     func run() async throws {
         let handler = LineLog(LineLog.Format(rawValue: self.logFormat) ?? .text, level: .info)
         let logger = Logger(label: "countersign") { _ in handler }
+        // Asked before the log is made.
+        let isFirst = !EvaluationLog.exists(in: self.data)
         let log: EvaluationLog
         do { log = try EvaluationLog(folder: self.data) } catch let error as StoreError {
             throw CommandFailure(
@@ -61,7 +64,7 @@ struct PinServiceCommand: AsyncParsableCommand {
         }
         defer { log.close() }
         let service = PinService(
-            master: try MasterKeyFile(path: self.data + "/master.key").key(), log: log,
+            master: try MasterKeyFile(path: self.data + "/master.key").key(isFirst: isFirst), log: log,
             limit: self.evaluationsPerDay)
         try await self.serve(service, logger)
     }

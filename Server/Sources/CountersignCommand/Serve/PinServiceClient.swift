@@ -14,13 +14,24 @@ struct PinServiceClient: PinEvaluating {
     let path: String
     let logger: Logger
     private let client: HTTPClient
+    private let load = SharedLoad()
+    private let capacity: Int
 
-    init(path: String, logger: Logger) {
+    /// - Parameters:
+    ///   - connections: How many questions are on their way at a time.
+    ///   - asking: How many there are at a time, those that wait for a connection among them.
+    ///   - connectTime: How long one waits for a connection, whether that has to be made or to become free.
+    init(
+        path: String, logger: Logger, connections: Int = Limits.Evaluations.connections,
+        asking: Int = Limits.Evaluations.asking, connectTime: Duration = Limits.Evaluations.connectTime
+    ) {
         self.path = path
         self.logger = logger
+        self.capacity = asking
         var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: TimeAmount(Limits.Evaluations.connectTime)))
+            redirectConfiguration: .disallow, timeout: .init(connect: TimeAmount(connectTime)))
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
         self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -42,6 +53,11 @@ struct PinServiceClient: PinEvaluating {
         _ method: NIOHTTP1.HTTPMethod, _ path: String, _ body: JSONObject?, _ member: String, _ count: Int
     ) async throws(PinServiceFailure) -> [UInt8] {
         guard let url = URL(httpURLWithSocketPath: self.path, uri: path) else { throw .notAsked }
+        guard self.load.enter(self.capacity) else {
+            self.report("\(self.capacity) questions wait for it")
+            throw .notAsked
+        }
+        defer { self.load.leave() }
         var request = HTTPClientRequest(url: url.absoluteString)
         request.method = method
         request.headers.add(name: "Host", value: "localhost")
@@ -78,10 +94,15 @@ struct PinServiceClient: PinEvaluating {
         return value
     }
 
-    /// Whether no connection came about, so that nothing was asked.
+    /// Whether there was no connection to ask by, so that nothing was asked: none came about, or none became free.
     private static func isUnreached(_ error: any Error) -> Bool {
-        (error as? HTTPClientError) == .connectTimeout
-            || (error as? IOError).map { [ENOENT, ECONNREFUSED, EACCES].contains($0.errnoCode) } ?? false
+        if let error = error as? HTTPClientError {
+            return [.connectTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown].contains(error)
+        }
+        // All of them are of making a socket or of connecting it; a full queue of connections is EAGAIN.
+        return (error as? IOError).map {
+            [ENOENT, ECONNREFUSED, EACCES, EAGAIN, EMFILE, ENFILE].contains($0.errnoCode)
+        } ?? false
     }
 
     private func report(_ reason: String) {

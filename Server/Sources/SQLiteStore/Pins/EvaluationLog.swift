@@ -11,12 +11,19 @@ public final class EvaluationLog: Sendable {
     private let queue: DatabaseQueue
     private let folderLock: FolderLock
 
+    /// Whether a folder has a log: something may have been evaluated.
+    public static func exists(in folder: String) -> Bool {
+        FileManager.default.fileExists(atPath: Self.path(in: folder))
+    }
+
+    private static func path(in folder: String) -> String { folder + "/evaluations.sqlite" }
+
     /// Opens the log in `folder`, which is made where it does not exist (mode 0700). Blocks.
     ///
     /// Throws ``StoreError``: `locked` where another process holds the folder, `corrupt`, `unavailable`.
     public init(folder: String) throws {
         self.folderLock = try FolderLock(folder: folder)
-        let path = folder + "/evaluations.sqlite"
+        let path = Self.path(in: folder)
         try self.folderLock.makePrivateFile(path)
         do {
             var configuration = Configuration()
