@@ -68,6 +68,12 @@ extension FailingStore {
         try await self.store.renameActivation(id: id, name: name, audit: audit)
     }
 
+    func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
+        async throws -> Int
+    {
+        try await self.store.disableForsaken(countedBy: moment, limit: limit, audit: audit, ending: ending)
+    }
+
     func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
         try await self.store.deleteStaleIdentities(now: now, limit: limit)
     }

@@ -1,3 +1,4 @@
+import Ceremony
 import Store
 import _Primitives
 
@@ -24,6 +25,14 @@ public struct Sweep: CeremonyPart {
             }
             count += overdue.count
             if overdue.count < self.limits.sweepBatch { break }
+        }
+        while true {
+            let disabled = try await self.store.disableForsaken(
+                countedBy: now - DeviceProof.skew - DeviceProof.skew, limit: self.limits.sweepBatch,
+                audit: AuditEvent(.activationDisabled, at: now),
+                ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
+            count += disabled
+            if disabled < self.limits.sweepBatch { break }
         }
         // Rows go in batches, so that other steps come in between, until there are no more.
         while true {

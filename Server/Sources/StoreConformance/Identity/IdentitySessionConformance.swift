@@ -453,6 +453,56 @@ public enum IdentitySessionConformance {
             }
             try expect(try await store.ceremony(.id("open"))?.changedAt == .start + .seconds(6), "at that moment")
         },
+        ConformanceCheck("what an attempt has disabled that nobody settles is ended: keys, sessions, and no others") {
+            store in
+            let cases: [(name: String, isPermanent: Bool, second: Int?)] = [
+                ("phone", true, 5), ("later", true, 6), ("resting", false, 5), ("settled", true, nil),
+            ]
+            for (name, isPermanent, second) in cases {
+                try await activate(store, name)
+                try await open(store, name)
+                _ = try await takeStep(store, name, activation: "device-\(name)") { scene, _ in
+                    scene.ceremony.phase = .claimed
+                    scene.ceremony.accountID = "account-alice"
+                    scene.ceremony.deviceID = "device-\(name)"
+                    scene.activation.lockout = LockoutRecord(
+                        failuresInARow: 9, isPermanent: isPermanent,
+                        reservation: second.map { LockoutRecord.Reservation(request: [1], at: .start + .seconds($0)) })
+                }
+            }
+            @Sendable func end() async throws -> Int {
+                try await store.disableForsaken(
+                    countedBy: .start + .seconds(5), limit: 9,
+                    audit: AuditEvent(.init(rawValue: "disabled"), at: .start + .seconds(7))
+                ) { ceremony in
+                    IdentityOutcomeChange(
+                        accountID: "account-alice", service: nil, at: .start,
+                        history: IdentityHistoryRecord(
+                            purpose: ceremony.id, service: nil, role: nil, outcome: .failed, at: .start),
+                        limits: Limits())
+                }
+            }
+            try expect(try await end() == 1, "one is")
+            try expect(try await end() == 0, "and is once")
+            for (name, isPermanent, second) in cases {
+                let activation = try await store.activation(id: "device-\(name)")
+                let isEnded = name == "phone"
+                try expect((activation?.lockout.reservation == nil) == (isEnded || second == nil), "\(name): attempt")
+                try expect(activation?.lockout.isPermanent == isPermanent, "\(name): as disabled as before")
+                let keys = try await store.credentials(accountID: "account-alice")
+                try expect(keys.contains { $0.deviceID == "device-\(name)" } != isEnded, "\(name): keys")
+                let session = try await store.ceremony(.id(name))
+                try expect(session?.outcome == (isEnded ? .failed : nil), "\(name): session")
+            }
+            try expect(try await store.ceremony(.id("phone"))?.changedAt == .start + .seconds(7), "at that moment")
+            let history = try await store.identityHistory(accountID: "account-alice", limit: 9)
+            try expect(history.map(\.purpose) == ["phone"], "the history has it")
+            let trail = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter {
+                $0.kind.rawValue == "disabled"
+            }
+            try expect(
+                trail.map(\.detail) == ["device-phone"] && trail.first?.accountID == "account-alice", "and the trail")
+        },
         ConformanceCheck("a step that deletes the account leaves nothing of it, and nobody else loses anything") {
             store in
             for (name, account) in [("phone", "alice"), ("tablet", "alice"), ("other", "bob")] {

@@ -59,6 +59,7 @@ struct IdentityTurn {
         guard !(isOwn && isJudged), self.progress.session.state.ending == nil else { return }
         guard let inactivity = self.inactivity else { return try self.requireRested() }
         guard !isJudged else { throw inactivity }
+        if self.isForsaken { self.disableActivation() }
         try self.end(.withdrawActivation, telling: IdentityProblem(.activationDisabled))
     }
 
@@ -74,6 +75,12 @@ struct IdentityTurn {
         else { return }
         guard !self.activation.isJudged(at: self.now) else { throw IdentityProblem(rest) }
         try self.end(.rest(rest), telling: IdentityProblem(rest))
+    }
+
+    /// Whether the last attempt that there is was never settled, and nobody can settle it any more: it was none that was right.
+    private var isForsaken: Bool {
+        let lockout = self.activation.lockout
+        return lockout.isPermanent && lockout.reservation != nil && !self.activation.isJudged(at: self.now)
     }
 
     /// Lets the session judge an event. Throws `IdentityProblem` where it did not happen, and ``EndedSession`` where the
@@ -163,6 +170,8 @@ struct IdentityTurn {
 
     /// Ends what else the activation has: its other sessions, and its keys.
     mutating func disableActivation() {
+        // An attempt that is reserved still says that this is to be done.
+        self.activation.lockout.reservation = nil
         self.change.endOfOtherSessions = CeremonyRecord.ending(.failed, at: self.now, limits: self.limits)
         // What is disabled for the PIN's sake signs nowhere else either.
         self.change.withdrawnCredentials = self.credentials.map(\.id)

@@ -38,6 +38,15 @@ extension Migration {
                 ) STRICT, WITHOUT ROWID;
                 """)
     }
+
+    /// What the sweep looks for: activations whose last attempt was never settled. There are none, but for a moment.
+    static let forsakenAttempts = Migration(name: "attempts that nobody settles") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE INDEX activation_forsaken ON activation (reserved_at)
+                WHERE is_permanent = 1 AND reserved_at IS NOT NULL;
+                """)
+    }
 }
 
 extension SealingPurpose {

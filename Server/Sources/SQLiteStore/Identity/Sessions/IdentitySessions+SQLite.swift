@@ -1,6 +1,6 @@
 import GRDB
 public import Store
-import _Primitives
+public import _Primitives
 
 /// A step of a session is three statements that read (was this request answered; session, activation, account and token;
 /// the activation's keys) and at most one for each of what it changes: the session, the activation, the answer that is kept,
@@ -61,6 +61,32 @@ extension SQLiteDatabase: IdentityStore {
             try db.insert(answer, session: nil, sealing)
             if let audit { try db.appendAudit(audit, sealing) }
             return .decided(())
+        }
+    }
+
+    public func disableForsaken(
+        countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding
+    ) async throws -> Int {
+        try await self.step { [sealing] db in
+            let ids = try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT device_id FROM activation WHERE is_permanent = 1 AND reserved_at <= ?
+                        ORDER BY reserved_at LIMIT ?
+                        """), arguments: [moment.milliseconds, limit])
+            for id in ids {
+                guard let device = try db.activation(id: id, sealing)?.device else { continue }
+                try db.noteEnds(of: id, accountID: device.accountID, sealing, ending)
+                try db.failSessions(of: device, at: audit.at)
+                try db.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ?").execute(arguments: [id])
+                try db.cachedStatement(
+                    sql: "UPDATE activation SET reserved_request = NULL, reserved_at = NULL WHERE device_id = ?"
+                ).execute(arguments: [id])
+                var audit = audit
+                (audit.accountID, audit.detail) = (device.accountID, id)
+                try db.appendAudit(audit, sealing)
+            }
+            return ids.count
         }
     }
 }
@@ -149,7 +175,7 @@ extension Database {
     }
 
     /// Ends what else a device is asked for, as failed.
-    private func failSessions(of device: DeviceRecord, but session: String, at now: Timestamp) throws {
+    fileprivate func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
         try self.cachedStatement(
             sql: """
                 UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL

@@ -217,6 +217,13 @@ public protocol IdentityStore: CeremonyStore {
     /// Calls an activation by another name; `false` where there is none. The store adds the account to the event.
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
 
+    /// Ends the activations that are disabled by an attempt which was counted at `moment` or before and was never settled, at
+    /// most `limit` of them: their keys are deleted, the attempt is nobody's any more, and their open sessions end as failed,
+    /// of which `ending` says what the history has. The store adds account and activation to the event of each. Returns how
+    /// many.
+    func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
+        async throws -> Int
+
     /// Deletes answers, offers and consents whose time is over, at most `limit` of each; returns how many.
     func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int
 }
