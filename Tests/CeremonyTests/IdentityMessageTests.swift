@@ -237,6 +237,29 @@ import _Primitives
         #expect(attempt.lockout.isPermanent && attempt.next?.salts[.gender] == salt && attempt.next?.pinVersion == 3)
     }
 
+    @Test("A question about a PIN carries what the device says of itself, and at an activation what opens that")
+    func evaluations() throws {
+        let blinded = [UInt8](repeating: 3, count: PinQuestion.blindedBytes)
+        let report = SecurityReport(date: self.now, checkVersion: 1, osVersion: "1", isRooted: true, isHooked: false)
+        let opening = EvaluationRequest.Opening(
+            claim: SecretBytes(self.random.bytes(32)), token: SecretBytes(self.random.bytes(32)))
+        let whole = try EvaluationRequest(
+            parsing: EvaluationRequest(blinded: blinded, opening: opening, security: report).serialized)
+        #expect(whole.blinded == blinded && whole.security == report)
+        #expect(whole.opening?.claim == opening.claim && whole.opening?.token == opening.token)
+        let bare = try EvaluationRequest(parsing: EvaluationRequest(blinded: blinded, security: nil).serialized)
+        #expect(bare.blinded == blinded && bare.opening == nil && bare.security == nil)
+        let text = Base64URL.encode(blinded)
+        let secret = Base64URL.encode(self.random.bytes(32))
+        for body in [
+            #"{"blinded":"\#(text)","claim":"\#(secret)"}"#, #"{"blinded":"\#(text)","token":"\#(secret)"}"#,
+            #"{"blinded":"\#(text)","claim":"\#(secret)","token":"AAAA"}"#, #"{"blinded":"AAAA"}"#, "{}",
+            #"{"blinded":"\#(text)","security":1}"#,
+        ] {
+            #expect(throws: IdentityMessageError(.malformed)) { try EvaluationRequest(parsing: Array(body.utf8)) }
+        }
+    }
+
     @Test("A factor in the place of another names its key, and one that is added names none")
     func replacedFactors() throws {
         let key = try KeyID([UInt8](repeating: 7, count: 32))

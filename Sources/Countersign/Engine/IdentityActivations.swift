@@ -190,7 +190,7 @@ struct IdentityActivations: Sendable {
             for: PinScheme.Context(server: server, activation: proven.activation, version: Self.firstPin),
             parameters: parameters, serviceKey: proven.pinServiceKey)
         let pinAssertion = try await authenticator.register(
-            pin: code.pin, secret: secret, finalChallenge: finalChallenge, service: try self.evaluator(code.code))
+            pin: code.pin, secret: secret, finalChallenge: finalChallenge, service: try self.evaluator(code))
         let deviceModel = AuthenticatorModel(factor: .devicePossession, keyStore: self.core.module.keyStore)
         // The person's first: where they give up, nothing of the device was made.
         let (keys, message) = try await self.factors.register(
@@ -210,14 +210,16 @@ struct IdentityActivations: Sendable {
         return (identity, message)
     }
 
-    /// Asks the server's PIN service about the first PIN.
-    private func evaluator(_ code: ProcessCode) throws -> PinEvaluator {
-        let path = try Self.path(of: code) + "/pin-evaluation"
-        let exchange = ManagerExchange(self.core, code.server)
+    /// Asks the server's PIN service about the first PIN, for the proof of the code's.
+    private func evaluator(_ proven: ProvenCode) throws -> PinEvaluator {
+        let path = try Self.path(of: proven.code) + "/pin-evaluation"
+        let exchange = ManagerExchange(self.core, proven.code.server)
+        let opening = EvaluationRequest.Opening(claim: proven.code.claim, token: proven.proven.token)
         return PinEvaluator { blinded in
             try await exchange.send(
-                EvaluationRequest(blinded: blinded, claim: code.claim), to: path, by: nil, as: EvaluationResponse.self,
-                noting: .pinAsked
+                EvaluationRequest(
+                    blinded: blinded, opening: opening, security: try await self.core.securityReport()),
+                to: path, by: nil, as: EvaluationResponse.self, noting: .pinAsked
             ).message.evaluated
         }
     }

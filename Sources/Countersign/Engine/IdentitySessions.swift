@@ -158,7 +158,8 @@ struct IdentitySessions: Sendable {
         let exchange = ManagerExchange(self.core, session.server)
         return PinEvaluator(asked: checked.askedPins) { blinded in
             try await exchange.sendToTheEnd(
-                EvaluationRequest(blinded: blinded), to: path, by: ManagerExchange.Prover(identity),
+                EvaluationRequest(blinded: blinded, security: try await self.core.securityReport()), to: path,
+                by: ManagerExchange.Prover(identity),
                 as: EvaluationResponse.self, noting: .pinAsked
             ).message.evaluated
         }

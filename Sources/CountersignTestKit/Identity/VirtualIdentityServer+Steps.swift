@@ -66,8 +66,10 @@ extension VirtualIdentityServer {
                     }))
         case "pin-evaluation":
             let message = try EvaluationRequest(parsing: request.body)
-            try check(try message.claim ?? { throw IdentityProblem(.notProven) }())
-            guard pending.token != nil else { throw IdentityProblem(.notProven) }
+            guard let opening = message.opening else { throw IdentityProblem(.notProven) }
+            try check(opening.claim)
+            guard pending.token == opening.token else { throw IdentityProblem(.notProven) }
+            try self.judge(message.security)
             return try self.evaluation(of: message.blinded, by: pending.activation)
         case "enroll":
             let enrolment = try self.enrolment(request)
@@ -138,7 +140,9 @@ extension VirtualIdentityServer {
         switch step {
         case "prepare": return try self.prepare(id, &session, try PrepareRequest(parsing: body), prover)
         case "pin-evaluation":
-            return try self.evaluate(id, &session, try EvaluationRequest(parsing: body).blinded, prover)
+            let message = try EvaluationRequest(parsing: body)
+            try self.judge(message.security)
+            return try self.evaluate(id, &session, message.blinded, prover)
         case "finish": return try self.finish(id, &session, try FinishRequest(parsing: body), prover)
         case "code":
             guard session.isAccepted, session.purpose == .serviceLogin else { throw IdentityProblem(.outOfOrder) }
@@ -243,7 +247,7 @@ extension VirtualIdentityServer {
     {
         guard session.document != nil else { throw IdentityProblem(.outOfOrder) }
         if !session.isAccepted, session.blinded != blinded {
-            guard session.blinded == nil else { throw IdentityProblem(.outOfOrder) }
+            guard session.blinded == nil else { throw IdentityProblem(.pinAlreadyAsked) }
             session.blinded = blinded
             let failures = (self.activations[prover]?.failures ?? 0) + 1
             self.activations[prover]?.failures = failures

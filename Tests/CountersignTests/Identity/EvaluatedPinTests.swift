@@ -99,6 +99,40 @@ import _Primitives
         #expect(await phone.server.failures(of: try phone.activation) == 0)
     }
 
+    @Test("a PIN that is corrected after a lost answer begins anew: there is one question for what is signed")
+    func corrected() async throws {
+        let phone = try await self.phone()
+        let info = try await phone.prepare()
+        // The question is answered; the factors never arrive.
+        await phone.server.letPass(1)
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("824194")) } == .timeout)
+        let error = await #expect(throws: CountersignError.self) {
+            _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        }
+        #expect(error?.errorCode == .pinAlreadyAsked && error?.errorDescription == "Another PIN was typed before.")
+        phone.clock.advance(by: .seconds(60))
+        #expect(try await self.signIn(phone).isUserLogin)
+    }
+
+    @Test("a device that the server finds unsound is told so before its PIN is asked about, and has lost nothing")
+    func unsound() async throws {
+        let device = ChangedDevice()
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer()) { $0.securityInspection = device }
+        await phone.server.newPinService()
+        try await phone.personalize(withFinger: false)
+        let info = try await phone.prepare()
+        device.change(true)
+        await phone.server.forgetRequests()
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .securityInsufficient)
+        #expect(await phone.server.requests.map { $0.url.lastPathComponent } == ["pin-evaluation"])
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+
     @Test("a new PIN is evaluated by the same service; by another it is refused, and the former PIN stays")
     func changePin() async throws {
         let phone = try await self.phone()

@@ -500,7 +500,7 @@ import UAFClient
 
 /// A device whose protection somebody takes away, and puts back.
 // Safe to share: every access to `isRooted` is within `lock`.
-private final class ChangedDevice: SecurityInspection, @unchecked Sendable {
+final class ChangedDevice: SecurityInspection, @unchecked Sendable {
     private let lock = NSLock()
     private var isRooted = false
 

@@ -166,6 +166,7 @@ extension ManagerExchangeTests {
             (IdentityProblem(.answersOutdated), .answersOutdated),
             (IdentityProblem(.protocolVersionUnsupported), .protocolVersionUnsupported),
             (IdentityProblem(.tooManyRequests), .tooManyRequests), (IdentityProblem(.serverError), .connectionError),
+            (IdentityProblem(.pinAlreadyAsked), .pinAlreadyAsked),
             (IdentityProblem(.outOfOrder), .wrongProcess), (IdentityProblem(.replayRefused), .unexpected),
         ]
     }

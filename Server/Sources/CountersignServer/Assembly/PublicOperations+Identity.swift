@@ -48,7 +48,8 @@ extension PublicOperations {
                 [claim, .required("proof", .object, "A signature by the key of the PIN, sealed.")]),
             Self.identity(
                 .post, "/identity/activations/{id}/pin-evaluation", "evaluateFirstPin",
-                "Have the PIN service evaluate the new activation's PIN.", [blinded, claim]),
+                "Have the PIN service evaluate the new activation's PIN.",
+                [blinded, claim, .required("token", "What the proof has earned, as base64url."), security]),
             Self.identity(
                 .post, "/identity/activations/{id}/enroll", "enrollActivation", "The keys of a new activation.",
                 [.required("enrolment", .object, "The keys, sealed.")]),
@@ -65,7 +66,7 @@ extension PublicOperations {
                 ]),
             Self.identity(
                 .post, "/identity/sessions/{id}/pin-evaluation", "evaluatePin",
-                "Have the PIN service evaluate a PIN: an attempt, once for each document.", [blinded]),
+                "Have the PIN service evaluate a PIN: an attempt, once for each document.", [blinded, security]),
             Self.identity(
                 .post, "/identity/sessions/{id}/finish", "finishSession", "The factors.",
                 [.required("factors", .object, "The factors, sealed."), security]),

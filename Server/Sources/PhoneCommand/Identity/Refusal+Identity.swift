@@ -75,6 +75,7 @@ extension Refusal {
         case .factorNotEnrolled: (.refused, .refused, "`countersign-phone factor add` adds one.")
         case .factorAlreadyEnrolled: (.refused, .refused, "There is nothing to do.")
         case .pinRefused: (.refused, .refused, "Choose another PIN.")
+        case .pinAlreadyAsked: (.refused, .refused, "Wait a moment, and begin again with the PIN that is right.")
         case .mergeConflict: (.refused, .refused, "Ask whoever has invited you.")
         case .securityInsufficient:
             (.refused, .refused, "It counts for no failed attempt (`integrity` says what is simulated).")

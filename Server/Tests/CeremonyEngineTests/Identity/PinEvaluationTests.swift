@@ -3,6 +3,7 @@ import Ceremony
 import CeremonyEngine
 import Crypto
 import Foundation
+import SQLiteStore
 import Store
 import Synchronization
 import Testing
@@ -13,6 +14,7 @@ import _Primitives
 private final class TestPins: PinEvaluating {
     private let master = SecretBytes(RandomSource.system.bytes(PinServiceKey.masterBytes))
     private let state = Mutex<(asked: [[UInt8]], failures: [PinServiceFailure])>(([], []))
+    private let hook = Mutex<(@Sendable () async -> Void)?>(nil)
 
     /// What it has evaluated.
     var asked: [[UInt8]] { self.state.withLock { $0.asked } }
@@ -20,22 +22,35 @@ private final class TestPins: PinEvaluating {
     /// Does not answer the next questions, about keys too.
     func fail(_ failures: PinServiceFailure...) { self.state.withLock { $0.failures = failures } }
 
+    /// Lets something happen while the next question is with the service.
+    func meanwhile(_ body: @escaping @Sendable () async -> Void) { self.hook.withLock { $0 = body } }
+
     func key(of activation: String) async throws(PinServiceFailure) -> [UInt8] {
-        try self.answer { key throws(PinSchemeError) in key.publicKey }(activation)
+        if let failure = self.nextFailure() { throw failure }
+        return try self.answer { key throws(PinSchemeError) in key.publicKey }(activation)
     }
 
     func evaluate(_ blinded: [UInt8], of activation: String) async throws(PinServiceFailure) -> [UInt8] {
+        let failure = self.nextFailure()
+        let body = self.hook.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        await body?()
+        if let failure { throw failure }
         let evaluated = try self.answer { key throws(PinSchemeError) in try key.evaluate(blinded) }(activation)
         self.state.withLock { $0.asked.append(blinded) }
         return evaluated
+    }
+
+    private func nextFailure() -> PinServiceFailure? {
+        self.state.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
     }
 
     private func answer(_ body: @escaping (PinServiceKey) throws(PinSchemeError) -> [UInt8])
         -> (String) throws(PinServiceFailure) -> [UInt8]
     {
         { activation throws(PinServiceFailure) in
-            let failure = self.state.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
-            if let failure { throw failure }
             do throws(PinSchemeError) {
                 return try body(PinServiceKey(master: self.master, activation: activation))
             } catch {
@@ -51,9 +66,23 @@ extension IdentityPhone {
         try PinServiceKey(master: SecretBytes(RandomSource.system.bytes(48)), activation: "any").publicKey
     }
 
-    fileprivate func evaluate(_ session: String, _ blinded: [UInt8]) async throws -> [UInt8] {
-        let call = try self.call("/identity/sessions/\(session)/pin-evaluation", EvaluationRequest(blinded: blinded))
-        return try await self.read(
+    fileprivate func evaluate(_ session: String, _ blinded: [UInt8], security: SecurityReport? = nil) async throws
+        -> [UInt8]
+    {
+        try await self.evaluate(session, try self.evaluationCall(session, blinded, security: security))
+    }
+
+    /// - Parameter name: What the request is called; by default what no other is.
+    fileprivate func evaluationCall(
+        _ session: String, _ blinded: [UInt8], security: SecurityReport? = nil, name: String? = nil
+    ) throws -> IdentityCall {
+        try self.call(
+            "/identity/sessions/\(session)/pin-evaluation", EvaluationRequest(blinded: blinded, security: security),
+            name: name)
+    }
+
+    fileprivate func evaluate(_ session: String, _ call: IdentityCall) async throws -> [UInt8] {
+        try await self.read(
             try await self.server.engine.identities.pinEvaluations.ofSession(session, call), to: call,
             as: EvaluationResponse.self
         ).evaluated
@@ -182,11 +211,111 @@ struct PinEvaluationTests {
         // The proof is made anew; the point is the same.
         #expect(first.prefix(49) == second.prefix(49))
         #expect(try await stage.failures == 1)
-        await expectRefusal(.outOfOrder) { try await stage.ask() }
+        await expectRefusal(.pinAlreadyAsked) { try await stage.ask() }
         // Nor may it be bought with waiting.
         stage.server.clock.advance(.seconds(6))
-        await expectRefusal(.outOfOrder) { try await stage.ask() }
+        await expectRefusal(.pinAlreadyAsked) { try await stage.ask() }
         #expect(try await stage.failures == 1 && stage.pins.asked == [question, question])
+    }
+
+    @Test("A request that comes again is answered again, and is no second attempt, whatever the session has come to")
+    func replayed() async throws {
+        let stage = try await Stage()
+        let call = try stage.phone.evaluationCall(stage.session, IdentityPhone.newQuestion(), name: "the one")
+        let first = try await stage.phone.evaluate(stage.session, call)
+        #expect(try await stage.phone.evaluate(stage.session, call).prefix(49) == first.prefix(49))
+        let next = try #require(try await stage.phone.miss(stage.session, stage.prepared).next)
+        // The rest is over, the document is another one, and the proof is still good.
+        stage.server.clock.advance(.seconds(6))
+        #expect(try await stage.phone.evaluate(stage.session, call).prefix(49) == first.prefix(49))
+        let lockout = try await stage.server.lockout(of: stage.phone)
+        #expect(lockout?.failuresInARow == 1 && lockout?.reservation == nil)
+        // Of its name there is no other.
+        let other = try stage.phone.evaluationCall(stage.session, IdentityPhone.newQuestion(), name: "the one")
+        await expectRefusal(.replayRefused) { _ = try await stage.phone.evaluate(stage.session, other) }
+        #expect(try await stage.failures == 1 && stage.pins.asked.count == 3)
+        guard case .accepted = try await stage.phone.finish(stage.session, next) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test("One question is asked by so many requests, until the proofs of some are too old")
+    func requestsOfOneQuestion() async throws {
+        let stage = try await Stage()
+        let question = try IdentityPhone.newQuestion()
+        for _ in 0..<Limits.Evaluations.requestsPerQuestion { try await stage.ask(question) }
+        await expectRefusal(.tooManyRequests) { try await stage.ask(question) }
+        stage.server.clock.advance(DeviceProof.skew + DeviceProof.skew)
+        try await stage.ask(question)
+        #expect(try await stage.failures == 1)
+    }
+
+    @Test("An attempt is taken back only where the question was never answered, and came once")
+    func answeredBefore() async throws {
+        for isAnswered in [true, false] {
+            let stage = try await Stage()
+            let question = try IdentityPhone.newQuestion()
+            if isAnswered {
+                try await stage.ask(question)
+            } else {
+                stage.pins.fail(.unknown)
+                await expectRefusal(.serverError) { try await stage.ask(question) }
+            }
+            stage.pins.fail(.notAsked)
+            await expectRefusal(.serverError) { try await stage.ask(question) }
+            let lockout = try await stage.server.lockout(of: stage.phone)
+            #expect(lockout?.failuresInARow == 1 && lockout?.reservation != nil)
+            await expectRefusal(.pinAlreadyAsked) { try await stage.ask() }
+        }
+        // The same request, of which nobody knows what came at first.
+        let stage = try await Stage()
+        let call = try stage.phone.evaluationCall(stage.session, IdentityPhone.newQuestion())
+        for failure in [PinServiceFailure.unknown, .notAsked] {
+            stage.pins.fail(failure)
+            await expectRefusal(.serverError) { _ = try await stage.phone.evaluate(stage.session, call) }
+        }
+        #expect(try await stage.failures == 1)
+        // One that was taken back is answered as it was, and asks nothing.
+        let other = try await Stage()
+        let refused = try other.phone.evaluationCall(other.session, IdentityPhone.newQuestion())
+        other.pins.fail(.notAsked)
+        for _ in 0..<2 {
+            await expectRefusal(.serverError) { _ = try await other.phone.evaluate(other.session, refused) }
+            #expect(try await other.failures == 0 && other.pins.asked.isEmpty)
+        }
+    }
+
+    @Test("An attempt stays where the question was answered to another request, or to the same one, in the meantime")
+    func overtaken() async throws {
+        for isSame in [true, false] {
+            let stage = try await Stage()
+            let question = try IdentityPhone.newQuestion()
+            let first = try stage.phone.evaluationCall(stage.session, question)
+            let second = isSame ? first : try stage.phone.evaluationCall(stage.session, question)
+            stage.pins.fail(.notAsked)
+            stage.pins.meanwhile { _ = try? await stage.phone.evaluate(stage.session, second) }
+            await expectRefusal(.serverError) { _ = try await stage.phone.evaluate(stage.session, first) }
+            #expect(stage.pins.asked == [question])
+            let lockout = try await stage.server.lockout(of: stage.phone)
+            #expect(lockout?.failuresInARow == 1 && lockout?.reservation != nil)
+        }
+    }
+
+    @Test("A device that says it is not sound is refused with the reasons before anything is counted")
+    func unsound() async throws {
+        let stage = try await Stage()
+        let report = SecurityReport(
+            date: stage.server.clock.now, checkVersion: 1, osVersion: "1", isRooted: true, isHooked: false)
+        let question = try IdentityPhone.newQuestion()
+        let problem = await #expect(throws: IdentityProblem.self) {
+            _ = try await stage.phone.evaluate(stage.session, question, security: report)
+        }
+        #expect(problem?.code == .securityInsufficient && problem?.reasons == ["rooted"])
+        #expect(try await stage.server.lockout(of: stage.phone) == LockoutRecord())
+        #expect(stage.pins.asked.isEmpty)
+        try await stage.ask()
+        #expect(try await stage.failures == 1)
     }
 
     @Test("Of fifty questions at once one is asked") func parallel() async throws {
@@ -224,6 +353,48 @@ struct PinEvaluationTests {
     }
 
     @Test(
+        "The last attempt, spent on a question and forsaken, ends keys and sessions: when it is noticed, or by the sweep"
+    )
+    func forsaken() async throws {
+        for isSwept in [true, false] {
+            let stage = try await Stage {
+                $0.limits.lockoutFailuresInARow = 1
+                $0.limits.claimedLifetime = .seconds(600)
+            }
+            let (other, _) = try await Stage.next("second", stage.phone)
+            try await stage.ask()
+            let account = try #require(try await stage.server.database.activation(id: stage.phone.id)).device.accountID
+            func disabled() async throws -> Int {
+                try await stage.server.database.auditEntries(after: 0, limit: 999).map(\.event).filter {
+                    $0.kind.rawValue == "activation-disabled" && $0.detail == stage.phone.id && $0.accountID == account
+                }.count
+            }
+            // It may be right yet.
+            stage.server.clock.advance(DeviceProof.skew + DeviceProof.skew - .milliseconds(1))
+            try await stage.server.engine.sweep.run()
+            #expect(try await disabled() == 0)
+            #expect(try await stage.server.database.credentials(accountID: account).count == 2)
+            stage.server.clock.advance(.milliseconds(1))
+            for _ in 0..<2 {
+                if isSwept {
+                    try await stage.server.engine.sweep.run()
+                } else {
+                    await expectRefusal(.activationDisabled) {
+                        _ = try await stage.phone.finish(stage.session, stage.prepared)
+                    }
+                }
+                #expect(try await stage.server.database.credentials(accountID: account).isEmpty)
+                let session = try await stage.server.database.ceremony(.id(other))
+                #expect(session?.phase == .ended && session?.outcome == .failed)
+                #expect(try await disabled() == 1)
+                let activation = try await stage.server.database.activation(id: stage.phone.id)
+                #expect(activation?.isActive == false && activation?.lockout.reservation == nil)
+            }
+            await expectRefusal(.activationDisabled) { _ = try await stage.phone.prepare(stage.session) }
+        }
+    }
+
+    @Test(
         "Where the service has surely evaluated nothing, the attempt is taken back, and another question can be asked",
         arguments: [
             (PinServiceFailure.notAsked, IdentityProblem.Code.serverError),
@@ -254,7 +425,7 @@ struct PinEvaluationTests {
         stage.pins.fail(.unknown)
         await expectRefusal(.serverError) { try await stage.ask(question) }
         #expect(try await stage.failures == 1)
-        await expectRefusal(.outOfOrder) { try await stage.ask() }
+        await expectRefusal(.pinAlreadyAsked) { try await stage.ask() }
         try await stage.ask(question)
         #expect(try await stage.failures == 1)
         guard case .accepted = try await stage.phone.finish(stage.session, stage.prepared) else {
@@ -337,7 +508,7 @@ struct PinEvaluationTests {
         for question in questions.prefix(limit) {
             for _ in 0..<2 { _ = try await stage.phone.evaluate(session, question) }
         }
-        await expectRefusal(.outOfOrder) { _ = try await stage.phone.evaluate(session, questions[limit]) }
+        await expectRefusal(.pinAlreadyAsked) { _ = try await stage.phone.evaluate(session, questions[limit]) }
         #expect(try await stage.failures == 0)
         // Another permission is none for that.
         let (deletion, _) = try await stage.phone.granted(.delete)
@@ -351,25 +522,35 @@ struct PinEvaluationTests {
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let offer = try await server.offer(to: account)
         let question = try IdentityPhone.newQuestion()
-        func ask(_ claim: SecretBytes?) async throws {
+        func ask(
+            _ token: SecretBytes?, claim: SecretBytes? = nil, _ blinded: [UInt8]? = nil, security: SecurityReport? = nil
+        ) async throws {
+            let opening = token.map { EvaluationRequest.Opening(claim: claim ?? offer.claim, token: $0) }
             let call = IdentityCall(
                 path: "/identity/activations/\(offer.id)/pin-evaluation",
-                body: EvaluationRequest(blinded: question, claim: claim).serialized, proof: nil)
+                body: EvaluationRequest(blinded: blinded ?? question, opening: opening, security: security).serialized,
+                proof: nil)
             _ = try await server.read(
                 try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,
                 as: EvaluationResponse.self)
         }
-        await expectRefusal(.outOfOrder) { try await ask(offer.claim) }
+        let guessed = SecretBytes(RandomSource.system.bytes(32))
+        await expectRefusal(.outOfOrder) { try await ask(guessed) }
         pins.fail(.notAsked)
         await expectRefusal(.serverError) { _ = try await server.prove(offer) }
         // Without the service nothing was judged, and nothing counted.
         let proven = try await server.prove(offer)
         #expect(try await proven.pinServiceKey == pins.key(of: offer.id))
-        await expectRefusal(.notProven) { try await ask(SecretBytes(RandomSource.system.bytes(32))) }
+        await expectRefusal(.notProven) { try await ask(proven.token, claim: guessed) }
+        // Who has seen the code, and has not proven its PIN, asks nothing.
+        await expectRefusal(.notProven) { try await ask(guessed) }
         await expectRefusal(.notProven) { try await ask(nil) }
+        let report = SecurityReport(
+            date: server.clock.now, checkVersion: 1, osVersion: "1", isRooted: false, isHooked: true)
+        await expectRefusal(.securityInsufficient) { try await ask(proven.token, security: report) }
         pins.fail(.exhausted(retryAfterSeconds: 5))
-        await expectRefusal(.tooManyRequests) { try await ask(offer.claim) }
-        try await ask(offer.claim)
+        await expectRefusal(.tooManyRequests) { try await ask(proven.token) }
+        try await ask(proven.token)
         let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
         // An app of before the service.
         let old = try await server.enrolCall(phone, proven, scheme: .pin1)
@@ -381,8 +562,35 @@ struct PinEvaluationTests {
         _ = try await phone.read(
             try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
             as: Ceremony.ActivationRecord.self)
-        await expectRefusal(.activationDataConsumed) { try await ask(offer.claim) }
+        await expectRefusal(.activationDataConsumed) { try await ask(proven.token) }
         #expect(pins.asked.count == 1)
+    }
+
+    @Test("One proof of an activation's PIN has few questions; the next has its own, and the former none any more")
+    func questionsOfAProof() async throws {
+        let pins = TestPins()
+        let server = try TestServer(pins: pins)
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let offer = try await server.offer(to: account)
+        func ask(_ proven: ProvenActivation, _ blinded: [UInt8]) async throws {
+            let opening = EvaluationRequest.Opening(claim: offer.claim, token: proven.token)
+            let call = IdentityCall(
+                path: "/identity/activations/\(offer.id)/pin-evaluation",
+                body: EvaluationRequest(blinded: blinded, opening: opening, security: nil).serialized, proof: nil)
+            _ = try await server.read(
+                try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,
+                as: EvaluationResponse.self)
+        }
+        let count = Limits.Evaluations.questionsPerProof
+        let questions = try (0...count).map { _ in try IdentityPhone.newQuestion() }
+        let first = try await server.prove(offer)
+        for question in questions.prefix(count) { for _ in 0..<2 { try await ask(first, question) } }
+        await expectRefusal(.pinAlreadyAsked) { try await ask(first, questions[count]) }
+        try await ask(first, questions[0])
+        let second = try await server.prove(offer)
+        await expectRefusal(.notProven) { try await ask(first, questions[0]) }
+        try await ask(second, questions[count])
+        #expect(pins.asked.count == 2 * count + 2)
     }
 
     @Test("Nobody is asked once the proof's time is over") func lateEnrolment() async throws {
@@ -394,8 +602,10 @@ struct PinEvaluationTests {
         server.clock.advance(proven.until - server.clock.now)
         let call = IdentityCall(
             path: "/identity/activations/\(offer.id)/pin-evaluation",
-            body: EvaluationRequest(blinded: try IdentityPhone.newQuestion(), claim: offer.claim).serialized,
-            proof: nil)
+            body: EvaluationRequest(
+                blinded: try IdentityPhone.newQuestion(),
+                opening: EvaluationRequest.Opening(claim: offer.claim, token: proven.token), security: nil
+            ).serialized, proof: nil)
         await expectRefusal(.activationDataExpired) {
             _ = try await server.read(
                 try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,

@@ -135,6 +135,9 @@ public struct IdentityProblem: IdentityMessage, Hashable, Error {
         case replayRefused
         /// It belongs to another state of the session.
         case outOfOrder
+        /// The PIN service was asked about another PIN for what is to be signed, and is asked about no further one: whoever
+        /// has corrected it begins anew.
+        case pinAlreadyAsked
         /// The clocks are too far apart. The answer has the server's time: correct it and send the request again.
         case clockSkew
         case protocolVersionUnsupported

@@ -74,6 +74,7 @@ extension CountersignError {
         case .roleNotSelected: CountersignError(.roleNotSelected)
         case .correctionLimitExceeded: CountersignError(.correctionLimitExceeded)
         case .grantExpired: CountersignError(.grantExpired)
+        case .pinAlreadyAsked: CountersignError(.pinAlreadyAsked)
         case .pinRefused: CountersignError(.pinRefused)
         case .factorAlreadyEnrolled: CountersignError(.factorAlreadyEnrolled)
         case .mergeConflict: CountersignError(.mergeConflict)

@@ -13,7 +13,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
         case biometricInvalidated, biometricCancelled, biometricUnavailable, biometricLockedOut
         case keyRemovedBySystem, deviceLockNotSet
         case serviceInactive, membershipRequired, invitationRequired, noRole, originRefused
-        case grantExpired, pinMissing, pinRefused, mergeConflict, consentRequired, answersOutdated
+        case grantExpired, pinMissing, pinRefused, pinAlreadyAsked, mergeConflict, consentRequired, answersOutdated
         case clockSkew, securityInsufficient, lockedOut, tooManyRequests
         case storageUnavailable, storageCorrupt, storageNewer
         case cancelled, unexpected
@@ -155,6 +155,10 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     /// The server does not take the new PIN. Have the person choose another.
     public static let pinRefused = Self(base: .pinRefused)
 
+    /// The server has had another PIN evaluated for what is to be signed, and evaluates no further one: the person has
+    /// corrected it after an answer was lost. Nothing was signed. Begin anew, after the rest that the first one costs.
+    public static let pinAlreadyAsked = Self(base: .pinAlreadyAsked)
+
     // MARK: Those with an error of their own
 
     /// A lockout runs or has begun: ``CountersignLockoutError``.
@@ -200,6 +204,7 @@ extension CountersignErrorCode {
         case .biometricLockedOut: "The sensor is locked."
         case .keyRemovedBySystem: "The keys of this identity are gone."
         case .deviceLockNotSet: "This device has no passcode."
+        case .pinAlreadyAsked: "Another PIN was typed before."
         case .pinRefused: "That PIN is not taken."
         case .mergeConflict: "The accounts cannot be merged any more."
         case .clockSkew: "This device's clock is wrong."

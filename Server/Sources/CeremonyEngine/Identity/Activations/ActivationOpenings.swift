@@ -154,7 +154,8 @@ public struct ActivationOpenings: CeremonyPart {
         return offer
     }
 
-    private func checkSecurity(_ report: SecurityReport?) throws(IdentityProblem) {
+    /// Throws `IdentityProblem` where a device is not as sound as activations have to be.
+    func checkSecurity(_ report: SecurityReport?) throws(IdentityProblem) {
         let reasons = self.configuration.identities.insufficiencies(of: report)
         guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
     }

@@ -7,7 +7,7 @@ import _Primitives
 ///
 /// Whoever has an evaluation can try one PIN, so asking is an attempt: it is counted in a step of its own before the service
 /// is asked, and only factors that are right take it back. There is one question for each document that is signed; the same
-/// question again, because its answer was lost, is the same attempt.
+/// question again, because its answer was lost, is the same attempt, and so is the same request whenever it comes.
 public struct PinEvaluations: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
@@ -22,9 +22,11 @@ public struct PinEvaluations: CeremonyPart {
     public func ofSession(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             let service = try self.requireService()
-            let blinded = try EvaluationRequest(parsing: proven.body).blinded
+            let request = try EvaluationRequest(parsing: proven.body)
+            let blinded = request.blinded
+            let reasons = self.configuration.identities.insufficiencies(of: request.security)
             let asked: IdentitySteps.Stepped<Question> = try await self.steps.step(session, proven) { turn in
-                .goesOn(try self.count(blinded, &turn))
+                .goesOn(try self.count(blinded, proven, reasons, &turn))
             }
             let question: Question
             switch asked {
@@ -42,36 +44,44 @@ public struct PinEvaluations: CeremonyPart {
 
     /// What was counted.
     private struct Question: Sendable {
-        /// The name of the attempt; `nil` for a question about a new PIN, which is none.
-        let attempt: [UInt8]?
+        /// The name of the attempt that this very request has reserved; `nil` where it has reserved none.
+        let reserved: [UInt8]?
     }
 
-    private func count(_ blinded: [UInt8], _ turn: inout IdentityTurn) throws -> Question {
+    private func count(_ blinded: [UInt8], _ call: ProvenCall, _ reasons: [String], _ turn: inout IdentityTurn) throws
+        -> Question
+    {
         let name = Self.name(of: blinded, turn.progress.document)
-        if case .granted = turn.progress.session.state, turn.progress.session.purpose == .changePin {
-            return try self.countNew(name, &turn)
-        }
         try turn.requireBound(reservedBy: name)
+        // Before anything is counted, as with the factors.
+        guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
+        if try turn.progress.asked.takeAgain(call) { return Question(reserved: nil) }
+        if case .granted = turn.progress.session.state, turn.progress.session.purpose == .changePin {
+            try self.countNew(name, &turn)
+            try turn.progress.asked.add(call, question: name)
+            return Question(reserved: nil)
+        }
         try turn.requireFactorsWanted()
         // Two questions with one document would be two tries for one attempt, or for the price of waiting.
         guard turn.progress.evaluation == nil || turn.progress.evaluation == name else {
-            throw IdentityProblem(.outOfOrder)
+            throw IdentityProblem(.pinAlreadyAsked)
         }
+        let isFirst = turn.progress.evaluation == nil
         if case .pending(let lockout) = turn.reserve(name) { throw IdentityProblem(lockout) }
         turn.progress.evaluation = name
-        return Question(attempt: name)
+        try turn.progress.asked.add(call, question: name)
+        return Question(reserved: isFirst ? name : nil)
     }
 
     /// Bounds the questions about a PIN that is to take the place of one that was right.
-    private func countNew(_ name: [UInt8], _ turn: inout IdentityTurn) throws -> Question {
-        try turn.requireBound()
+    private func countNew(_ name: [UInt8], _ turn: inout IdentityTurn) throws {
         guard turn.now < turn.progress.session.deadline else { throw IdentityProblem(.grantExpired) }
-        if turn.progress.evaluation != name {
-            guard turn.progress.newPinEvaluations < self.limits.pinsPerGrant else { throw IdentityProblem(.outOfOrder) }
-            turn.progress.newPinEvaluations += 1
-            turn.progress.evaluation = name
+        guard turn.progress.evaluation != name else { return }
+        guard turn.progress.newPinEvaluations < self.limits.pinsPerGrant else {
+            throw IdentityProblem(.pinAlreadyAsked)
         }
-        return Question(attempt: nil)
+        turn.progress.newPinEvaluations += 1
+        turn.progress.evaluation = name
     }
 
     /// What the attempt is called, which is no secret: the same for the same question with the same document.
@@ -81,15 +91,18 @@ public struct PinEvaluations: CeremonyPart {
         return Array(hash.finalize())
     }
 
-    /// Says why there is no evaluation. Where it is certain that the service has not evaluated, the attempt is taken back.
+    /// Says why there is no evaluation. Where it is certain that the service has not evaluated, the attempt is taken back by
+    /// the request that has reserved it, unless the question came a second time: that one may have been answered.
     private func refuse(_ failure: PinServiceFailure, _ question: Question, _ session: String, _ call: ProvenCall)
         async throws -> [UInt8]
     {
         let problem = IdentityProblem(failure)
-        guard failure != .unknown, let attempt = question.attempt else { throw problem }
+        guard failure != .unknown, let attempt = question.reserved else { throw problem }
         return try await self.steps.answer(session, call) { turn in
             // What came after this question has judged the attempt already.
-            guard turn.progress.evaluation == attempt, turn.withdraw(attempt) else { throw problem }
+            guard turn.progress.evaluation == attempt, turn.progress.asked.remove(call, question: attempt),
+                turn.withdraw(attempt)
+            else { throw problem }
             turn.progress.evaluation = nil
             throw KeptRefusal(problem: problem)
         }
@@ -97,17 +110,25 @@ public struct PinEvaluations: CeremonyPart {
 
     // MARK: Activations
 
-    /// `POST /identity/activations/{id}/pin-evaluation`: of the first PIN, once the code's was proven. There is no key yet that
-    /// anybody could try PINs against, so it is no attempt.
+    /// `POST /identity/activations/{id}/pin-evaluation`: of the first PIN, for whoever has proven the code's. There is no key
+    /// yet that anybody could try PINs against, so it is no attempt; but an activation has so many evaluations in a day, and
+    /// somebody who has only seen its code must not be able to use them up.
     public func ofActivation(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let service = try self.requireService()
             let message = try EvaluationRequest(parsing: call.body)
-            guard let claim = message.claim else { throw IdentityProblem(.notProven) }
-            let offer = try await self.openings.offer(id, claim: claim)
+            guard let opening = message.opening else { throw IdentityProblem(.notProven) }
+            let offer = try await self.openings.offer(id, claim: opening.claim)
             try offer.checkUsable(at: now)
-            guard offer.tokenDigest != nil, let until = offer.tokenUntil else { throw IdentityProblem(.outOfOrder) }
+            guard let digest = offer.tokenDigest, let until = offer.tokenUntil else {
+                throw IdentityProblem(.outOfOrder)
+            }
+            guard constantTimeEqual(opening.token.withBytes { Sealing.digest(ofSecret: $0) }, digest) else {
+                throw IdentityProblem(.notProven)
+            }
             guard now < until else { throw IdentityProblem(.activationDataExpired) }
+            try self.openings.checkSecurity(message.security)
+            try await self.count(message.blinded, of: offer, provenBy: digest, keptUntil: until)
             do throws(PinServiceFailure) {
                 return try self.answer(
                     try await service.evaluate(message.blinded, of: offer.id), to: request, at: now)
@@ -115,6 +136,35 @@ public struct PinEvaluations: CeremonyPart {
                 throw IdentityProblem(error)
             }
         }
+    }
+
+    /// Binds a question to a proof, which has few of them: each takes a place, and the same one has its place already.
+    private func count(
+        _ blinded: [UInt8], of offer: PendingActivationRecord, provenBy digest: [UInt8], keptUntil: Timestamp
+    ) async throws {
+        let caller = GivenAnswer.offerPrefix + offer.id
+        let hash = Array(SHA256.hash(data: blinded))
+        for place in 0..<Limits.Evaluations.questionsPerProof {
+            let name = RequestName(
+                caller: caller, request: "pin-evaluation/\(Base64URL.encode(digest))/\(place)", hash: hash)
+            let step = try await self.envelope.store.step(offer: offer.id, request: name) { offer in
+                // Another proof in between has another token.
+                guard offer.state == .offered, let current = offer.tokenDigest, constantTimeEqual(current, digest)
+                else {
+                    throw IdentityProblem(.notProven)
+                }
+                var change = OfferChange()
+                change.answer = GivenAnswer(
+                    caller: name.caller, request: name.request, requestHash: hash, answer: [], keptUntil: keptUntil)
+                return (change, ())
+            }
+            switch step {
+            case .decided, .again: return
+            case .replayed: continue
+            case .missing: throw IdentityProblem(.activationUnknown)
+            }
+        }
+        throw IdentityProblem(.pinAlreadyAsked)
     }
 
     // MARK: -

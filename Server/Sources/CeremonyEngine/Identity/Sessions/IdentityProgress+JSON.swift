@@ -48,6 +48,7 @@ extension IdentityProgress {
             object["required"] = .array(
                 PersonalAttribute.allCases.filter(self.required.contains).map { .string($0.rawValue) })
         }
+        if !self.asked.isEmpty { object["asked"] = self.asked.json }
         if self.newPinEvaluations > 0 { object["newPinEvaluations"] = .integer(Int64(self.newPinEvaluations)) }
         return JSON.object(object).serialized
     }
@@ -115,6 +116,7 @@ extension IdentityProgress {
                     }
                     return attribute
                 })
+            self.asked = try AskedRequests(json: object.array("asked") ?? [])
             self.newPinEvaluations = try object.integer("newPinEvaluations", as: Int.self) ?? 0
         } catch {
             throw StoreError(.corrupt, "the document of a session")

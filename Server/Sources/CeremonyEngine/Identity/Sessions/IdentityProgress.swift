@@ -35,6 +35,8 @@ struct IdentityProgress: Sendable, Equatable {
     var required: Set<PersonalAttribute> = []
     /// How often it was asked about a new PIN.
     var newPinEvaluations = 0
+    /// By which requests it was asked.
+    var asked = AskedRequests()
 
     /// The request that an authorization code is made for.
     struct Taking: Sendable, Equatable {
@@ -53,6 +55,7 @@ struct IdentityProgress: Sendable, Equatable {
         self.document = []
         self.agreement = nil
         self.evaluation = nil
+        self.asked = AskedRequests()
     }
 }
 
