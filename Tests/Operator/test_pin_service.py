@@ -88,6 +88,14 @@ class PinService(operators.OperatorTest):
         self.assertEqual(code, 1)
         self.assertIn("chmod 600", err)
         (self.folder / "pins" / "master.key").chmod(0o600)
+        # A lost secret is not made anew: every PIN would be wrong.
+        (self.folder / "pins" / "master.key").rename(self.folder / "kept.key")
+        code, _, err = programs.run(
+            "countersign", "pin-service", "--data", self.folder / "pins", "--socket", self.socket)
+        self.assertEqual(code, 1)
+        self.assertIn("master.key is missing", err)
+        self.assertFalse((self.folder / "pins" / "master.key").exists())
+        (self.folder / "kept.key").rename(self.folder / "pins" / "master.key")
         code, _, err = programs.run(
             "countersign", "pin-service", "--data", self.folder / "pins", "--socket", self.folder / "none" / "socket")
         self.assertEqual(code, 1)
