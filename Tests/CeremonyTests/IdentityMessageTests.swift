@@ -183,6 +183,28 @@ import _Primitives
         }
     }
 
+    @Test("What was prepared for one purpose seals nothing for another, and what it seals opens as any other")
+    func prepared() throws {
+        let key = P256.KeyAgreement.PrivateKey()
+        let to = ManagerKeySet.SealingKey(
+            id: "s", publicKey: Array(key.publicKey.compressedRepresentation), until: self.now)
+        let place = SealedMessage.Place.factors(session: "s-1", challenge: "c-1")
+        let sealed = try SealedMessage(
+            sealing: FinishRequest.Factors(response: "[]"), by: SealedMessage.Encapsulation(to: to, for: .factors),
+            for: place)
+        #expect(sealed.keyID == "s")
+        #expect(try sealed.open(FinishRequest.Factors.self, with: key, for: place).response == "[]")
+        #expect(throws: IdentityMessageError(.notSealed)) {
+            try SealedMessage(
+                sealing: FinishRequest.Factors(response: "[]"),
+                by: SealedMessage.Encapsulation(to: to, for: .completion), for: place)
+        }
+        #expect(throws: IdentityMessageError(.notSealed)) {
+            try SealedMessage.Encapsulation(
+                to: ManagerKeySet.SealingKey(id: "s", publicKey: [1, 2, 3], until: self.now), for: .factors)
+        }
+    }
+
     @Test("A message of factors is as long with one factor as with three")
     func hidesLength() throws {
         let few = FinishRequest.Factors(response: String(repeating: "a", count: 700)).serialized

@@ -1,3 +1,4 @@
+import Foundation
 import ServerClients
 import _Primitives
 
@@ -54,31 +55,40 @@ struct IdentityLoad {
         return times.isEmpty ? 0 : times[times.count / 2]
     }
 
-    /// Whole sign-ins by device and PIN: started, prepared and finished, each on disk. The pages' codes are made before.
+    /// How long a phone takes to prepare the sealing of its factors, which needs nothing that the person answers, in
+    /// microseconds of processor time.
+    func encapsulationMicroseconds(_ count: Int = 500) throws -> Double {
+        let start = processorSeconds(of: getpid())
+        for _ in 0..<count { _ = try PreparedFactors(to: self.identities) }
+        return (processorSeconds(of: getpid()) - start) / Double(count) * 1e6
+    }
+
+    /// Whole sign-ins by device and PIN: started, prepared and finished, each on disk. The pages' codes are made before, and
+    /// what phones do before their person has answered.
     func signIns(_ count: Int) throws -> Measurement {
-        let made = Shared<[IdentityCode]>([])
+        let made = Shared<[(code: IdentityCode, factors: PreparedFactors)]>([])
         let (server, party, identities) = (self.server, self.party, self.identities)
         let (connections, phones) = (self.connections, self.phones)
         try onThreads(connections) { index in
             var browser = try server.connect()
             for _ in stride(from: index, to: count, by: connections) {
                 let text = try party.identityCode(on: &browser)
-                let code = try identities.code(text)
-                made.withLock { $0.append(code) }
+                let session = (code: try identities.code(text), factors: try PreparedFactors(to: identities))
+                made.withLock { $0.append(session) }
             }
         }
-        let codes = made.withLock { $0 }
+        let sessions = made.withLock { $0 }
         return try measured(self.process.identifier) {
             try onThreads(connections) { index in
                 var connection = try server.connect()
                 var own = phones.withLock { all in all.filter { $0.key % connections == index }.map(\.value) }
                 guard !own.isEmpty else { throw LoadError("more connections than people") }
-                for number in stride(from: index, to: codes.count, by: connections) {
+                for number in stride(from: index, to: sessions.count, by: connections) {
                     let turn = number / connections % own.count
-                    try own[turn].signIn(codes[number], on: &connection)
+                    try own[turn].signIn(sessions[number].code, by: sessions[number].factors, on: &connection)
                 }
             }
-            return codes.count
+            return sessions.count
         }
     }
 }

@@ -194,7 +194,9 @@ struct LoadGenerator {
             "≥ 800/s")
         report.note(
             "A sign-in by a personalised identity: " + measured.whereTimeGoes
-                + String(format: "; beside it %.0f ms for a phone's key of its PIN", load.derivationMilliseconds))
+                + String(
+                    format: "; beside it %.0f ms for a phone's key of its PIN, %.0f µs for the key that it seals by",
+                    load.derivationMilliseconds, try load.encapsulationMicroseconds()))
     }
 
     /// The endpoints of programs, and the same of a provider of another maker where there is one.

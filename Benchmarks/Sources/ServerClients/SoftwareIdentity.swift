@@ -35,6 +35,16 @@ package struct IdentityCode: Sendable {
     fileprivate let secret: SecretBytes
 }
 
+/// What a phone's message of factors takes before the person has answered: made once for each sign-in, as on a phone, and
+/// told apart, because no server waits for it.
+package struct PreparedFactors: Sendable {
+    fileprivate let encapsulation: SealedMessage.Encapsulation
+
+    package init(to server: IdentityServer) throws {
+        self.encapsulation = try SealedMessage.Encapsulation(to: server.keys.sealingKeys[0], for: .factors)
+    }
+}
+
 /// A personalised app and what it takes to answer for it. Owned by one thread.
 package struct SoftwareIdentity: Sendable {
     private static let device = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
@@ -130,15 +140,16 @@ package struct SoftwareIdentity: Sendable {
 
     /// Signs the browser in whose page shows the code: starts, prepares, and finishes by device and PIN. Each of the three
     /// is on disk at the server before it answers.
-    package mutating func signIn(_ code: IdentityCode, on phone: inout HTTPConnection) throws {
+    package mutating func signIn(
+        _ code: IdentityCode, by prepared: PreparedFactors, on phone: inout HTTPConnection
+    ) throws {
         let path = "/identity/sessions/\(code.id)"
-        let _: RequestDocument = try self.exchange(
-            "\(path)/start", StartRequest(claim: code.claim, security: nil), on: &phone)
+        _ = try self.message("\(path)/start", StartRequest(claim: code.claim, security: nil), on: &phone)
         let answer: PrepareResponse = try self.exchange(
             "\(path)/prepare", PrepareRequest(role: nil, answers: [:], security: nil), on: &phone)
-        guard case .prepared(let prepared) = answer else { throw LoadError("not prepared") }
-        let challenge = SessionDocument.challenge(of: prepared.document)
-        let parameters = try self.parameters(prepared.appID, challenge)
+        guard case .prepared(let session) = answer else { throw LoadError("not prepared") }
+        let challenge = SessionDocument.challenge(of: session.document)
+        let parameters = try self.parameters(session.appID, challenge)
         self.counter += 1
         let assertions = try [(self.possession, self.counter), (self.pin, 0)].map { factor, counter in
             let data = try SignedData(
@@ -151,14 +162,13 @@ package struct SoftwareIdentity: Sendable {
                     .serialized())
         }
         let response = AuthenticationResponse(
-            header: OperationHeader(operation: .authentication, appID: prepared.appID), fcParams: parameters,
+            header: OperationHeader(operation: .authentication, appID: session.appID), fcParams: parameters,
             assertions: assertions)
         let factors = try SealedMessage(
             sealing: FinishRequest.Factors(response: String(decoding: response.serialized, as: UTF8.self)),
-            to: self.server.keys.sealingKeys[0], for: .factors(session: code.id, challenge: challenge.text))
-        let finished: FinishResponse = try self.exchange(
-            "\(path)/finish", FinishRequest(factors: factors, security: nil), on: &phone)
-        guard case .accepted = finished else { throw LoadError("the factors were refused") }
+            by: prepared.encapsulation, for: .factors(session: code.id, challenge: challenge.text))
+        let finished = try self.message("\(path)/finish", FinishRequest(factors: factors, security: nil), on: &phone)
+        guard finished["accepted"] != nil else { throw LoadError("the factors were refused") }
     }
 
     // MARK: - Requests
@@ -170,30 +180,39 @@ package struct SoftwareIdentity: Sendable {
     /// Sends what the device proves to be its own.
     private func exchange<Answer: IdentityMessage>(
         _ path: String, _ message: some IdentityMessage, on phone: inout HTTPConnection
-    ) throws -> Answer {
+    ) throws -> Answer { try Answer(json: self.message(path, message, on: &phone)) }
+
+    /// As ``exchange(_:_:on:)``, for an answer of which it is enough that it came.
+    private func message(
+        _ path: String, _ message: some IdentityMessage, on phone: inout HTTPConnection
+    ) throws -> JSONObject {
         let body = message.serialized
         let unsigned = try DeviceProof.unsigned(
             DeviceProof.Request(
                 audience: self.server.issuer, method: "POST", target: self.server.issuer + path, body: body),
             keyID: self.activation, at: TimeSource.system.now(), random: .system)
         let signature = try self.signing.signature(for: unsigned.signingInput)
-        return try Self.exchange(
+        return try Self.message(
             path, body, proof: unsigned.compact(signature: Array(signature.rawRepresentation)), on: &phone)
     }
 
-    /// Sends a request, and reads the server's message. Its signature is a phone's to verify, and no work of the server's.
     private static func exchange<Answer: IdentityMessage>(
         _ path: String, _ body: [UInt8], proof: String?, on phone: inout HTTPConnection
-    ) throws -> Answer {
+    ) throws -> Answer { try Answer(json: self.message(path, body, proof: proof, on: &phone)) }
+
+    /// Sends a request, and reads the server's message. Its signature is a phone's to verify, and no work of the server's.
+    private static func message(
+        _ path: String, _ body: [UInt8], proof: String?, on phone: inout HTTPConnection
+    ) throws -> JSONObject {
         let headers = [forwardedHeader()] + (proof.map { ["Device-Proof: \($0)"] } ?? [])
         let answer = try phone.exchange(Request("POST", path, headers: headers, body: body))
         let parts = answer.body.split(separator: UInt8(ascii: "."))
-        guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(utf8: Array(parts[1])),
+        guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(utf8: parts[1]),
             case .object(let response) = try JSON(parsing: payload)
         else { throw LoadError("\(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))") }
         guard let message = try response.object("body") else {
             throw LoadError("\(path): \(try response.object("error").map { JSON.object($0).text } ?? "no message")")
         }
-        return try Answer(json: message)
+        return message
     }
 }

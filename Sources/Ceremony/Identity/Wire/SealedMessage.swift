@@ -25,12 +25,12 @@ public struct SealedMessage: IdentityMessage, Hashable {
         case completion(session: String)
 
         /// What it is for.
-        fileprivate var label: String {
+        fileprivate var purpose: Purpose {
             switch self {
-            case .activationProof: "activation proof"
-            case .enrolment: "enrolment"
-            case .factors: "factors"
-            case .completion: "completion"
+            case .activationProof: .activationProof
+            case .enrolment: .enrolment
+            case .factors: .factors
+            case .completion: .completion
             }
         }
 
@@ -44,8 +44,6 @@ public struct SealedMessage: IdentityMessage, Hashable {
             }
         }
 
-        fileprivate var info: Data { Data("countersign identity \(self.label)/1".utf8) }
-
         /// Each field with its length before it, so that no two places have the same bytes.
         fileprivate var authenticated: Data {
             Data(
@@ -53,6 +51,43 @@ public struct SealedMessage: IdentityMessage, Hashable {
                     [UInt8(truncatingIfNeeded: field.utf8.count >> 8), UInt8(truncatingIfNeeded: field.utf8.count)]
                         + Array(field.utf8)
                 })
+        }
+    }
+
+    /// What a message is sealed for, wherever it belongs.
+    public enum Purpose: String, Sendable {
+        /// The proof that somebody knows the PIN of an activation.
+        case activationProof = "activation proof"
+        /// The keys of a new activation.
+        case enrolment
+        /// The factors of a session.
+        case factors
+        /// What uses a grant.
+        case completion
+
+        fileprivate var info: Data { Data("countersign identity \(self.rawValue)/1".utf8) }
+    }
+
+    /// What sealing costs most, done before there is a message: a key of its own, and the secret that it shares with the
+    /// server's (RFC 9180, section 5.1). It seals one message.
+    public struct Encapsulation: Sendable {
+        fileprivate let keyID: String
+        fileprivate let purpose: Purpose
+        fileprivate var sender: HPKE.Sender
+
+        /// Prepares to seal a message of that purpose to a key of the server.
+        ///
+        /// Throws ``IdentityMessageError``: `notSealed` where the key is none.
+        public init(to key: ManagerKeySet.SealingKey, for purpose: Purpose) throws(IdentityMessageError) {
+            do {
+                self.sender = try HPKE.Sender(
+                    recipientKey: P256.KeyAgreement.PublicKey(compressedRepresentation: key.publicKey),
+                    ciphersuite: SealedMessage.suite, info: purpose.info)
+            } catch {
+                throw IdentityMessageError(.notSealed, "the key to seal to")
+            }
+            self.keyID = key.id
+            self.purpose = purpose
         }
     }
 
@@ -71,17 +106,27 @@ public struct SealedMessage: IdentityMessage, Hashable {
     public init(
         sealing message: some IdentityMessage, to key: ManagerKeySet.SealingKey, for place: Place
     ) throws(IdentityMessageError) {
+        try self.init(sealing: message, by: Encapsulation(to: key, for: place.purpose), for: place)
+    }
+
+    /// As ``init(sealing:to:for:)``, by what was prepared before.
+    ///
+    /// Throws ``IdentityMessageError``: `notSealed` where that was for another purpose, `malformed` for too long a message.
+    public init(
+        sealing message: some IdentityMessage, by encapsulation: consuming Encapsulation, for place: Place
+    ) throws(IdentityMessageError) {
         let bytes = message.serialized
         guard bytes.count <= Self.maximumBytes else { throw IdentityMessageError(.malformed, "too long") }
-        do {
-            let publicKey = try P256.KeyAgreement.PublicKey(compressedRepresentation: key.publicKey)
-            var sender = try HPKE.Sender(recipientKey: publicKey, ciphersuite: Self.suite, info: place.info)
-            let sealed = try sender.seal(bytes, authenticating: place.authenticated)
-            self.data = Array(sender.encapsulatedKey) + Array(sealed)
-        } catch {
-            throw IdentityMessageError(.notSealed, "the key to seal to")
+        guard encapsulation.purpose == place.purpose else {
+            throw IdentityMessageError(.notSealed, "prepared for another purpose")
         }
-        self.keyID = key.id
+        do {
+            let sealed = try encapsulation.sender.seal(bytes, authenticating: place.authenticated)
+            self.data = Array(encapsulation.sender.encapsulatedKey) + Array(sealed)
+        } catch {
+            throw IdentityMessageError(.notSealed, place.purpose.rawValue)
+        }
+        self.keyID = encapsulation.keyID
     }
 
     /// Opens it, and reads the message.
@@ -94,12 +139,12 @@ public struct SealedMessage: IdentityMessage, Hashable {
         let opened: Data
         do {
             var recipient = try HPKE.Recipient(
-                privateKey: key, ciphersuite: Self.suite, info: place.info,
+                privateKey: key, ciphersuite: Self.suite, info: place.purpose.info,
                 encapsulatedKey: Data(self.data.prefix(Self.encapsulatedBytes)))
             opened = try recipient.open(
                 self.data.dropFirst(Self.encapsulatedBytes), authenticating: place.authenticated)
         } catch {
-            throw IdentityMessageError(.notSealed, place.label)
+            throw IdentityMessageError(.notSealed, place.purpose.rawValue)
         }
         return try Message(parsing: opened)
     }
