@@ -23,10 +23,21 @@ public enum Base64URL {
         let count = (bytes.count * 4 + 2) / 3
         return self.alphabet.withUnsafeBufferPointer { alphabet in
             String(unsafeUninitializedCapacity: count) { text in
+                // Three bytes are four letters; what is left over follows.
+                let whole = bytes.count / 3
+                for group in 0..<whole {
+                    let buffer =
+                        UInt32(bytes[3 * group]) << 16 | UInt32(bytes[3 * group + 1]) << 8
+                        | UInt32(bytes[3 * group + 2])
+                    text[4 * group] = alphabet[Int(buffer >> 18)]
+                    text[4 * group + 1] = alphabet[Int(buffer >> 12 & 0x3F)]
+                    text[4 * group + 2] = alphabet[Int(buffer >> 6 & 0x3F)]
+                    text[4 * group + 3] = alphabet[Int(buffer & 0x3F)]
+                }
+                var written = 4 * whole
                 var buffer: UInt32 = 0
                 var bits: UInt32 = 0
-                var written = 0
-                for byte in bytes {
+                for byte in bytes[(3 * whole)...] {
                     buffer = (buffer << 8) | UInt32(byte)
                     bits += 8
                     while bits >= 6 {
@@ -60,9 +71,28 @@ public enum Base64URL {
         var isValid = true
         let bytes = self.values.withUnsafeBufferPointer { values in
             [UInt8](unsafeUninitializedCapacity: letters.count * 3 / 4) { bytes, written in
+                // Four letters are three bytes; what is left over follows.
+                let whole = letters.count / 4
+                for group in 0..<whole {
+                    let first = values[Int(letters[4 * group])]
+                    let second = values[Int(letters[4 * group + 1])]
+                    let third = values[Int(letters[4 * group + 2])]
+                    let fourth = values[Int(letters[4 * group + 3])]
+                    // The value of no letter has one of the two upper bits.
+                    guard (first | second | third | fourth) & 0xC0 == 0 else {
+                        isValid = false
+                        return
+                    }
+                    let buffer =
+                        UInt32(first) << 18 | UInt32(second) << 12 | UInt32(third) << 6 | UInt32(fourth)
+                    bytes[written] = UInt8(truncatingIfNeeded: buffer >> 16)
+                    bytes[written + 1] = UInt8(truncatingIfNeeded: buffer >> 8)
+                    bytes[written + 2] = UInt8(truncatingIfNeeded: buffer)
+                    written += 3
+                }
                 var buffer: UInt32 = 0
                 var bits: UInt32 = 0
-                for letter in letters {
+                for letter in letters[(4 * whole)...] {
                     let value = values[Int(letter)]
                     guard value != 0xFF else {
                         isValid = false

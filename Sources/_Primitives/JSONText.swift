@@ -80,14 +80,13 @@ extension JSON {
         text.withUTF8 { utf8 in
             // Letters that need no escape are copied a run at a time: nearly every text of ours is a single run.
             var start = 0
-            for index in utf8.indices {
-                let byte = utf8[index]
-                guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-                bytes.append(contentsOf: utf8[start..<index])
-                start = index + 1
-                self.appendEscaped(byte, to: &bytes)
+            while true {
+                let (end, _) = PlainLetters.end(in: utf8, from: start)
+                bytes.append(contentsOf: utf8[start..<end])
+                guard end < utf8.count else { return }
+                self.appendEscaped(utf8[end], to: &bytes)
+                start = end + 1
             }
-            bytes.append(contentsOf: utf8[start...])
         }
     }
 
@@ -119,6 +118,43 @@ private struct MemberNames {
         self.few.append(name)
         if self.few.count == 16 { self.many = Set(self.few) }
         return true
+    }
+}
+
+/// Letters that stand for themselves in a string: no quotation mark, no backslash and no control character.
+private enum PlainLetters {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// Where they end, from a place on, and whether all of them are ASCII. Looks at eight at a time: nearly every text is
+    /// plain throughout.
+    static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> (end: Int, isASCII: Bool) {
+        var end = start
+        var seen: UInt64 = 0
+        let raw = UnsafeRawBufferPointer(bytes)
+        while end + 8 <= bytes.count {
+            let eight = raw.loadUnaligned(fromByteOffset: end, as: UInt64.self)
+            guard !self.hasOther(eight) else { break }
+            seen |= eight
+            end += 8
+        }
+        while end < bytes.count, bytes[end] >= 0x20, bytes[end] != UInt8(ascii: "\""), bytes[end] != UInt8(ascii: "\\")
+        {
+            seen |= UInt64(bytes[end])
+            end += 1
+        }
+        return (end, seen & self.highBits == 0)
+    }
+
+    /// Whether one of eight bytes is below 0x20, a quotation mark or a backslash. A byte that is subtracted from borrows of
+    /// the next only where it is smaller itself: the first that is found is right, and more than whether there is one is not
+    /// asked.
+    private static func hasOther(_ eight: UInt64) -> Bool {
+        func zero(_ value: UInt64) -> UInt64 { (value &- self.ones) & ~value }
+        let control = (eight &- self.ones &* 0x20) & ~eight
+        let quotation = zero(eight ^ (self.ones &* UInt64(UInt8(ascii: "\""))))
+        let backslash = zero(eight ^ (self.ones &* UInt64(UInt8(ascii: "\\"))))
+        return (control | quotation | backslash) & self.highBits != 0
     }
 }
 
@@ -267,17 +303,7 @@ private struct JSONReader {
     /// Where the letters that stand for themselves end: at a quotation mark, an escape, a control character or the end.
     /// And whether all of them are ASCII.
     private func endOfRun() -> (end: Int, isASCII: Bool) {
-        self.bytes.withUnsafeBufferPointer { bytes in
-            var end = self.position
-            var seen: UInt8 = 0
-            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != UInt8(ascii: "\""),
-                bytes[end] != UInt8(ascii: "\\")
-            {
-                seen |= bytes[end]
-                end += 1
-            }
-            return (end, seen < 0x80)
-        }
+        self.bytes.withUnsafeBufferPointer { PlainLetters.end(in: $0, from: self.position) }
     }
 
     private func string(ofASCII run: Range<Int>) -> String {

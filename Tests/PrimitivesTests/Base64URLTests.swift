@@ -44,6 +44,19 @@ struct Base64URLTests {
         }
     }
 
+    @Test("A letter outside the alphabet is found wherever it stands", arguments: 1...13)
+    func foundEverywhere(count: Int) {
+        let letters = Array(repeating: UInt8(ascii: "A"), count: count)
+        for place in letters.indices {
+            for other: UInt8 in [0x00, UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "/"), 0x80, 0xFF] {
+                var damaged = letters
+                damaged[place] = other
+                #expect(Base64URL.decode(utf8: damaged) == nil)
+            }
+        }
+        #expect((Base64URL.decode(utf8: letters) == nil) == (count % 4 == 1))
+    }
+
     @Test func bytesHaveOneSpelling() {
         // Whatever two letters are read: writing what was read gives the same two letters.
         for first in UInt8.min...UInt8.max {

@@ -203,6 +203,29 @@ struct JSONTextTests {
         }
     }
 
+    @Test("A letter that is no plain one is seen wherever it stands, whatever stands beside it")
+    func letters() throws {
+        for count in [1, 7, 8, 9, 16, 23] {
+            for place in 0..<count {
+                for neighbour in ["a", " ", "!", "#", "[", "]", "é", "\u{7F}"] {
+                    var letters = Array(repeating: neighbour, count: count)
+                    for (letter, escaped) in [("\"", #"\""#), ("\\", #"\\"#), ("\n", #"\n"#), ("\u{1F}", #"\u001f"#)] {
+                        letters[place] = letter
+                        let text = letters.joined()
+                        let written = JSON.string(text).text
+                        letters[place] = escaped
+                        #expect(written == "\"" + letters.joined() + "\"")
+                        #expect(try JSON(parsing: written) == .string(text))
+                    }
+                    letters[place] = "\u{1F}"
+                    #expect(throws: JSONError(.malformed, "")) {
+                        try JSON(parsing: "\"" + letters.joined() + "\"")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func randomBytesNeverCrashTheReader() {
         let random = RandomSource.repeatable(seed: 1)
         let letters = Array(#"{}[]":,\u0123456789aeftrulns-+. é"#.utf8)

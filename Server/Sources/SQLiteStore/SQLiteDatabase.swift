@@ -15,6 +15,8 @@ public final class SQLiteDatabase: Sendable {
     let limits: Limits
     let handedOutTokens: HandedOutTokens
     let knownClients = KnownClients(capacity: Limits.Fixed.knownClients)
+    /// Profiles of services by their text, which is read each time.
+    let readProfiles = RecentValues<ExactText, ServiceProfile>(capacity: Limits.Fixed.knownClients)
     private let pool: DatabasePool
     private let folderLock: FolderLock
     private let path: String
@@ -275,12 +277,16 @@ public final class SQLiteDatabase: Sendable {
     private static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: DatabasePool) {
         var answered = 0
         do {
-            try pool.read { db in
+            // As `read` does, which has SQLite compile the beginning and the end anew each time.
+            try pool.unsafeRead { db in
+                try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
+                defer { if db.isInsideTransaction { try? db.rollback() } }
                 for job in jobs {
                     // Counted before: whatever becomes of the connection afterwards, the caller has its answer.
                     answered += 1
                     job.perform(db)
                 }
+                try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
             }
         } catch {
             let failure = self.translated(error)

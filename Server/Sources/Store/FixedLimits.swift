@@ -253,6 +253,8 @@ extension Limits {
         public static let sealedPerStretch = 1 << 24
         /// Keys of sealed values that a process keeps at hand. Past it all are derived anew when they are needed.
         public static let keptSealingKeys = 4096
+        /// Sealed values of which a process keeps at hand what they say. Past it all are opened anew when they are needed.
+        public static let keptOpenedValues = 4096
         /// Rows that are looked at, and sealed anew where they need it, in one step.
         public static let resealedRows = 100
         /// Reads that one thread takes at a time.

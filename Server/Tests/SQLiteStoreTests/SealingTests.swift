@@ -42,6 +42,36 @@ struct SealingTests {
         }
     }
 
+    @Test("What was opened lately opens for its own purpose and row alone, and nothing opens in its place")
+    func keptAtHand() throws {
+        let often = SealingPurpose("often", isOpenedOften: true)
+        let sealing = Sealing(self.key)
+        let sealed = try sealing.seal("hello", purpose: often, row: "1")
+        let other = try sealing.seal("other", purpose: often, row: "1")
+        for _ in 0..<2 {
+            #expect(try sealing.openText(sealed, purpose: often, row: "1") == "hello")
+            #expect(try sealing.openText(other, purpose: often, row: "1") == "other")
+            let corrupt = StoreError(.corrupt, "")
+            #expect(throws: corrupt) { try sealing.open(sealed, purpose: often, row: "2") }
+            #expect(throws: corrupt) { try sealing.open(sealed, purpose: often, row: "1\u{0}") }
+            #expect(throws: corrupt) { try sealing.open(sealed, purpose: self.purpose, row: "1") }
+            let another = SealingPurpose("another", isOpenedOften: true)
+            #expect(throws: corrupt) { try sealing.open(sealed, purpose: another, row: "1") }
+            for index in sealed.indices {
+                var damaged = sealed
+                damaged[index] ^= 1
+                #expect(throws: corrupt, "byte \(index)") { try sealing.open(damaged, purpose: often, row: "1") }
+            }
+        }
+        // Past the limit the first are opened anew, and say the same.
+        for row in 0...Limits.Fixed.keptOpenedValues {
+            _ = try sealing.open(
+                try sealing.seal("x", purpose: often, row: String(row)), purpose: often, row: String(row))
+        }
+        #expect(try sealing.openText(sealed, purpose: often, row: "1") == "hello")
+        #expect(throws: StoreError(.corrupt, "")) { try sealing.open(sealed, purpose: often, row: "2") }
+    }
+
     @Test func aFormerKeyOpensWhatWasSealedUnderItAndSealsNothing() throws {
         let newest = KeyEncryptionKey()
         let former = try Sealing(self.key).seal("hello", purpose: self.purpose, row: "1")

@@ -63,9 +63,22 @@ public struct DeviceProof: Hashable, Sendable {
     /// A proof of more than 4096 letters and a header of more than 2048 bytes are refused before anything is verified.
     /// Throws `JOSEError`, and `missingClaim` with the claim that is missing or another.
     public init(verifying compact: String, of request: Request, with key: JWK, at now: Timestamp) throws(JOSEError) {
-        let token = try UnverifiedJWS(compact: compact, limits: JOSELimits(compactLength: 4096, headerLength: 2048))
+        try self.init(
+            verifying: Self.token(of: compact), of: request, with: VerificationKey(key, algorithm: .es256), at: now)
+    }
+
+    /// Reads a proof that is still to be verified, with the limits that a proof has: to find the key by its name.
+    public static func token(of compact: String) throws(JOSEError) -> UnverifiedJWS {
+        try UnverifiedJWS(compact: compact, limits: JOSELimits(compactLength: 4096, headerLength: 2048))
+    }
+
+    /// As ``init(verifying:of:with:at:)``, of a proof that ``token(of:)`` has read, with an ES256 key.
+    public init(
+        verifying token: UnverifiedJWS, of request: Request, with key: VerificationKey, at now: Timestamp
+    ) throws(JOSEError) {
         guard token.header.hasType(Self.type) else { throw JOSEError(.wrongType, "typ") }
-        let claims = try JWTClaims(token.verified(by: VerificationKey(key, algorithm: .es256)))
+        guard key.algorithm == .es256 else { throw JOSEError(.algorithmNotAllowed, key.algorithm.rawValue) }
+        let claims = try JWTClaims(token.verified(by: key))
         for (name, value) in [
             ("aud", request.audience), ("htm", request.method), ("htu", request.target),
             ("bdh", Self.hash(of: request.body)),

@@ -242,6 +242,26 @@ extension SessionDocument {
         guard self.bytes.elementsEqual(bytes) else { throw SessionDocumentError(.notNormal) }
     }
 
+    /// Who asks, and as what the person comes, in a document that its server has made and kept: that it is the one spelling
+    /// was seen when it was made.
+    ///
+    /// Throws ``SessionDocumentError`` `malformed`.
+    public static func parties(ofKept bytes: [UInt8]) throws(SessionDocumentError) -> (service: Service, role: Role) {
+        do throws(JSONError) {
+            guard case .object(let object) = try JSON(parsing: bytes, limits: Self.limits) else {
+                throw JSONError(.wrongType, "not an object")
+            }
+            let service = try object.requiredObject("service")
+            let role = try object.requiredObject("role")
+            return (
+                Service(name: try service.requiredString("name"), origin: try service.requiredString("origin")),
+                Role(id: try role.requiredString("id"), name: try role.requiredString("name"))
+            )
+        } catch {
+            throw SessionDocumentError(.malformed, error.description)
+        }
+    }
+
     private init(_ object: JSONObject) throws(SessionDocumentError) {
         do {
             let service = try object.requiredObject("service")

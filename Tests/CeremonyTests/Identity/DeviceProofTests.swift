@@ -31,6 +31,25 @@ struct DeviceProofTests {
         }
     }
 
+    @Test("A proof is verified with a key of ES256 alone")
+    func algorithm() throws {
+        let key = DeviceKey()
+        let token = try DeviceProof.token(of: try key.proof())
+        let own = try VerificationKey(try key.jwk(), algorithm: .es256)
+        #expect(throws: Never.self) {
+            try DeviceProof(verifying: token, of: Self.request, with: own, at: Self.now)
+        }
+        let other = try VerificationKey(
+            JWK(.ed25519(x: Array(Curve25519.Signing.PrivateKey().publicKey.rawRepresentation), d: nil)),
+            algorithm: .edDSA)
+        #expect(throws: JOSEError(.algorithmNotAllowed, "")) {
+            try DeviceProof(verifying: token, of: Self.request, with: other, at: Self.now)
+        }
+        #expect(throws: JOSEError(.tooLarge, "")) {
+            try DeviceProof.token(of: String(repeating: "A", count: 4097))
+        }
+    }
+
     @Test("A proof of a request is taken for that request, and each has a name of its own")
     func taken() throws {
         let key = DeviceKey()

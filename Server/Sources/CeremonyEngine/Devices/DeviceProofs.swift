@@ -57,10 +57,10 @@ public struct DeviceProofs: CeremonyPart {
     }
 
     private func verified(_ call: IdentityCall, at now: Timestamp) async throws -> Prover {
-        guard let proof = call.proof, let name = IdentityEnvelope.claimant(of: proof),
-            let found = try await self.store.device(ofKey: name), let key = JWK(point: found.signingKey)
+        guard let claim = ProofClaim(call), let found = try await self.store.device(ofKey: claim.claimant),
+            let key = JWK(point: found.signingKey), let verifier = VerificationKey(keptPoint: found.signingKey)
         else { throw DeviceProofRefusal.notProven }
-        let verified = try self.verified(proof, of: call, by: key, at: now)
+        let verified = try self.verified(claim, of: call, by: verifier, at: now)
         var hash = SHA256()
         // By the key, which several registrations of one phone have.
         hash.update(data: Array("device key \(key.thumbprint) \(verified.identifier)".utf8))
@@ -75,14 +75,14 @@ public struct DeviceProofs: CeremonyPart {
     }
 
     /// Verifies a proof of the address, or of the same with a slash at its end: the two are one here.
-    private func verified(_ proof: String, of call: IdentityCall, by key: JWK, at now: Timestamp)
+    private func verified(_ claim: ProofClaim, of call: IdentityCall, by key: VerificationKey, at now: Timestamp)
         throws(DeviceProofRefusal) -> DeviceProof
     {
         var slashed = call
         slashed.path += "/"
         for call in [call, slashed] {
             do throws(IdentityProblem) {
-                return try IdentityEnvelope.verified(proof, of: call, by: key, at: self.configuration.issuer, now: now)
+                return try claim.verified(of: call, by: key, at: self.configuration.issuer, now: now)
             } catch {
                 guard error.code == .notProven else { throw .clockSkew(now: now) }
             }

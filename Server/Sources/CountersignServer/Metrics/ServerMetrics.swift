@@ -35,6 +35,16 @@ public struct ServerMetrics: Sendable {
     /// Made once: every step and every read is measured.
     private let stepTimer: Timer
     private let readTimer: Timer
+    /// What requests count in, by their kind: to spell the labels each time would cost more than to count.
+    private let answers = RecentValues<AnswerKind, (Counter, Timer)>(capacity: Limits.Fixed.seriesPerName)
+
+    /// By what the numbers of requests are told apart, all of them words of ours.
+    private struct AnswerKind: Hashable {
+        /// The path that is mounted.
+        let route: String
+        let method: String
+        let status: Int
+    }
 
     /// Counts from zero.
     public init(_ registry: PrometheusMetrics = PrometheusMetrics()) {
@@ -68,12 +78,17 @@ public struct ServerMetrics: Sendable {
 
     func answered(_ method: HTTPRequest.Method, route: String, status: Int, after duration: Duration) {
         let method = Self.methods.contains(method) ? method.rawValue : "other"
-        Counter(
-            label: "countersign_requests_total",
-            dimensions: [("path", route), ("method", method), ("status", String(status))], factory: self.registry
-        ).increment()
-        Timer(label: "countersign_request_seconds", dimensions: [("path", route)], factory: self.registry)
-            .recordNanoseconds(duration.nanoseconds)
+        let (counter, timer) = self.answers.value(AnswerKind(route: route, method: method, status: status)) {
+            (
+                Counter(
+                    label: "countersign_requests_total",
+                    dimensions: [("path", route), ("method", method), ("status", String(status))],
+                    factory: self.registry),
+                Timer(label: "countersign_request_seconds", dimensions: [("path", route)], factory: self.registry)
+            )
+        }
+        counter.increment()
+        timer.recordNanoseconds(duration.nanoseconds)
     }
 
     func refused(_ code: String) {

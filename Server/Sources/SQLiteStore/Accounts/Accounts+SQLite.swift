@@ -107,10 +107,10 @@ extension SealingPurpose {
     fileprivate static let noUsername = SealingPurpose("no user name")
     static let displayName = SealingPurpose("display name")
     static let email = SealingPurpose("e-mail address")
-    static let deviceName = SealingPurpose("device name")
+    static let deviceName = SealingPurpose("device name", isOpenedOften: true)
     /// As it was before ``boundPublicKey``.
     static let publicKey = SealingPurpose("public key")
-    static let boundPublicKey = SealingPurpose("public key of an account")
+    static let boundPublicKey = SealingPurpose("public key of an account", isOpenedOften: true)
 }
 
 extension SQLiteDatabase {

@@ -62,7 +62,7 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    static let ceremonyDetail = SealingPurpose("ceremony detail")
+    static let ceremonyDetail = SealingPurpose("ceremony detail", isOpenedOften: true)
     static let ceremonyProgress = SealingPurpose("ceremony progress")
 }
 

@@ -21,6 +21,12 @@ public struct ValidatorBounds: IdentityMessage, Hashable {
         ]
     }
 
+    /// The bounds of a server's rules for what a session asks for: a screen shows no other attribute.
+    public init(_ rules: PersonalInformationRules, of attributes: Set<PersonalAttribute>) {
+        self.init(rules)
+        self.lengths = self.lengths.filter { attributes.contains($0.key) }
+    }
+
     /// The rules of a phone: the server's lengths, and what this version knows beside.
     public func rules(birthdate: BirthdateValidator) -> PersonalInformationRules {
         var rules = PersonalInformationRules(birthdate: birthdate)

@@ -20,18 +20,17 @@ public struct ActivationEnrolments: CeremonyPart {
     public func enroll(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let message = try EnrollRequest(parsing: call.body)
-            guard let proof = call.proof,
-                IdentityEnvelope.claimant(of: proof)?.hasSameBytes(as: id) ?? false,
+            guard let claim = ProofClaim(call), claim.claimant.hasSameBytes(as: id),
                 let offer = try await self.store.offer(id: id)
             else { throw IdentityProblem(.notProven) }
             // Whoever lost the receipt has the very keys that are enrolled now.
-            if offer.state == .enrolled { return try await self.again(id, call, proof, request, at: now) }
+            if offer.state == .enrolled { return try await self.again(id, call, claim, request, at: now) }
             let enrolment = try await self.opened(message, of: offer, at: now)
             // An app of before knows no PIN service. With one, nobody's PIN is to be open to whoever has the rest.
             guard self.openings.pins == nil || enrolment.pinScheme == .pin2 else {
                 throw IdentityProblem(.protocolVersionUnsupported)
             }
-            guard let signingKey = enrolment.signingKey.wholePoint,
+            guard let signingKey = enrolment.signingKey.wholePoint, let key = VerificationKey(keptPoint: signingKey),
                 let encryptionKey = enrolment.encryptionKey.compressedPoint
             else { throw IdentityProblem(.invalidRequest) }
             // What it is to be called was said where the code was asked for; else the device says it.
@@ -40,8 +39,7 @@ public struct ActivationEnrolments: CeremonyPart {
                 createdAt: now)
             let activation = StoredActivation(
                 device: device, signingKey: signingKey, encryptionKey: encryptionKey, pinVersion: Self.firstPin)
-            let proven = try self.envelope.proven(
-                call, request, proof, of: activation, by: enrolment.signingKey, at: now)
+            let proven = try self.envelope.proven(call, request, claim, of: activation, by: key, at: now)
             try offer.checkUsable(at: now)
             let verified = try self.verify(enrolment, of: offer, at: now)
             let credentials = self.credentials(of: verified, device, at: now)
@@ -52,14 +50,14 @@ public struct ActivationEnrolments: CeremonyPart {
 
     /// The receipt of before, for the same request.
     private func again(
-        _ id: String, _ call: IdentityCall, _ proof: String, _ request: String, at now: Timestamp
+        _ id: String, _ call: IdentityCall, _ claim: ProofClaim, _ request: String, at now: Timestamp
     ) async throws -> [UInt8] {
         guard let activation = try await self.store.activation(id: id),
-            let key = JWK(keptPoint: activation.signingKey)
+            let key = VerificationKey(keptPoint: activation.signingKey)
         else { throw IdentityProblem(.activationDataConsumed) }
         let proven: ProvenCall
         do throws(IdentityProblem) {
-            proven = try self.envelope.proven(call, request, proof, of: activation, by: key, at: now)
+            proven = try self.envelope.proven(call, request, claim, of: activation, by: key, at: now)
         } catch {
             throw error.code == .notProven ? IdentityProblem(.activationDataConsumed) : error
         }

@@ -14,14 +14,12 @@ struct IdentityEnvelope: CeremonyPart {
     let keys: ManagerKeys
     let budgets: Budgets
 
-    private static let proofLimits = JOSELimits(compactLength: 4096, headerLength: 2048)
-
     /// Answers a request that has to be proved by the key of an activation.
     func reply(to call: IdentityCall, _ make: (ProvenCall) async throws -> [UInt8]) async throws -> IdentityReply {
         try await self.answer(call) { request, now in
-            guard let claim = Self.claim(of: call), let activation = try await self.store.activation(id: claim.id)
+            guard let claim = ProofClaim(call), let activation = try await self.store.activation(id: claim.claimant)
             else { throw IdentityProblem(.notProven) }
-            return try await make(self.proven(call, request, claim.proof, of: activation, at: now))
+            return try await make(self.proven(call, request, claim, of: activation, at: now))
         }
     }
 
@@ -31,10 +29,10 @@ struct IdentityEnvelope: CeremonyPart {
         to call: IdentityCall, about session: String, _ make: (ProvenCall, IdentityTerms) async throws -> [UInt8]
     ) async throws -> IdentityReply {
         try await self.answer(call) { request, now in
-            guard let claim = Self.claim(of: call),
-                let terms = try await self.store.terms(session: session, activation: claim.id)
+            guard let claim = ProofClaim(call),
+                let terms = try await self.store.terms(session: session, activation: claim.claimant)
             else { throw IdentityProblem(.notProven) }
-            return try await make(self.proven(call, request, claim.proof, of: terms.activation, at: now), terms)
+            return try await make(self.proven(call, request, claim, of: terms.activation, at: now), terms)
         }
     }
 
@@ -78,55 +76,26 @@ struct IdentityEnvelope: CeremonyPart {
 
     // MARK: Proofs
 
-    /// The proof that a request shows, and whose it says it is.
-    private static func claim(of call: IdentityCall) -> (proof: String, id: String)? {
-        call.proof.flatMap { proof in self.claimant(of: proof).map { (proof, $0) } }
-    }
-
     private func proven(
-        _ call: IdentityCall, _ request: String, _ proof: String, of activation: StoredActivation, at now: Timestamp
+        _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: StoredActivation, at now: Timestamp
     ) throws(IdentityProblem) -> ProvenCall {
-        guard let key = JWK(keptPoint: activation.signingKey) else { throw IdentityProblem(.notProven) }
-        return try self.proven(call, request, proof, of: activation, by: key, at: now)
+        guard let key = VerificationKey(keptPoint: activation.signingKey) else { throw IdentityProblem(.notProven) }
+        return try self.proven(call, request, claim, of: activation, by: key, at: now)
     }
 
     /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the
     /// time, which only the key's holder is told.
     func proven(
-        _ call: IdentityCall, _ request: String, _ proof: String, of activation: StoredActivation, by key: JWK,
-        at now: Timestamp
+        _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: StoredActivation,
+        by key: VerificationKey, at now: Timestamp
     ) throws(IdentityProblem) -> ProvenCall {
-        let verified = try Self.verified(proof, of: call, by: key, at: self.configuration.issuer, now: now)
+        let verified = try claim.verified(of: call, by: key, at: self.configuration.issuer, now: now)
         return ProvenCall(
             activation: activation,
             name: RequestName(
                 caller: activation.device.id, request: verified.identifier,
-                hash: Array(SHA256.hash(data: Array(proof.utf8)))),
+                hash: Array(SHA256.hash(data: Array(claim.proof.utf8)))),
             // A moment longer than the proof is good, so that its name is never free again while it is.
             request: request, keptUntil: verified.repeatableUntil + DeviceProof.skew, at: now, body: call.body)
-    }
-
-    /// Verifies the proof of a request to the server of that address. Throws as
-    /// ``proven(_:_:_:of:by:at:)``.
-    static func verified(_ proof: String, of call: IdentityCall, by key: JWK, at issuer: String, now: Timestamp)
-        throws(IdentityProblem) -> DeviceProof
-    {
-        do throws(JOSEError) {
-            return try DeviceProof(
-                verifying: proof,
-                of: DeviceProof.Request(
-                    audience: issuer, method: call.method, target: issuer + call.path, body: call.body),
-                with: key, at: now)
-        } catch {
-            throw IdentityProblem([.expired, .notYetValid].contains(error.code) ? .clockSkew : .notProven)
-        }
-    }
-
-    /// Whose proof it says it is, before anything is verified: to find the key.
-    static func claimant(of proof: String) -> String? {
-        guard let token = try? UnverifiedJWS(compact: proof, limits: self.proofLimits), let id = token.header.keyID,
-            (1...Limits.Fixed.activationLetters).contains(id.utf8.count)
-        else { return nil }
-        return id
     }
 }

@@ -40,20 +40,22 @@ extension StoredActivation {
     }
 }
 
-extension JWK {
+extension VerificationKey {
     /// The public key of a point of P-256 as an activation has it: whole, or compressed as it was before; `nil` where it is
     /// none. Of a compressed one the missing half has to be found with every request.
     init?(keptPoint point: [UInt8]) {
-        guard point.count == Self.compressedBytes else {
-            self.init(point: point)
-            return
-        }
-        guard let key = try? P256.Signing.PublicKey(compressedRepresentation: point) else { return nil }
-        self.init(point: Array(key.x963Representation))
+        let key =
+            point.count == Self.compressedBytes
+            ? try? P256.Signing.PublicKey(compressedRepresentation: point)
+            : try? P256.Signing.PublicKey(x963Representation: point)
+        guard let key else { return nil }
+        self.init(key)
     }
 
     private static let compressedBytes = 33
+}
 
+extension JWK {
     /// The compressed point of a key on P-256; `nil` for every other.
     var compressedPoint: [UInt8]? { self.publicKey.map { Array($0.compressedRepresentation) } }
 

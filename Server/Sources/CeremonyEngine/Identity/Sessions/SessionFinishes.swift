@@ -265,7 +265,7 @@ public struct SessionFinishes: CeremonyPart {
 extension IdentityTurn {
     /// What the phone is told of a session whose factors were accepted.
     fileprivate func accepted(location: String?) throws -> AcceptedSession {
-        let document = try SessionDocument(parsing: self.progress.document)
+        let parties = try SessionDocument.parties(ofKept: self.progress.document)
         let continues: Timestamp? =
             switch self.progress.session.state {
             case .codeIssued where self.progress.session.purpose == .serviceLogin: self.progress.session.deadline
@@ -273,7 +273,7 @@ extension IdentityTurn {
             default: nil
             }
         return AcceptedSession(
-            purpose: document.purpose, service: document.service, roleName: document.role.name, finishedAt: self.now,
-            continuesUntil: continues, location: location)
+            purpose: self.progress.session.purpose, service: parties.service, roleName: parties.role.name,
+            finishedAt: self.now, continuesUntil: continues, location: location)
     }
 }

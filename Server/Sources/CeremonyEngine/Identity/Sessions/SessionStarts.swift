@@ -22,7 +22,8 @@ public struct SessionStarts: CeremonyPart {
             }
             let (terms, purpose) = try self.terms(record)
             let reasons = self.configuration.identities.insufficiencies(of: request.security)
-            let bounds = ValidatorBounds(self.terms.rules(at: proven.at))
+            let bounds = ValidatorBounds(
+                self.terms.rules(at: proven.at), of: Set(terms.requested.attributes.map(\.attribute)))
             return try await self.steps.answer(
                 session, proven, tokenDigest: ProcessCode.digest(ofClaim: request.claim)
             ) { turn in

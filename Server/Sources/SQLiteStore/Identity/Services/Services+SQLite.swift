@@ -45,7 +45,9 @@ extension SQLiteDatabase: ServiceStore {
     }
 
     public func standing(accountID: String, service: String) async throws -> ServiceStanding? {
-        try await self.read { db in try db.standing(accountID: accountID, service: service) }
+        try await self.read { [readProfiles] db in
+            try db.standing(accountID: accountID, service: service, readProfiles)
+        }
     }
 
     public func assignRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
@@ -117,11 +119,22 @@ extension Database {
     }
 
     /// How an account stands at a service; `nil` where there is no such account, or the client is no service.
-    func standing(accountID: String, service: String) throws -> ServiceStanding? {
-        guard let profile = try self.serviceProfile(service), try self.exists("account", id: accountID) else {
-            return nil
-        }
-        let entry = try self.roles(ofAccount: accountID, service: service)
+    func standing(
+        accountID: String, service: String, _ profiles: RecentValues<ExactText, ServiceProfile>? = nil
+    ) throws -> ServiceStanding? {
+        let row = try Row.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT service.profile AS profile, service_roles.roles AS roles FROM service CROSS JOIN account
+                    LEFT JOIN service_roles ON service_roles.service = service.id
+                    AND service_roles.account_id = account.id
+                    WHERE service.id = ? AND account.id = ?
+                    """), arguments: [service, accountID])
+        guard let row else { return nil }
+        let text = try row.text("profile")
+        let profile =
+            try profiles?.value(ExactText(text)) { try ServiceProfile(kept: text) } ?? ServiceProfile(kept: text)
+        let entry = try row.optionalText("roles").map { try Self.roles($0) }
         let isMember = try profile.membershipOrganisation.map {
             try self.isMember(accountID, ofOrganisation: $0)
         }

@@ -50,8 +50,8 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    static let activationSigningKey = SealingPurpose("activation signing key")
-    static let activationEncryptionKey = SealingPurpose("activation encryption key")
+    static let activationSigningKey = SealingPurpose("activation signing key", isOpenedOften: true)
+    static let activationEncryptionKey = SealingPurpose("activation encryption key", isOpenedOften: true)
     static let offeredPinKey = SealingPurpose("offered activation pin key")
     static let offeredName = SealingPurpose("offered activation name")
     static let offeredLetter = SealingPurpose("offered activation letter")

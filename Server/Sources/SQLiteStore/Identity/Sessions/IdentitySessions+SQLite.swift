@@ -18,13 +18,13 @@ extension SQLiteDatabase: IdentityStore {
     }
 
     public func terms(session: String, activation: String) async throws -> IdentityTerms? {
-        try await self.read { [sealing] db in
+        try await self.read { [sealing, readProfiles] db in
             guard let record = try db.activation(id: activation, sealing) else { return nil }
             var terms = IdentityTerms(activation: record)
             terms.ceremony = try db.ceremony(.id(session), sealing)
             guard let service = terms.ceremony?.detail.client else { return terms }
             let account = record.device.accountID
-            terms.standing = try db.standing(accountID: account, service: service)
+            terms.standing = try db.standing(accountID: account, service: service, readProfiles)
             let asked = Set(terms.standing?.profile.attributes.keys.map { $0 } ?? [])
             guard !asked.isEmpty else { return terms }
             terms.aliases = try db.personalAliases(accountID: account, attributes: asked, sealing)

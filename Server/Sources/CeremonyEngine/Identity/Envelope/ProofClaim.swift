@@ -1,0 +1,39 @@
+import Ceremony
+import JOSE
+import Store
+import _Primitives
+
+/// The proof that a request shows, read once, and whose it says it is. Nothing of it is to be trusted before it is verified.
+struct ProofClaim {
+    /// The proof, as it came.
+    let proof: String
+    /// Whose it says it is: to find the key.
+    let claimant: String
+    private let token: UnverifiedJWS
+
+    /// `nil` for a request that shows none, or what cannot be one.
+    init?(_ call: IdentityCall) {
+        guard let proof = call.proof, let token = try? DeviceProof.token(of: proof), let id = token.header.keyID,
+            (1...Limits.Fixed.activationLetters).contains(id.utf8.count)
+        else { return nil }
+        (self.proof, self.claimant, self.token) = (proof, id, token)
+    }
+
+    /// Verifies the proof of a request to the server of that address.
+    ///
+    /// Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the time, which only the key's holder
+    /// is told.
+    func verified(of call: IdentityCall, by key: VerificationKey, at issuer: String, now: Timestamp)
+        throws(IdentityProblem) -> DeviceProof
+    {
+        do throws(JOSEError) {
+            return try DeviceProof(
+                verifying: self.token,
+                of: DeviceProof.Request(
+                    audience: issuer, method: call.method, target: issuer + call.path, body: call.body),
+                with: key, at: now)
+        } catch {
+            throw IdentityProblem([.expired, .notYetValid].contains(error.code) ? .clockSkew : .notProven)
+        }
+    }
+}
