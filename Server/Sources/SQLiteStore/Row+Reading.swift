@@ -91,6 +91,10 @@ extension Row {
         try self.integer(try self.position(of: name), as: type)
     }
 
+    func optionalInteger<Value: FixedWidthInteger>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
+        try self.optionalInteger(try self.position(of: name), as: type)
+    }
+
     func flag(_ name: String) throws -> Bool { try self.integer(name, as: Int.self) == 1 }
 
     func moment(_ name: String) throws -> Timestamp { try self.moment(try self.position(of: name)) }

@@ -1,3 +1,4 @@
+import PersonalInformation
 public import Store
 import _Primitives
 

@@ -244,7 +244,7 @@ struct ProvenDamageTests {
                 let (session, _) = try await self.prepared()
                 return ProvenRequest(
                     path: "/identity/sessions/\(session)/pin-evaluation",
-                    body: EvaluationRequest(blinded: try Self.question()).json
+                    body: EvaluationRequest(blinded: try Self.question(), security: nil).json
                 ) { try await identities.pinEvaluations.ofSession(session, $0) }
             case .inApp:
                 return ProvenRequest(
@@ -300,10 +300,13 @@ struct ProvenDamageTests {
                     try await identities.openings.prove(offer.id, $0)
                 }
             case .activationPin:
-                _ = try await self.server.prove(offer)
+                let proven = try await self.server.prove(offer)
                 return ProvenRequest(
                     path: "\(path)/pin-evaluation",
-                    body: EvaluationRequest(blinded: try Self.question(), claim: offer.claim).json
+                    body: EvaluationRequest(
+                        blinded: try Self.question(),
+                        opening: EvaluationRequest.Opening(claim: offer.claim, token: proven.token), security: nil
+                    ).json
                 ) { try await identities.pinEvaluations.ofActivation(offer.id, $0) }
             default:
                 let proven = try await self.server.prove(offer)

@@ -1,4 +1,5 @@
 import Accounts
+import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
 import HTTPTypes
@@ -127,7 +128,7 @@ struct FurtherAddressTests {
                 let asked = try outcome.line("request").list("attributes").first {
                     try $0.requiredString("attribute") == "email"
                 }
-                return (outcome.refusal?.reason, request, try asked?.strings("aliases") ?? [])
+                return (outcome.reason, request, try asked?.strings("aliases") ?? [])
             }
             let early = try await comes("email 3")
             #expect(early.refusal != nil && Set(early.aliases) == ["Home", "Office"])

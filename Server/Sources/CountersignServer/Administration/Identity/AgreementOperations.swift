@@ -1,6 +1,8 @@
 import Accounts
+import Ceremony
 import CeremonyEngine
 import HTTPTypes
+import PersonalInformation
 import Store
 import _Primitives
 
