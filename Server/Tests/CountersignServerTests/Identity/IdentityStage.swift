@@ -152,6 +152,8 @@ struct StagePhone: Sendable {
                 try await self.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
             })
         else { throw OtherProcess() }
+        // As a screen that shows it: nothing is signed unseen.
+        _ = info.transactionText
         return info
     }
 

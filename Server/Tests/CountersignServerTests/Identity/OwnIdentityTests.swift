@@ -104,10 +104,13 @@ struct OwnIdentityTests {
             #expect(trail.contains { $0.ceremonyID == session && $0.detail?.contains("document=\(hash)") ?? false })
             let signatures = try shown.object.list("signatures")
             #expect(try signatures.map { try $0.string("assertion") == nil } == [false, true])
-            let keys = try await client.send(.get, "/oauth2/jwks").object
+            let root = try await fixture.client.send(.get, "/identity/root").object
+            let keys = try ManagerKeySet(
+                verifying: try await fixture.client.send(.get, "/identity/keys").text, server: "http://localhost:8080",
+                roots: JWKSet([JWK(publicJSON: root)]), at: fixture.server.clock.now())
             let statement = try ConsentStatement(
                 verifying: try shown.object.requiredString("statement"), server: "http://localhost:8080",
-                keys: try JWKSet(parsing: JSON.object(keys).serialized))
+                keys: keys.signingKeys)
             #expect(statement.session == session && Base64URL.encode(statement.documentHash) == hash)
             for other in [
                 "/admin/v1/accounts/bob/agreements/\(session)", path + "/none", "/admin/v1/accounts/x/agreements",

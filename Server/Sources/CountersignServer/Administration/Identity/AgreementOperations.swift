@@ -51,7 +51,8 @@ struct AgreementOperations: Sendable {
                     .required(
                         "signatures", .objects(Self.signature),
                         "A factor each, with its key and its assertion; of a PIN only that it was right."),
-                    .required("statement", "A JWT of the type identity-consent+jwt, which the server signs now."),
+                    .required(
+                        "statement", "A JWT of the type identity-consent+jwt, signed now by a key of /identity/keys."),
                 ],
                 refusals: [(404, "There is no such account, or it has agreed to nothing in that session.")],
                 handler: self.show),
