@@ -435,10 +435,10 @@ struct BackupTests {
         let kept = [
             "account", "account_email", "activation", "agreement", "attribute_selection", "audit", "credential",
             "device", "device_identity", "identity_consent", "identity_history", "identity_root", "invented_accounts",
-            "mail", "notice", "oauth_client", "oauth_delivery", "oauth_key",
-            "oauth_secret", "oauth_shown", "oauth_subject", "organisation", "organisation_member", "password",
-            "personal_value", "recovery_code", "sealing_key",
-            "sealing_root", "service", "service_roles", "store_check", "totp", "upstream_link", "upstream_provider",
+            "mail", "notice", "oauth_client", "oauth_delivery", "oauth_key", "oauth_secret", "oauth_shown",
+            "oauth_subject", "organisation", "organisation_member", "password", "personal_value", "recovery_code",
+            "sealing_key", "sealing_root", "service", "service_roles", "store_check", "totp", "upstream_link",
+            "upstream_provider",
         ]
         #expect(tables == (voided + kept).sorted())
     }
