@@ -352,10 +352,7 @@ struct BackupTests {
             let agreed = try place.store.sealing.seal(
                 "what somebody has agreed to", purpose: SealingPurpose("identity consent"), row: "session alice")
             try db.execute(
-                sql: """
-                    INSERT INTO identity_consent (account_id, session, evidence, kept_until)
-                    VALUES ('alice', 'session', ?, 1)
-                    """, arguments: [Data(agreed)])
+                sql: "INSERT INTO identity_consent VALUES (1, 'alice', 'session', ?, 1)", arguments: [Data(agreed)])
             // A value in one row at least of each column; what is there already is left.
             for (name, purpose) in BackupColumns.sealed {
                 let (table, column) = (name.split(separator: ".")[0], name.split(separator: ".")[1])

@@ -106,7 +106,8 @@ struct OwnIdentityTests {
             #expect(try signatures.map { try $0.string("assertion") == nil } == [false, true])
             let root = try await fixture.client.send(.get, "/identity/root").object
             let keys = try ManagerKeySet(
-                verifying: try await fixture.client.send(.get, "/identity/keys").text, server: "http://localhost:8080",
+                verifying: try await fixture.client.send(.get, "/identity/keys").response.text,
+                server: "http://localhost:8080",
                 roots: JWKSet([JWK(publicJSON: root)]), at: fixture.server.clock.now())
             let statement = try ConsentStatement(
                 verifying: try shown.object.requiredString("statement"), server: "http://localhost:8080",
