@@ -15,10 +15,12 @@ struct OpenedValues: Sendable {
     /// A sealed value by all of its bytes, spread by its tag: to hash all of them would cost more than to open some.
     private struct Sealed: Hashable {
         let bytes: [UInt8]
+        /// What AES-GCM puts at the end, as good as random.
+        private static let tagBytes = 16
 
         func hash(into hasher: inout Hasher) {
             self.bytes.withUnsafeBytes { bytes in
-                hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: bytes.suffix(Sealing.authenticationBytes)))
+                hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: bytes.suffix(Self.tagBytes)))
             }
         }
     }

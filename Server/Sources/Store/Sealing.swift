@@ -3,24 +3,6 @@ import Foundation
 import Synchronization
 public import _Primitives
 
-/// What a sealed value or a code's digest is for. Each purpose has a key of its own, so that no value can stand in for
-/// one of another kind.
-public struct SealingPurpose: Hashable, Sendable, CustomStringConvertible {
-    /// The name that enters the key's derivation. Never changed once values exist.
-    public let name: String
-
-    /// Whether its values are opened again and again: what those of lately say is kept at hand. For secrets it is not.
-    public let isOpenedOften: Bool
-
-    /// Names a purpose.
-    public init(_ name: String, isOpenedOften: Bool = false) {
-        self.name = name
-        self.isOpenedOften = isOpenedOften
-    }
-
-    public var description: String { self.name }
-}
-
 /// The secret that codes are made under, and what others carry for minutes: it stays the same when the key-encryption
 /// key changes, because what was made under it cannot be made again. A store keeps it sealed.
 public struct SealingRoot: Sendable, Equatable {
@@ -96,7 +78,7 @@ public final class Sealing: Sendable {
     private static let formerVersion: UInt8 = 1
     private static let stretchBytes = 8
     private static let nonceBytes = 12
-    static let authenticationBytes = 16
+    private static let authenticationBytes = 16
 
     private struct State {
         var codeKeys: [SealingPurpose: SymmetricKey] = [:]
