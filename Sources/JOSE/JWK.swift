@@ -196,7 +196,10 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
     private static func check(_ material: Material) throws(JOSEError) {
         switch material {
         case .p256(let x, let y, let d):
-            guard x.count == 32, y.count == 32 else { throw JOSEError(.invalidKey, "coordinates of another length") }
+            // RFC 7518, section 6.2.1.2: leading zeros are part of a coordinate.
+            guard x.count == 32, y.count == 32 else {
+                throw JOSEError(.invalidKey, "coordinates that are not 32 bytes")
+            }
             guard let point = try? P256.Signing.PublicKey(x963Representation: [4] + x + y) else {
                 throw JOSEError(.invalidKey, "not a point of the curve")
             }
@@ -232,11 +235,24 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
 
 /// A JWK Set (RFC 7517, section 5).
 public struct JWKSet: Hashable, Sendable {
+    /// A key that cannot be used.
+    public struct Unusable: Hashable, Sendable {
+        /// Its name.
+        public let keyID: String?
+        /// What is wrong with it.
+        public let error: JOSEError
+    }
+
     /// The keys in the order they came.
     public let keys: [JWK]
+    /// What was left out of them. It serves to tell whoever looks for such a key why it is not there.
+    public let unusable: [Unusable]
 
     /// A set of these keys.
-    public init(_ keys: [JWK]) { self.keys = keys }
+    public init(_ keys: [JWK], unusable: [Unusable] = []) {
+        self.keys = keys
+        self.unusable = unusable
+    }
 
     /// Reads a set of at most 64 keys. Keys that cannot be used are left out, as RFC 7517, section 5, asks; two keys of
     /// one name are refused.
@@ -244,6 +260,7 @@ public struct JWKSet: Hashable, Sendable {
     /// Throws ``JOSEError``: `malformed`, `tooLarge`.
     public init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
         var keys: [JWK] = []
+        var unusable: [Unusable] = []
         do {
             guard case .object(let object) = try JSON(parsing: bytes) else {
                 throw JOSEError(.malformed, "not a key set")
@@ -252,7 +269,13 @@ public struct JWKSet: Hashable, Sendable {
             guard members.count <= 64 else { throw JOSEError(.tooLarge, "\(members.count) keys") }
             for member in members {
                 guard case .object(let json) = member else { throw JOSEError(.malformed, "a key is not an object") }
-                guard let key = try? JWK(json: json) else { continue }
+                let key: JWK
+                do throws(JOSEError) {
+                    key = try JWK(json: json)
+                } catch {
+                    unusable.append(Unusable(keyID: try? json.string("kid"), error: error))
+                    continue
+                }
                 if let name = key.keyID, keys.contains(where: { $0.keyID?.hasSameBytes(as: name) == true }) {
                     throw JOSEError(.malformed, "two keys of one name")
                 }
@@ -265,7 +288,7 @@ public struct JWKSet: Hashable, Sendable {
         } catch {
             throw JOSEError(.malformed, "key set")
         }
-        self.keys = keys
+        self.init(keys, unusable: unusable)
     }
 
     /// The key of that name.

@@ -57,11 +57,19 @@ public struct UnverifiedJWS: Sendable {
         }
         let key: JWK
         if let name = self.header.keyID {
-            guard let named = keys[name] else { throw JOSEError(.unknownKey, "no key of that name") }
+            guard let named = keys[name] else {
+                let unusable = keys.unusable.first { $0.keyID?.hasSameBytes(as: name) == true }
+                throw JOSEError(
+                    .unknownKey,
+                    unusable.map { "the key of that name cannot be used: \($0.error.reason)" } ?? "no key of that name")
+            }
             key = named
         } else {
             guard let only = keys.keys.first, keys.keys.count == 1 else {
-                throw JOSEError(.unknownKey, "no kid, and \(keys.keys.count) keys")
+                throw JOSEError(
+                    .unknownKey,
+                    "no kid, and \(keys.keys.count) keys"
+                        + (keys.unusable.first.map { "; one cannot be used: \($0.error.reason)" } ?? ""))
             }
             key = only
         }

@@ -195,6 +195,25 @@ struct JWSTests {
         #expect(throws: JOSEError(.invalidKey, "")) { try token.verified(by: JWKSet([second]), allowing: [.es256]) }
     }
 
+    @Test("says why the key that was looked for is not there, where it was left out of its set")
+    func aKeyThatWasLeftOut() throws {
+        // The coordinate without its leading zero, as some programs publish it.
+        let short =
+            #"{"kty":"EC","crv":"P-256","kid":"a","x":"toMxQWV7thICUlYOU3G7UhhTNhAhaIhlPImZMq0WKw","#
+            + #""y":"udIebJ_FiLs3wU2M2iaD1Ju6CJSyo5MA3jdp21d8C-8"}"#
+        let set = try JWKSet(parsing: #"{"keys":[\#(short)]}"#.utf8)
+        #expect(set.keys.isEmpty && set.unusable.map(\.keyID) == ["a"])
+        var key = try Self.key(Vectors.ecKey)
+        for name in ["a", "b", nil] {
+            key.keyID = name
+            let token = try UnverifiedJWS(compact: JWS.sign([1], with: SigningKey(key, algorithm: .es256)))
+            let error = #expect(throws: JOSEError(.unknownKey, "")) {
+                try token.verified(by: set, allowing: [.es256])
+            }
+            #expect(error?.reason.contains("coordinates that are not 32 bytes") == (name != "b"))
+        }
+    }
+
     @Test func withoutANameTheSetMustHoldOneKey() throws {
         let key = try Self.key(Vectors.ecKey)
         let other = try Self.key(Vectors.publicECKey)

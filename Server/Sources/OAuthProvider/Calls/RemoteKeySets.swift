@@ -17,7 +17,7 @@ struct RemoteKeySets: Sendable {
                 set.keys.filter { key in
                     JWSAlgorithm.ofClients.contains(where: key.fits)
                         || KeyManagementAlgorithm.all.contains(where: key.fits)
-                })
+                }, unusable: set.unusable)
         }
     }
 

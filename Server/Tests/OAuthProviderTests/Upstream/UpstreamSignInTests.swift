@@ -176,6 +176,23 @@ struct UpstreamSignInTests {
         }
     }
 
+    @Test("the operator is told what is wrong with a key of theirs that cannot be used")
+    func anUnusableKey() async throws {
+        try await UpstreamPlace.run(Self.created) { place async throws in
+            // The coordinate without its leading zero, as some providers publish it.
+            place.upstream.change {
+                $0.keySet =
+                    #"{"keys":[{"kty":"EC","crv":"P-256","kid":"up-1","x":"toMxQWV7thICUlYOU3G7UhhTNhAhaIhlPImZMq0WKw","#
+                    + #""y":"udIebJ_FiLs3wU2M2iaD1Ju6CJSyo5MA3jdp21d8C-8"}]}"#
+            }
+            guard case .refused(let refusal)? = try await place.goThere().step else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(refusal.reason.contains("coordinates that are not 32 bytes"), "\(refusal.reason)")
+        }
+    }
+
     @Test("keys that were rotated there are fetched again, once a minute at most")
     func rotatedKeys() async throws {
         try await UpstreamPlace.run(Self.created) { place async throws in
