@@ -65,14 +65,14 @@ extension Migration {
 extension Migration {
     /// Public keys were sealed to their row alone: a row that somebody had given another account opened all the same.
     static let boundKeys = Migration(name: "public keys bound to their accounts") { db, sealing in
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential")
-        for row in rows {
+        let keys = try db.rows("SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential") { row in
             let id = try row.text("id")
-            let key = try sealing.open(try row.bytes("public_key"), purpose: .publicKey, row: id)
             let place = Sealing.place(
                 ofKey: id, account: try row.text("account_id"), device: try row.text("device_id"),
                 aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+            return (id, try sealing.open(try row.bytes("public_key"), purpose: .publicKey, row: id), place)
+        }
+        for (id, key, place) in keys {
             try db.execute(
                 sql: "UPDATE credential SET public_key = ? WHERE id = ?",
                 arguments: [try sealing.seal(key, purpose: .boundPublicKey, row: place).blob, id])
@@ -83,12 +83,12 @@ extension Migration {
 extension Migration {
     /// User names were found by their one spelling, and kept as they had been written.
     static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
-        for row in try Row.fetchAll(db, sql: "SELECT id, username FROM account") {
-            let id = try row.text("id")
+        let names = try db.rows("SELECT id, username FROM account") {
+            (id: try $0.text("id"), sealed: try $0.bytes("username"))
+        }
+        for (id, sealed) in names {
             // A name that somebody has spoilt must not be what keeps the server from starting.
-            guard let written = try? sealing.openText(try row.bytes("username"), purpose: .username, row: id) else {
-                continue
-            }
+            guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
             let name = written.precomposedStringWithCanonicalMapping
             guard !name.hasSameBytes(as: written) else { continue }
             try db.execute(
@@ -151,13 +151,12 @@ extension SQLiteDatabase: AccountStore {
 
     public func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {
         try await self.read { [sealing] db in
-            let rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(AccountRecord.columns) FROM account
-                        WHERE number > coalesce((SELECT number FROM account WHERE id = ?), 0) ORDER BY number LIMIT ?
-                        """), arguments: [after, limit])
-            return try rows.map { try AccountRecord($0, sealing) }
+            try db.rows(
+                """
+                SELECT \(AccountRecord.columns) FROM account
+                WHERE number > coalesce((SELECT number FROM account WHERE id = ?), 0) ORDER BY number LIMIT ?
+                """, [after, limit]
+            ) { try AccountRecord($0, sealing) }
         }
     }
 
@@ -212,11 +211,9 @@ extension SQLiteDatabase: AccountStore {
 
     public func devices(accountID: String) async throws -> [DeviceRecord] {
         try await self.read { [sealing] db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "SELECT \(DeviceColumn.selection) FROM device WHERE account_id = ? ORDER BY number"),
-                arguments: [accountID]
-            ).map { try DeviceRecord(RowPart(row: $0, start: 0), sealing) }
+            try db.rows(
+                "SELECT \(DeviceColumn.selection) FROM device WHERE account_id = ? ORDER BY number", [accountID]
+            ) { try DeviceRecord(RowPart(row: $0, start: 0), sealing) }
         }
     }
 
@@ -227,25 +224,22 @@ extension SQLiteDatabase: AccountStore {
     public func keys(username: AccountName) async throws -> NamedKeys {
         let code = self.sealing.usernameCode(username).blob
         return try await self.read { db in
-            let account = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT id, is_locked FROM account WHERE username_code = ?"), arguments: [code])
+            let account = try db.row("SELECT id, is_locked FROM account WHERE username_code = ?", [code])
             let document = try db.inventedAccounts()
             guard let account else { return NamedKeys(active: nil, inventedAccounts: document) }
             let id = try account.text("id")
-            let keys = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
-                        ORDER BY number
-                        """), arguments: [id])
+            let keys = try db.rows(
+                """
+                SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
+                ORDER BY number
+                """, [id]
+            ) { key in
+                ActiveKeys.Key(
+                    aaid: try key.text("aaid"), keyID: try key.bytes("key_id"), deviceID: try key.text("device_id"))
+            }
             return NamedKeys(
-                active: ActiveKeys(
-                    accountID: id, isAccountLocked: try account.flag("is_locked"),
-                    keys: try keys.map { key in
-                        ActiveKeys.Key(
-                            aaid: try key.text("aaid"), keyID: try key.bytes("key_id"),
-                            deviceID: try key.text("device_id"))
-                    }), inventedAccounts: document)
+                active: ActiveKeys(accountID: id, isAccountLocked: try account.flag("is_locked"), keys: keys),
+                inventedAccounts: document)
         }
     }
 }
@@ -285,7 +279,7 @@ extension AccountRecord {
 
     static let columns = Column.selection
 
-    init(_ row: Row, _ sealing: Sealing) throws {
+    init(_ row: StoredRow, _ sealing: Sealing) throws {
         let id = try row.text(Column.id)
         self.init(
             id: id,
@@ -342,7 +336,7 @@ extension CredentialRecord {
 
     static let columns = Column.selection
 
-    init(_ row: Row, _ sealing: Sealing) throws {
+    init(_ row: StoredRow, _ sealing: Sealing) throws {
         let (id, device) = (try row.text(Column.id), try row.text(Column.deviceID))
         let (account, aaid) = (try row.text(Column.accountID), try row.text(Column.aaid))
         let keyID = try row.bytes(Column.keyID)
@@ -419,16 +413,16 @@ extension Database {
     }
 
     func account(username: AccountName, _ sealing: Sealing) throws -> AccountRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?"),
-            arguments: [sealing.usernameCode(username).blob]
+        try self.row(
+            "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?",
+            [sealing.usernameCode(username).blob]
         ).map { try AccountRecord($0, sealing) }
     }
 
     func account(id: String, _ sealing: Sealing) throws -> AccountRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE id = ?"), arguments: [id]
-        ).map { try AccountRecord($0, sealing) }
+        try self.row("SELECT \(AccountRecord.columns) FROM account WHERE id = ?", [id]).map {
+            try AccountRecord($0, sealing)
+        }
     }
 
     /// Whether there is an account of that identifier which is not locked, and has not been since its person
@@ -450,29 +444,24 @@ extension Database {
     }
 
     func credentials(accountID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: "SELECT \(CredentialRecord.columns) FROM credential WHERE account_id = ? ORDER BY number"),
-            arguments: [accountID]
-        ).map { try CredentialRecord($0, sealing) }
+        try self.rows(
+            "SELECT \(CredentialRecord.columns) FROM credential WHERE account_id = ? ORDER BY number", [accountID]
+        ) { try CredentialRecord($0, sealing) }
     }
 
     func credentials(deviceID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: "SELECT \(CredentialRecord.columns) FROM credential WHERE device_id = ? ORDER BY number"),
-            arguments: [deviceID]
-        ).map { try CredentialRecord($0, sealing) }
+        try self.rows(
+            "SELECT \(CredentialRecord.columns) FROM credential WHERE device_id = ? ORDER BY number", [deviceID]
+        ) { try CredentialRecord($0, sealing) }
     }
 
     /// The key of that model and name, with its account's state.
     func storedCredential(aaid: String, keyID: [UInt8], _ sealing: Sealing) throws -> StoredCredential? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(CredentialRecord.columns), is_locked FROM credential
-                    JOIN account ON account.id = account_id WHERE aaid = ? AND key_id = ?
-                    """), arguments: [aaid, keyID.blob]
+        try self.row(
+            """
+            SELECT \(CredentialRecord.columns), is_locked FROM credential
+            JOIN account ON account.id = account_id WHERE aaid = ? AND key_id = ?
+            """, [aaid, keyID.blob]
         ).map { row in
             StoredCredential(
                 credential: try CredentialRecord(row, sealing), isAccountLocked: try row.flag("is_locked"))

@@ -89,9 +89,10 @@ extension Database {
             )
             """
         func delete(_ condition: String, _ arguments: [any DatabaseValueConvertible]) throws {
-            let statement = try self.cachedStatement(
-                sql: "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id, device_id")
-            gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments + own)).map { row in
+            gone += try self.rows(
+                "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id, device_id",
+                StatementArguments(arguments + own)
+            ) { row in
                 if let device = try row.optionalText("device_id") { touched.append(device) }
                 return CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
             }
@@ -123,11 +124,9 @@ extension Database {
 
     /// The keys that a ceremony has deleted, the newest first.
     func deregistered(ceremonyID: String) throws -> [CredentialSelection.Name] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: "SELECT aaid, key_id FROM deregistered_key WHERE ceremony_id = ? ORDER BY number DESC"),
-            arguments: [ceremonyID]
-        ).map { CredentialSelection.Name(aaid: try $0.text("aaid"), keyID: try $0.bytes("key_id")) }
+        try self.rows(
+            "SELECT aaid, key_id FROM deregistered_key WHERE ceremony_id = ? ORDER BY number DESC", [ceremonyID]
+        ) { CredentialSelection.Name(aaid: try $0.text("aaid"), keyID: try $0.bytes("key_id")) }
     }
 
     /// Deletes the keys that a device takes the place of, and the devices that have none left. Says which devices lost

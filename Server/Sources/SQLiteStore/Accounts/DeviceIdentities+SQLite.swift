@@ -39,16 +39,15 @@ extension SQLiteDatabase: DeviceIdentityStore {
     public func device(ofKey name: String) async throws -> ProvingDevice? {
         let code = self.sealing.deviceKeyCode(name)
         return try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
-                            device.id IS NULL AS is_gone
-                        FROM device_identity JOIN account ON account.id = device_identity.account_id
-                        LEFT JOIN device ON device.id = device_identity.device_id
-                        WHERE signing_code = ? AND device.is_active IS NOT 0
-                        ORDER BY device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
-                        """), arguments: [code]
+            try db.row(
+                """
+                SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
+                    device.id IS NULL AS is_gone
+                FROM device_identity JOIN account ON account.id = device_identity.account_id
+                LEFT JOIN device ON device.id = device_identity.device_id
+                WHERE signing_code = ? AND device.is_active IS NOT 0
+                ORDER BY device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
+                """, [code]
             ).map { row in
                 let id = try row.text("device_id")
                 return ProvingDevice(
@@ -112,10 +111,8 @@ extension Database {
     private func replaceIdentity(by addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
         let (device, identity) = (addition.deviceID, addition.identity)
         guard let replacement = addition.replacement, try !self.isKnown(identity, sealing) else { return }
-        let name = try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT name FROM device WHERE id = ? AND account_id = ? AND is_active = 1"),
-            arguments: [device, addition.accountID])
+        let name = try self.row(
+            "SELECT name FROM device WHERE id = ? AND account_id = ? AND is_active = 1", [device, addition.accountID])
         guard let name else { return }
         try self.cachedStatement(
             sql: """

@@ -28,37 +28,34 @@ extension SQLiteDatabase: InventedAccountStore {
 
     public func keyStatistics(limit: Int) async throws -> KeyStatistics {
         try await self.read { db in
-            let sets = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT keys, COUNT(DISTINCT account_id) AS accounts FROM (
-                        SELECT account_id, group_concat(name, ' ') AS keys FROM (
-                            SELECT account_id, device_id, aaid || ':' || length(key_id) AS name FROM credential
-                            WHERE is_active = 1 ORDER BY device_id, aaid, length(key_id)
-                        ) GROUP BY device_id
-                    ) GROUP BY keys ORDER BY accounts DESC, keys LIMIT ?
-                    """, arguments: [limit])
-            let devices = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT devices, COUNT(*) AS accounts FROM (
-                        SELECT COUNT(DISTINCT device_id) AS devices FROM credential WHERE is_active = 1
-                        GROUP BY account_id
-                    ) GROUP BY devices ORDER BY devices LIMIT ?
-                    """, arguments: [limit])
-            return KeyStatistics(
-                sets: try sets.map { row in
-                    KeyStatistics.DeviceKeys(
-                        keys: try row.text("keys").split(separator: " ").map { name in
-                            let parts = name.split(separator: ":")
-                            guard parts.count == 2, let length = Int(parts[1]) else {
-                                throw StoreError(.corrupt, "a key without a model")
-                            }
-                            return KeyStatistics.Key(aaid: String(parts[0]), keyIDLength: length)
-                        }, accounts: try row.integer("accounts"))
-                },
-                accountsByDevices: try Dictionary(
-                    uniqueKeysWithValues: devices.map { (try $0.integer("devices"), try $0.integer("accounts")) }))
+            let sets = try db.rows(
+                """
+                SELECT keys, COUNT(DISTINCT account_id) AS accounts FROM (
+                    SELECT account_id, group_concat(name, ' ') AS keys FROM (
+                        SELECT account_id, device_id, aaid || ':' || length(key_id) AS name FROM credential
+                        WHERE is_active = 1 ORDER BY device_id, aaid, length(key_id)
+                    ) GROUP BY device_id
+                ) GROUP BY keys ORDER BY accounts DESC, keys LIMIT ?
+                """, [limit]
+            ) { row in
+                KeyStatistics.DeviceKeys(
+                    keys: try row.text("keys").split(separator: " ").map { name in
+                        let parts = name.split(separator: ":")
+                        guard parts.count == 2, let length = Int(parts[1]) else {
+                            throw StoreError(.corrupt, "a key without a model")
+                        }
+                        return KeyStatistics.Key(aaid: String(parts[0]), keyIDLength: length)
+                    }, accounts: try row.integer("accounts"))
+            }
+            let accounts: [(Int, Int)] = try db.rows(
+                """
+                SELECT devices, COUNT(*) AS accounts FROM (
+                    SELECT COUNT(DISTINCT device_id) AS devices FROM credential WHERE is_active = 1
+                    GROUP BY account_id
+                ) GROUP BY devices ORDER BY devices LIMIT ?
+                """, [limit]
+            ) { (try $0.integer("devices"), try $0.integer("accounts")) }
+            return KeyStatistics(sets: sets, accountsByDevices: Dictionary(uniqueKeysWithValues: accounts))
         }
     }
 }

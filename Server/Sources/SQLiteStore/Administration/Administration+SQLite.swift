@@ -21,9 +21,7 @@ extension SQLiteDatabase: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             guard
-                try Row.fetchOne(
-                    db, sql: "SELECT 1 FROM administrator WHERE expires_at > ? LIMIT 1",
-                    arguments: [audit.at.milliseconds]) == nil
+                try db.row("SELECT 1 FROM administrator WHERE expires_at > ? LIMIT 1", [audit.at.milliseconds]) == nil
             else { return false }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO administrator_link (id, digest, expires_at) VALUES (1, ?, ?)",
@@ -38,9 +36,8 @@ extension SQLiteDatabase: AdministrationStore {
     ) async throws -> Bool {
         // Anybody can send a secret that they have invented: readers look it up.
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            let link = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?"),
-                arguments: [digest.blob, now.milliseconds])
+            let link = try db.row(
+                "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest.blob, now.milliseconds])
             return link == nil ? .answered(false) : .step(())
         }) { [sealing] db, _ in
             try db.execute(
@@ -60,12 +57,11 @@ extension SQLiteDatabase: AdministrationStore {
 
     public func administrator(tokenDigest: [UInt8], at now: Timestamp) async throws -> AdministratorRecord? {
         try await self.read { db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id, created_at, expires_at FROM administrator
-                        WHERE token_digest = ? AND expires_at > ?
-                        """), arguments: [tokenDigest.blob, now.milliseconds]
+            try db.row(
+                """
+                SELECT id, created_at, expires_at FROM administrator
+                WHERE token_digest = ? AND expires_at > ?
+                """, [tokenDigest.blob, now.milliseconds]
             ).map { row in
                 AdministratorRecord(
                     id: try row.text("id"), tokenDigest: tokenDigest, createdAt: try row.moment("created_at"),
@@ -76,13 +72,12 @@ extension SQLiteDatabase: AdministrationStore {
 
     public func administrators(at now: Timestamp, limit: Int) async throws -> [AdministratorRecord] {
         try await self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id, created_at, expires_at, token_digest FROM administrator
-                        WHERE expires_at > ? ORDER BY created_at, id LIMIT ?
-                        """), arguments: [now.milliseconds, limit]
-            ).map { row in
+            try db.rows(
+                """
+                SELECT id, created_at, expires_at, token_digest FROM administrator
+                WHERE expires_at > ? ORDER BY created_at, id LIMIT ?
+                """, [now.milliseconds, limit]
+            ) { row in
                 AdministratorRecord(
                     id: try row.text("id"), tokenDigest: try row.bytes("token_digest"),
                     createdAt: try row.moment("created_at"), expiresAt: try row.moment("expires_at"))

@@ -66,12 +66,10 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
 
     public func notices(accountID: String, limit: Int) async throws -> [NoticeRecord] {
         try await self.read { [sealing] db in
-            let rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, rowid DESC LIMIT ?
-                        """), arguments: [accountID, limit])
-            return try rows.map { row in
+            try db.rows(
+                "SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, rowid DESC LIMIT ?",
+                [accountID, limit]
+            ) { row in
                 guard let kind = NoticeRecord.Kind(rawValue: try row.integer("kind")) else {
                     throw StoreError(.corrupt, "a notice of an unknown kind")
                 }
@@ -134,8 +132,7 @@ extension Sealing {
 extension Database {
     /// Appends an event within the present step.
     func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
-        let last = try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT number, code FROM audit ORDER BY number DESC LIMIT 1"))
+        let last = try self.row("SELECT number, code FROM audit ORDER BY number DESC LIMIT 1")
         let number = try last.map { try $0.integer("number", as: Int64.self) } ?? 0
         let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes("code") ?? [])
         try self.cachedStatement(
@@ -179,14 +176,13 @@ extension Database {
             self.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address')"))
         let address = hasAddress == true ? "address" : "NULL AS address"
-        let rows = try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address)
-                    FROM \(schema).audit
-                    WHERE number > ? ORDER BY number LIMIT ?
-                    """), arguments: [after, limit])
-        return try rows.map { row in
+        return try self.rows(
+            """
+            SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address)
+            FROM \(schema).audit
+            WHERE number > ? ORDER BY number LIMIT ?
+            """, [after, limit]
+        ) { row in
             let number = try row.integer("number", as: Int64.self)
             let event = AuditEvent(
                 AuditEvent.Kind(rawValue: try row.text("kind")), at: try row.moment("at"),

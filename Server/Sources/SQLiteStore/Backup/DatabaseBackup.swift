@@ -123,7 +123,7 @@ extension Database {
         guard try String.fetchOne(self, sql: "PRAGMA \(schema).integrity_check(1)") == "ok" else {
             throw StoreError(.corrupt, "the database is damaged")
         }
-        guard try Row.fetchOne(self, sql: "PRAGMA \(schema).foreign_key_check") == nil else {
+        guard try self.row("PRAGMA \(schema).foreign_key_check") == nil else {
             throw StoreError(.corrupt, "the database holds a row whose owner is gone")
         }
     }

@@ -140,7 +140,7 @@ public struct DatabaseRestore: Sendable {
             return .commit
         }
         if isThere { try? db.execute(sql: "DETACH DATABASE replaced") }
-        guard try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil else {
+        guard try db.row("PRAGMA foreign_key_check") == nil else {
             throw StoreError(.corrupt, "the restored database holds a row whose owner is gone")
         }
         return report

@@ -48,14 +48,13 @@ struct ReplacedDatabase {
             Self.steps + ReplacedProviders.steps + ReplacedActivations.steps + ReplacedIdentities.steps
         for step in steps {
             guard let query = try step.query(db) else { continue }
-            let rows = try Row.fetchAll(db, sql: query)
-            for row in rows {
-                changes.append(
-                    .init(
-                        kind: step.kind, id: try row.text("id"), name: try self.name(of: step.kind, row),
-                        isKept: step.kind.treatment.isKept(revocationsAre: isKept)))
+            let found = try db.rows(query) { row in
+                RestoreReport.Change(
+                    kind: step.kind, id: try row.text("id"), name: try self.name(of: step.kind, row),
+                    isKept: step.kind.treatment.isKept(revocationsAre: isKept))
             }
-            if step.kind.treatment.isKept(revocationsAre: isKept), !rows.isEmpty {
+            changes += found
+            if step.kind.treatment.isKept(revocationsAre: isKept), !found.isEmpty {
                 for statement in try step.statements(db) { try db.execute(sql: statement) }
             }
         }
@@ -153,7 +152,7 @@ struct ReplacedDatabase {
         return db.changesCount
     }
 
-    private func name(of kind: RestoreReport.Change.Kind, _ row: Row) throws -> String {
+    private func name(of kind: RestoreReport.Change.Kind, _ row: StoredRow) throws -> String {
         // A name that somebody has spoilt must not be what keeps the backup from being restored.
         func open(_ column: String, _ purpose: SealingPurpose, of id: String) throws -> String {
             let id = try row.text(id)

@@ -13,23 +13,21 @@ extension SealedColumn {
     }
 
     private func align(_ db: Database, _ schema: String, _ sealing: Sealing) throws {
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(self.selection), theirs.\(self.name) AS other FROM main.\(self.table)
-                JOIN \(schema).\(self.table) AS theirs ON theirs.\(self.key) = \(self.table).\(self.key)
-                WHERE \(self.table).\(self.name) <> theirs.\(self.name)
-                """)
-        var same: [(key: DatabaseValue, value: DatabaseValue)] = []
-        while let row = try rows.next() {
+        let same = try db.rows(
+            """
+            SELECT \(self.selection), theirs.\(self.name) AS other FROM main.\(self.table)
+            JOIN \(schema).\(self.table) AS theirs ON theirs.\(self.key) = \(self.table).\(self.key)
+            WHERE \(self.table).\(self.name) <> theirs.\(self.name)
+            """
+        ) { row -> (key: DatabaseValue, value: DatabaseValue)? in
             let rowName = try self.rowName(of: row)
             guard let ours = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName),
                 let theirs = try? sealing.open(row.bytes("other"), purpose: self.purpose, row: rowName),
                 constantTimeEqual(ours, theirs)
-            else { continue }
-            same.append((row[self.key], row["other"]))
+            else { return nil }
+            return (try row.value(self.key), try row.value("other"))
         }
-        for (key, value) in same {
+        for (key, value) in same.compactMap(\.self) {
             try db.cachedStatement(sql: "UPDATE main.\(self.table) SET \(self.name) = ? WHERE \(self.key) = ?")
                 .execute(arguments: [value, key])
         }

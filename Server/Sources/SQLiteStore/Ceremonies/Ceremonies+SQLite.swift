@@ -108,9 +108,7 @@ extension SQLiteDatabase: CeremonyStore {
         -> [StoredCredential?]?
     {
         try await self.read { [sealing] db in
-            let answered = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM answered_challenge WHERE digest = ?"),
-                arguments: [challengeDigest.blob])
+            let answered = try db.row("SELECT 1 FROM answered_challenge WHERE digest = ?", [challengeDigest.blob])
             guard answered == nil else { return nil }
             return try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
         }

@@ -105,7 +105,7 @@ extension CeremonyRecord {
         """
 
     /// Opens `detail`, unless it is at hand.
-    init(_ row: Row, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
+    init(_ row: StoredRow, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
         let id = try row.text(CeremonyColumn.id)
         guard let kind = Kind(rawValue: try row.integer(CeremonyColumn.kind)),
             let phase = Phase(rawValue: try row.integer(CeremonyColumn.phase))
@@ -246,23 +246,21 @@ extension Database {
         case .reference(let reference): (column, value) = ("reference", reference.databaseValue)
         case .continuation(let digest): (column, value) = ("continuation_digest", digest.blob.databaseValue)
         }
-        return try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(CeremonyColumn.selection) FROM ceremony WHERE \(column) = ?"),
-            arguments: [value]
-        ).map { try CeremonyRecord($0, sealing) }
+        return try self.row("SELECT \(CeremonyColumn.selection) FROM ceremony WHERE \(column) = ?", [value]).map {
+            try CeremonyRecord($0, sealing)
+        }
     }
 
     /// The ceremony of a token, and the token; `detail` is that of the ceremony, where it was opened before.
     func ceremony(ofToken digest: [UInt8], _ sealing: Sealing, detail: CeremonyDetail? = nil) throws -> (
         CeremonyRecord, DispatchTokenRecord
     )? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(CeremonyColumn.selection), dispatch_token.channel AS token_channel,
-                        dispatch_token.expires_at AS token_expires_at
-                    FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
-                    """), arguments: [digest.blob]
+        try self.row(
+            """
+            SELECT \(CeremonyColumn.selection), dispatch_token.channel AS token_channel,
+                dispatch_token.expires_at AS token_expires_at
+            FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
+            """, [digest.blob]
         ).map { row in
             guard let channel = CeremonyRecord.Channel(rawValue: try row.integer("token_channel")) else {
                 throw StoreError(.corrupt, "a token of an unknown channel")

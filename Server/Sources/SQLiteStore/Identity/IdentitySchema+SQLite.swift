@@ -70,12 +70,12 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN email_code BLOB;
                 CREATE INDEX account_email_code ON account (email_code) WHERE email_code IS NOT NULL;
                 """)
-        for row in try Row.fetchAll(db, sql: "SELECT id, email FROM account WHERE email IS NOT NULL") {
-            let id = try row.text("id")
+        let sealed = try db.rows("SELECT id, email FROM account WHERE email IS NOT NULL") {
+            (id: try $0.text("id"), email: try $0.bytes("email"))
+        }
+        for (id, email) in sealed {
             // An address that somebody has spoilt must not be what keeps the server from starting.
-            guard let address = try? sealing.openText(try row.bytes("email"), purpose: .email, row: id) else {
-                continue
-            }
+            guard let address = try? sealing.openText(email, purpose: .email, row: id) else { continue }
             try db.execute(
                 sql: "UPDATE account SET email_code = ? WHERE id = ?",
                 arguments: [sealing.emailCode(address).blob, id])

@@ -45,10 +45,7 @@ extension SQLiteDatabase: SealingKeyStore {
             var resealed = Resealed(examined: found.examined)
             for place in found.former {
                 // It may be gone by now, or written anew, which seals it anew once more.
-                let row = try Row.fetchOne(
-                    db.cachedStatement(
-                        sql: "SELECT \(column.selection) FROM \(column.table) WHERE \(column.key) = ?"),
-                    arguments: [place])
+                let row = try db.row("SELECT \(column.selection) FROM \(column.table) WHERE \(column.key) = ?", [place])
                 guard let row, try row.optionalBytes(column.name) != nil else { continue }
                 guard let sealed = try column.sealedAnew(row, sealing) else {
                     resealed.add(Resealed(unreadable: 1, unreadableColumns: ["\(column.table).\(column.name)"]))
@@ -80,15 +77,15 @@ extension SealedColumn {
         let size = Limits.Fixed.resealedRows
         var arguments: StatementArguments = [header.blob]
         if let place { arguments += [place] }
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
-                    FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
-                    ORDER BY \(self.key) LIMIT \(size)
-                    """), arguments: arguments)
-        let last: DatabaseValue? = rows.count < size ? nil : rows.last?["place"]
-        let former: [DatabaseValue] = try rows.filter { try $0.flag("is_former") }.map { $0["place"] }
+        let rows = try db.rows(
+            """
+            SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
+            FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
+            ORDER BY \(self.key) LIMIT \(size)
+            """, arguments
+        ) { (place: try $0.value("place"), isFormer: try $0.flag("is_former")) }
+        let last = rows.count < size ? nil : rows.last?.place
+        let former = rows.filter(\.isFormer).map(\.place)
         guard !former.isEmpty else { return .answered((Resealed(examined: rows.count), last)) }
         return .step(FormerRows(former: former, examined: rows.count, last: last))
     }

@@ -104,7 +104,7 @@ struct SealedColumn: Sendable {
 
     /// The value of a row that has the columns of ``selection``, opened and sealed under the newest key; `nil` where it does
     /// not open.
-    func sealedAnew(_ row: Row, _ sealing: Sealing) throws -> [UInt8]? {
+    func sealedAnew(_ row: StoredRow, _ sealing: Sealing) throws -> [UInt8]? {
         let rowName = try self.rowName(of: row)
         guard let bytes = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName) else {
             return nil
@@ -113,7 +113,7 @@ struct SealedColumn: Sendable {
     }
 
     /// How a value's row was named where it was sealed.
-    func rowName(of row: Row) throws -> String {
+    func rowName(of row: StoredRow) throws -> String {
         switch self.rowName {
         case .text: try row.text(self.key)
         case .number: "\(try row.integer(self.key, as: Int64.self))"

@@ -74,15 +74,14 @@ extension SQLiteDatabase: MailStore {
 
     public func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk] {
         try await self.step(whereDueIn: "reset_ask", at: moment) { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        UPDATE reset_ask SET due_at = ?2 WHERE number IN (
-                            SELECT number FROM reset_ask WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
-                        RETURNING number, asked_at,
-                            (SELECT id FROM account WHERE account.username_code = reset_ask.username_code) AS account_id
-                        """), arguments: [moment.milliseconds, lease.milliseconds, limit]
-            ).map { row in
+            try db.rows(
+                """
+                UPDATE reset_ask SET due_at = ?2 WHERE number IN (
+                    SELECT number FROM reset_ask WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
+                RETURNING number, asked_at,
+                    (SELECT id FROM account WHERE account.username_code = reset_ask.username_code) AS account_id
+                """, [moment.milliseconds, lease.milliseconds, limit]
+            ) { row in
                 ResetAsk(
                     number: try row.integer("number"), accountID: try row.optionalText("account_id"),
                     askedAt: try row.moment("asked_at"))
@@ -128,14 +127,13 @@ extension SQLiteDatabase: MailStore {
 
     public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
         try await self.step(whereDueIn: "mail", at: moment) { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
-                            SELECT number FROM mail WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
-                        RETURNING number, account_id, subject, link_name, about, attempts, expires_at
-                        """), arguments: [moment.milliseconds, lease.milliseconds, limit]
-            ).map { row in
+            try db.rows(
+                """
+                UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
+                    SELECT number FROM mail WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
+                RETURNING number, account_id, subject, link_name, about, attempts, expires_at
+                """, [moment.milliseconds, lease.milliseconds, limit]
+            ) { row in
                 guard let subject = MailRecord.Subject(rawValue: try row.text("subject")) else {
                     throw StoreError(.corrupt, "what a mail says")
                 }
@@ -228,12 +226,11 @@ extension Database {
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) throws
         -> MailedLinkRecord?
     {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT account_id, about, expires_at FROM mailed_link
-                    WHERE digest = ? AND purpose = ? AND expires_at > ?
-                    """), arguments: [digest.blob, purpose.rawValue, moment.milliseconds]
+        try self.row(
+            """
+            SELECT account_id, about, expires_at FROM mailed_link
+            WHERE digest = ? AND purpose = ? AND expires_at > ?
+            """, [digest.blob, purpose.rawValue, moment.milliseconds]
         ).map { row in
             MailedLinkRecord(
                 digest: digest, accountID: try row.text("account_id"), purpose: purpose,

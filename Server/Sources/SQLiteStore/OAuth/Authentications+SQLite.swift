@@ -146,23 +146,20 @@ extension Database {
 
     /// The authentication of that identifier.
     func authentication(_ id: String, _ sealing: Sealing) throws -> AuthenticationRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT \(AuthenticationColumn.selection) FROM oauth_authentication WHERE id = ?"),
-            arguments: [id]
-        ).map { try AuthenticationRecord($0, sealing) }
+        try self.row("SELECT \(AuthenticationColumn.selection) FROM oauth_authentication WHERE id = ?", [id]).map {
+            try AuthenticationRecord($0, sealing)
+        }
     }
 
     /// The authentications that a session stands on, the last one first.
     func authentications(ofSession session: String, _ sealing: Sealing) throws -> [AuthenticationRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(AuthenticationColumn.selection) FROM oauth_authentication
-                    JOIN oauth_session_authentication ON authentication = oauth_authentication.id
-                    WHERE session = ? ORDER BY at DESC, oauth_authentication.id
-                    """), arguments: [session]
-        ).map { try AuthenticationRecord($0, sealing) }
+        try self.rows(
+            """
+            SELECT \(AuthenticationColumn.selection) FROM oauth_authentication
+            JOIN oauth_session_authentication ON authentication = oauth_authentication.id
+            WHERE session = ? ORDER BY at DESC, oauth_authentication.id
+            """, [session]
+        ) { try AuthenticationRecord($0, sealing) }
     }
 
     /// Deletes what an account or a device has authenticated, or what was by a method, with all the sessions and grants
@@ -187,15 +184,19 @@ extension Database {
     /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.
     fileprivate func movePlaces(_ sealing: Sealing) throws {
         // What cannot be opened is left out: words that a person would have read for some hours stop no start.
-        func moved(_ sealed: Data?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> Data? {
+        func moved(_ sealed: [UInt8]?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> Data? {
             guard let sealed, let text = try? sealing.openText(sealed, purpose: old, row: id) else { return nil }
             return try sealing.seal(text, purpose: new, row: id).blob
         }
-        let sessions = try Row.fetchAll(self, sql: "SELECT id, browser, address FROM oauth_session")
-        for session in sessions {
-            let id: String = session["id"]
-            let browser = try moved(session["browser"], .sessionBrowser, .authenticationBrowser, id)
-            let address = try moved(session["address"], .sessionAddress, .authenticationAddress, id)
+        let sessions = try self.rows("SELECT id, browser, address FROM oauth_session") { row in
+            let id = try row.text("id")
+            return (
+                id: id,
+                browser: try moved(row.optionalBytes("browser"), .sessionBrowser, .authenticationBrowser, id),
+                address: try moved(row.optionalBytes("address"), .sessionAddress, .authenticationAddress, id)
+            )
+        }
+        for (id, browser, address) in sessions {
             try self.execute(
                 sql: "UPDATE oauth_authentication SET browser = ?, address = ? WHERE id = ?",
                 arguments: [browser, address, id])
@@ -234,7 +235,7 @@ enum AuthenticationHolder {
 
 extension RoleAtService {
     /// Reads a row of the table's columns; `nil` where it has neither.
-    fileprivate init?(_ row: Row) throws {
+    fileprivate init?(_ row: StoredRow) throws {
         guard let service = try row.optionalText(AuthenticationColumn.service),
             let role = try row.optionalText(AuthenticationColumn.role)
         else { return nil }
@@ -244,7 +245,7 @@ extension RoleAtService {
 
 extension AuthenticationRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let id = try row.text(AuthenticationColumn.id)
         self.init(
             id: id, account: try row.text(AuthenticationColumn.account),

@@ -27,10 +27,7 @@ extension SQLiteDatabase: AuthorizationStore {
 
     public func request(_ id: String) async throws -> AuthorizationRequestRecord? {
         try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT \(RequestColumn.selection) FROM oauth_request WHERE id = ?"),
-                arguments: [id]
-            ).map { row in
+            try db.row("SELECT \(RequestColumn.selection) FROM oauth_request WHERE id = ?", [id]).map { row in
                 AuthorizationRequestRecord(
                     id: try row.text(RequestColumn.id), browserDigest: try row.bytes(RequestColumn.browserDigest),
                     client: try row.text(RequestColumn.client), redirectURI: try row.text(RequestColumn.redirectURI),
@@ -164,7 +161,7 @@ extension SQLiteDatabase: AuthorizationStore {
 
     // MARK: Within a step
 
-    private static func challenge(_ row: Row, _ column: some TableColumn) throws -> [UInt8]? {
+    private static func challenge(_ row: StoredRow, _ column: some TableColumn) throws -> [UInt8]? {
         let bytes = try row.bytes(column)
         return bytes.isEmpty ? nil : bytes
     }

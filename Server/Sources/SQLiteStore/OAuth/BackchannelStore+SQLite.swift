@@ -57,10 +57,8 @@ extension SQLiteDatabase: BackchannelStore {
 
     public func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest? {
         try await self.read { [sealing] db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?"),
-                arguments: [id])
+            let row = try db.row(
+                "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?", [id])
             guard let row else { return nil }
             let given = try row.optionalText(BackchannelColumn.grantID)
             let standing = try given.flatMap { try db.standingGrant($0, at: moment, sealing) }
@@ -104,7 +102,7 @@ extension SQLiteDatabase: BackchannelStore {
 
 extension BackchannelRequestRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let id = try row.text(BackchannelColumn.id)
         self.init(
             id: id, digest: try row.bytes(BackchannelColumn.digest), client: try row.text(BackchannelColumn.client),

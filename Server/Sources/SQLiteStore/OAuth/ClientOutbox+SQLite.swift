@@ -113,8 +113,7 @@ extension SQLiteDatabase: ClientOutbox {
 
     public func waitingDeliveries() async throws -> WaitingDeliveries {
         try await self.read { db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT count(*) AS count, min(created_at) AS oldest FROM oauth_delivery"))
+            let row = try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM oauth_delivery")
             guard let row else { return WaitingDeliveries(count: 0, oldest: nil) }
             return WaitingDeliveries(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
         }
@@ -168,15 +167,14 @@ extension Database {
             try self.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE client = ? AND kind = ?")
                 .execute(arguments: [client, kind.rawValue])
         }
-        return try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    UPDATE oauth_delivery SET due_at = ?3, attempts = attempts + 1 WHERE number IN (
-                        SELECT number FROM oauth_delivery WHERE client = ?1 AND due_at <= ?2
-                        ORDER BY due_at, number LIMIT ?4)
-                    RETURNING number, kind, matter, subject, attempts, created_at
-                    """), arguments: [client, moment.milliseconds, lease.milliseconds, limit]
-        ).map { row in
+        return try self.rows(
+            """
+            UPDATE oauth_delivery SET due_at = ?3, attempts = attempts + 1 WHERE number IN (
+                SELECT number FROM oauth_delivery WHERE client = ?1 AND due_at <= ?2
+                ORDER BY due_at, number LIMIT ?4)
+            RETURNING number, kind, matter, subject, attempts, created_at
+            """, [client, moment.milliseconds, lease.milliseconds, limit]
+        ) { row in
             guard let kind = DeliveryKind(rawValue: try row.integer("kind")), let address = addresses[kind] else {
                 throw StoreError(.corrupt, "what a client is to be told")
             }

@@ -33,9 +33,9 @@ extension SQLiteDatabase: ClientStore {
 
     public func clients() async throws -> [ClientRecord] {
         try await self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(sql: "SELECT \(ClientColumn.selection) FROM oauth_client ORDER BY created_at, id")
-            ).map { try Self.client($0) }
+            try db.rows("SELECT \(ClientColumn.selection) FROM oauth_client ORDER BY created_at, id") {
+                try Self.client($0)
+            }
         }
     }
 
@@ -110,12 +110,10 @@ extension SQLiteDatabase: ClientStore {
     ]
 
     private static func client(_ id: String, _ db: Database) throws -> ClientRecord? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?"), arguments: [id]
-        ).map { try Self.client($0) }
+        try db.row("SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?", [id]).map { try Self.client($0) }
     }
 
-    private static func client(_ row: Row) throws -> ClientRecord {
+    private static func client(_ row: StoredRow) throws -> ClientRecord {
         guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(ClientColumn.codeBinding)) else {
             throw StoreError(.corrupt, "what a client's codes are bound to")
         }

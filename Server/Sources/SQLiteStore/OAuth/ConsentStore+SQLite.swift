@@ -37,25 +37,23 @@ private enum ConsentColumn: Int, TableColumn {
 extension SQLiteDatabase: ConsentStore {
     public func consent(account: String, client: String, content: [UInt8]) async throws -> ConsentRecord? {
         try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(ConsentColumn.selection) FROM oauth_consent
-                        WHERE account = ? AND client = ? AND content = ?
-                        """), arguments: [account, client, content.blob]
+            try db.row(
+                """
+                SELECT \(ConsentColumn.selection) FROM oauth_consent
+                WHERE account = ? AND client = ? AND content = ?
+                """, [account, client, content.blob]
             ).map { try ConsentRecord($0, sealing) }
         }
     }
 
     public func consents(account: String, limit: Int) async throws -> [ConsentRecord] {
         try await self.read { [sealing] db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(ConsentColumn.selection) FROM oauth_consent WHERE account = ?
-                        ORDER BY granted_at DESC, id LIMIT ?
-                        """), arguments: [account, limit]
-            ).map { try ConsentRecord($0, sealing) }
+            try db.rows(
+                """
+                SELECT \(ConsentColumn.selection) FROM oauth_consent WHERE account = ?
+                ORDER BY granted_at DESC, id LIMIT ?
+                """, [account, limit]
+            ) { try ConsentRecord($0, sealing) }
         }
     }
 
@@ -72,9 +70,7 @@ extension SQLiteDatabase: ConsentStore {
     public func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws {
         try await self.step { [sealing] db in
             let session = authenticated.session
-            let waiting = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT session FROM oauth_request WHERE id = ?"),
-                arguments: [authenticated.request])
+            let waiting = try db.row("SELECT session FROM oauth_request WHERE id = ?", [authenticated.request])
             guard let waiting else { throw StoreError(.notFound, "the authorization request is gone") }
             try db.checkSessionStands(ofRequest: authenticated.request)
             if !(try waiting.optionalText("session").map { $0.hasSameBytes(as: session.id) } ?? false) {
@@ -163,7 +159,7 @@ extension Database {
 }
 
 extension ConsentRecord {
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let id = try row.text(ConsentColumn.id)
         self.init(
             id: id, account: try row.text(ConsentColumn.account), client: try row.text(ConsentColumn.client),

@@ -65,34 +65,28 @@ extension SQLiteDatabase: DeviceCodeStore {
     public func deviceCode(userCode: TypedCode) async throws -> DeviceCodeRecord? {
         let found = self.sealing.code(userCode.letters, purpose: .deviceUserCode)
         return try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE user_code = ?"),
-                arguments: [found.blob]
-            ).map { try DeviceCodeRecord($0, sealing) }
+            try db.row("SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE user_code = ?", [found.blob])
+                .map { try DeviceCodeRecord($0, sealing) }
         }
     }
 
     public func deviceCode(request: String) async throws -> DeviceCodeRecord? {
         try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE request = ?"),
-                arguments: [request]
-            ).map { try DeviceCodeRecord($0, sealing) }
+            try db.row("SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE request = ?", [request]).map {
+                try DeviceCodeRecord($0, sealing)
+            }
         }
     }
 
     public func begin(_ request: AuthorizationRequestRecord, userCode: TypedCode) async throws -> String? {
         let found = self.sealing.code(userCode.letters, purpose: .deviceUserCode)
         return try await self.step { [sealing] db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_device_code
-                        LEFT JOIN oauth_request ON oauth_request.id = request
-                        WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
-                        """), arguments: [found.blob])
+            let row = try db.row(
+                """
+                SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_device_code
+                LEFT JOIN oauth_request ON oauth_request.id = request
+                WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
+                """, [found.blob])
             guard let row else { return nil }
             if let waiting = try row.optionalText("id") {
                 return try constantTimeEqual(row.bytes("browser_digest"), request.browserDigest) ? waiting : nil
@@ -147,7 +141,7 @@ extension SQLiteDatabase: DeviceCodeStore {
 
 extension DeviceCodeRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let digest = try row.bytes(DeviceCodeColumn.digest)
         let letters = try sealing.openText(
             row.bytes(DeviceCodeColumn.shownCode), purpose: .shownDeviceUserCode, row: Base64URL.encode(digest))

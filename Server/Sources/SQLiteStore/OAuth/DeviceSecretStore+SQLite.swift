@@ -53,10 +53,8 @@ extension SQLiteDatabase: DeviceSecretStore {
 
     public func deviceSecret(digest: [UInt8]) async throws -> HeldDeviceSecret? {
         try await self.read { [sealing] db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?"),
-                arguments: [digest.blob])
+            let row = try db.row(
+                "SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?", [digest.blob])
             guard let row else { return nil }
             let secret = DeviceSecretRecord(
                 digest: try row.bytes(DeviceSecretColumn.digest), id: try row.text(DeviceSecretColumn.id),

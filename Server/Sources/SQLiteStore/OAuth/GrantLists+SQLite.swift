@@ -29,24 +29,23 @@ extension Migration {
 extension SQLiteDatabase: GrantListStore {
     public func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing] {
         try await self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT 'grant' AS kind, oauth_grant.id AS id, client, name, scope, lasting_since AS since,
-                            used_at, min(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at
-                        FROM oauth_authentication JOIN oauth_grant ON authentication = oauth_authentication.id
-                        JOIN oauth_refresh ON grant_id = oauth_grant.id
-                        JOIN oauth_client ON oauth_client.id = client
-                        WHERE account = ?1 AND oauth_grant.expires_at > ?2 AND oauth_refresh.expires_at > ?2
-                        UNION ALL
-                        SELECT 'device-secret', oauth_device_secret.id, client, name, scope, given_at,
-                            oauth_device_secret.used_at, oauth_session.expires_at
-                        FROM oauth_session JOIN oauth_device_secret ON session = oauth_session.id
-                        JOIN oauth_client ON oauth_client.id = client
-                        WHERE account = ?1 AND oauth_session.expires_at > ?2
-                        ORDER BY since DESC, id LIMIT ?3
-                        """), arguments: [account, moment.milliseconds, limit]
-            ).map { row in
+            try db.rows(
+                """
+                SELECT 'grant' AS kind, oauth_grant.id AS id, client, name, scope, lasting_since AS since,
+                    used_at, min(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at
+                FROM oauth_authentication JOIN oauth_grant ON authentication = oauth_authentication.id
+                JOIN oauth_refresh ON grant_id = oauth_grant.id
+                JOIN oauth_client ON oauth_client.id = client
+                WHERE account = ?1 AND oauth_grant.expires_at > ?2 AND oauth_refresh.expires_at > ?2
+                UNION ALL
+                SELECT 'device-secret', oauth_device_secret.id, client, name, scope, given_at,
+                    oauth_device_secret.used_at, oauth_session.expires_at
+                FROM oauth_session JOIN oauth_device_secret ON session = oauth_session.id
+                JOIN oauth_client ON oauth_client.id = client
+                WHERE account = ?1 AND oauth_session.expires_at > ?2
+                ORDER BY since DESC, id LIMIT ?3
+                """, [account, moment.milliseconds, limit]
+            ) { row in
                 guard let kind = GrantListing.Kind(rawValue: try row.text("kind")) else {
                     throw StoreError(.corrupt, "a kind of a listing")
                 }
@@ -91,16 +90,14 @@ extension Database {
     /// Lets a grant last as the family says that begins with it, and ends the oldest of those that are too many. Says
     /// whether the grant is there.
     func letLast(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
-        let row = try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    UPDATE oauth_grant SET expires_at = ?1, key_thumbprint = ?2, lasting_since = ?3, lasting_number = (
-                        SELECT coalesce(max(other.lasting_number), 0) + 1 FROM oauth_grant AS other
-                        WHERE other.client = oauth_grant.client AND other.subject = oauth_grant.subject
-                            AND other.lasting_number IS NOT NULL)
-                    WHERE id = ?4 RETURNING authentication, client, subject, lasting_number
-                    """),
-            arguments: [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
+        let row = try self.row(
+            """
+            UPDATE oauth_grant SET expires_at = ?1, key_thumbprint = ?2, lasting_since = ?3, lasting_number = (
+                SELECT coalesce(max(other.lasting_number), 0) + 1 FROM oauth_grant AS other
+                WHERE other.client = oauth_grant.client AND other.subject = oauth_grant.subject
+                    AND other.lasting_number IS NOT NULL)
+            WHERE id = ?4 RETURNING authentication, client, subject, lasting_number
+            """, [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
         guard let row else { return false }
         try self.keepAuthentication(try row.text("authentication"), until: start.end)
         let (client, subject) = (try row.text("client"), try row.text("subject"))
@@ -116,14 +113,13 @@ extension Database {
     /// none. Two look-ups in the index.
     func lastingNumbers(client: String, subject: String) throws -> (oldest: Int64, newest: Int64)? {
         // Each of them alone is a look-up; one SELECT of both would read all between them.
-        let row = try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT coalesce((SELECT min(lasting_number) FROM oauth_grant
-                            WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS oldest,
-                        coalesce((SELECT max(lasting_number) FROM oauth_grant
-                            WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS newest
-                    """), arguments: [client, subject])
+        let row = try self.row(
+            """
+            SELECT coalesce((SELECT min(lasting_number) FROM oauth_grant
+                    WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS oldest,
+                coalesce((SELECT max(lasting_number) FROM oauth_grant
+                    WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS newest
+            """, [client, subject])
         // They are counted from 1.
         let newest = try row?.integer("newest", as: Int64.self) ?? 0
         guard let row, newest > 0 else { return nil }
@@ -138,22 +134,21 @@ extension Database {
         by start: RefreshFamilyStart, client: String, subject: String, oldest: Int64, newest: Int64, _ sealing: Sealing
     ) throws {
         guard newest - oldest >= Int64(start.most) else { return }
-        let displaced = try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT oauth_grant.id, account FROM oauth_grant
-                    JOIN oauth_authentication ON oauth_authentication.id = authentication
-                    WHERE oauth_grant.id IN (
-                        SELECT own.id FROM oauth_grant AS own
-                        WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
-                        ORDER BY own.lasting_number DESC LIMIT -1 OFFSET ?)
-                    ORDER BY lasting_number DESC
-                    """), arguments: [client, subject, start.most])
-        for row in displaced {
-            let id = try row.text("id")
+        let displaced = try self.rows(
+            """
+            SELECT oauth_grant.id AS id, account FROM oauth_grant
+            JOIN oauth_authentication ON oauth_authentication.id = authentication
+            WHERE oauth_grant.id IN (
+                SELECT own.id FROM oauth_grant AS own
+                WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
+                ORDER BY own.lasting_number DESC LIMIT -1 OFFSET ?)
+            ORDER BY lasting_number DESC
+            """, [client, subject, start.most]
+        ) { (id: try $0.text("id"), account: try $0.text("account")) }
+        for (id, account) in displaced {
             try self.deleteGrant(id)
             var event = start.displaced
-            (event.accountID, event.detail) = (try row.text("account"), id)
+            (event.accountID, event.detail) = (account, id)
             try self.appendAudit(event, sealing)
         }
     }

@@ -136,13 +136,11 @@ extension Database {
 
     /// A grant that stands at `moment`, whatever its own end; that of a client that is switched off does not. Without `sealing` what its client has named, and what was agreed to in detail, stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
-        let row = try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(GrantColumn.selection) FROM oauth_grant
-                    WHERE id = ?1 AND \(Self.isHeldBySession) AND \(Self.isOfServedClient)
-                    """),
-            arguments: [id, moment.milliseconds])
+        let row = try self.row(
+            """
+            SELECT \(GrantColumn.selection) FROM oauth_grant
+            WHERE id = ?1 AND \(Self.isHeldBySession) AND \(Self.isOfServedClient)
+            """, [id, moment.milliseconds])
         guard let row else { return nil }
         return GrantRecord(
             id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
@@ -166,9 +164,7 @@ extension Database {
     func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
         -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
     {
-        let row = try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?"),
-            arguments: [digest.blob])
+        let row = try self.row("SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?", [digest.blob])
         guard let row, let standing = try self.standingGrant(row.text(CodeColumn.grantID), at: moment, sealing) else {
             return nil
         }
@@ -199,7 +195,7 @@ extension Database {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// Identifiers of resources, which have no space in them.
     func resources(_ column: some TableColumn) throws -> [String] {
         try self.text(column).splitBytes(at: " ").filter { !$0.isEmpty }.map(String.init)

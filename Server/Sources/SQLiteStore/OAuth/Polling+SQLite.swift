@@ -13,7 +13,7 @@ struct PolledTable: Sendable {
 /// What a question comes to.
 enum PolledRow {
     /// It may be told what the row says.
-    case open(Row)
+    case open(StoredRow)
     case tooSoon, expired, replayed, unknown
 }
 
@@ -26,8 +26,8 @@ extension SQLiteDatabase {
     ///   - answer: What the client is told.
     func poll<Answer: Sendable>(
         _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp, unknown: Answer,
-        isTaken: @escaping @Sendable (Row) throws -> Bool,
-        isOver: @escaping @Sendable (Row) throws -> Bool = { _ in false },
+        isTaken: @escaping @Sendable (StoredRow) throws -> Bool,
+        isOver: @escaping @Sendable (StoredRow) throws -> Bool = { _ in false },
         answer: @escaping @Sendable (PolledRow, Database) throws -> Answer
     ) async throws -> Answer {
         // A client can send what it has invented: readers look it up, and what there is nothing to write of ends there.
@@ -41,15 +41,15 @@ extension SQLiteDatabase {
 
 extension Database {
     /// The row that is asked about, where it is the client's who asks.
-    fileprivate func polledRow(_ question: PollingQuestion, in table: PolledTable) throws -> Row? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(table.selection) FROM \(table.name) WHERE digest = ? AND client = ?"),
-            arguments: [question.digest.blob, question.client])
+    fileprivate func polledRow(_ question: PollingQuestion, in table: PolledTable) throws -> StoredRow? {
+        try self.row(
+            "SELECT \(table.selection) FROM \(table.name) WHERE digest = ? AND client = ?",
+            [question.digest.blob, question.client])
     }
 
     fileprivate func poll(
         _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp, _ sealing: Sealing,
-        isTaken: (Row) throws -> Bool, isOver: (Row) throws -> Bool
+        isTaken: (StoredRow) throws -> Bool, isOver: (StoredRow) throws -> Bool
     ) throws -> PolledRow {
         guard let row = try self.polledRow(question, in: table) else { return .unknown }
         if let grant = try row.optionalText("grant_id"), try isTaken(row) {

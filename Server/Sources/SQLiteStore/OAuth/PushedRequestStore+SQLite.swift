@@ -47,12 +47,11 @@ extension SQLiteDatabase: PushedRequestStore {
 
     public func pushedRequest(digest: [UInt8]) async throws -> PushedRequestRecord? {
         try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(PushedRequestColumn.selection), oauth_request.browser_digest FROM oauth_pushed_request
-                        LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
-                        """), arguments: [digest.blob]
+            try db.row(
+                """
+                SELECT \(PushedRequestColumn.selection), oauth_request.browser_digest FROM oauth_pushed_request
+                LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
+                """, [digest.blob]
             ).map { row in
                 let parameters = try sealing.openText(
                     row.bytes(PushedRequestColumn.parameters), purpose: .pushedRequest, row: Base64URL.encode(digest))
@@ -67,12 +66,11 @@ extension SQLiteDatabase: PushedRequestStore {
 
     public func begin(_ request: AuthorizationRequestRecord, pushed digest: [UInt8]) async throws -> String? {
         try await self.step { [sealing] db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
-                        LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
-                        """), arguments: [digest.blob])
+            let row = try db.row(
+                """
+                SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
+                LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
+                """, [digest.blob])
             guard let row else { return nil }
             if let waiting = try row.optionalText("id") {
                 return try constantTimeEqual(row.bytes("browser_digest"), request.browserDigest) ? waiting : nil

@@ -104,10 +104,9 @@ extension Database {
     fileprivate func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
         -> (RefreshFamily, StandingGrant)?
     {
-        let row = try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2"),
-            arguments: [id, moment.milliseconds])
+        let row = try self.row(
+            "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2",
+            [id, moment.milliseconds])
         guard let row, let standing = try self.standingGrant(id, at: moment, sealing),
             moment < standing.grant.expiresAt
         else { return nil }
@@ -119,8 +118,7 @@ extension Database {
 
     /// Begins a family within the present step. Says whether the grant is there, and its family at this head.
     func begin(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
-        let begun = try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT head FROM oauth_refresh WHERE grant_id = ?"), arguments: [start.grant])
+        let begun = try self.row("SELECT head FROM oauth_refresh WHERE grant_id = ?", [start.grant])
         if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
         guard try self.letLast(start, at: moment, sealing) else { return false }
         try self.insertFamily(start)

@@ -46,25 +46,22 @@ extension SQLiteDatabase: RegistrationStore {
 
     public func initialToken(digest: [UInt8], at moment: Timestamp) async throws -> InitialTokenRecord? {
         try await self.read { db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
-                        WHERE digest = ? AND expires_at > ? AND uses_left > 0
-                        """), arguments: [digest.blob, moment.milliseconds]
+            try db.row(
+                """
+                SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
+                WHERE digest = ? AND expires_at > ? AND uses_left > 0
+                """, [digest.blob, moment.milliseconds]
             ).map(InitialTokenRecord.init)
         }
     }
 
     public func initialTokens(at moment: Timestamp) async throws -> [InitialTokenRecord] {
         try await self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
-                        WHERE expires_at > ? AND uses_left > 0 ORDER BY created_at, id
-                        """), arguments: [moment.milliseconds]
-            ).map(InitialTokenRecord.init)
+            try db.rows(
+                """
+                SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
+                WHERE expires_at > ? AND uses_left > 0 ORDER BY created_at, id
+                """, [moment.milliseconds], InitialTokenRecord.init)
         }
     }
 
@@ -95,7 +92,7 @@ extension SQLiteDatabase: RegistrationStore {
 }
 
 extension InitialTokenRecord {
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: StoredRow) throws {
         self.init(
             id: try row.text(InitialTokenColumn.id), digest: try row.bytes(InitialTokenColumn.digest),
             createdAt: try row.moment(InitialTokenColumn.createdAt),

@@ -24,15 +24,14 @@ extension SQLiteDatabase {
         account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int
     ) async throws -> [SessionListing] {
         try await self.read { [sealing] db in
-            let rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(SessionColumn.selection) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
-                        ORDER BY used_at DESC, id LIMIT ?
-                        """), arguments: [account, moment.milliseconds, idleSince.milliseconds, limit])
-            return try rows.compactMap { row in
-                guard let session = try db.session(row, sealing) else { return nil }
-                return SessionListing(session: session, services: try db.services(session: session.id, limit: services))
+            let sessions = try db.rows(
+                """
+                SELECT \(SessionColumn.selection) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
+                ORDER BY used_at DESC, id LIMIT ?
+                """, [account, moment.milliseconds, idleSince.milliseconds, limit]
+            ) { try db.session($0, sealing) }
+            return try sessions.compactMap(\.self).map { session in
+                SessionListing(session: session, services: try db.services(session: session.id, limit: services))
             }
         }
     }
@@ -83,12 +82,11 @@ extension Database {
     }
 
     fileprivate func services(session: String, limit: Int) throws -> [SessionListing.Service] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT name, redirect_uri FROM oauth_session_service JOIN oauth_client ON oauth_client.id = client
-                    WHERE session = ? ORDER BY used_at DESC, client LIMIT ?
-                    """), arguments: [session, limit]
-        ).map { SessionListing.Service(name: try $0.text("name"), redirectURI: try $0.text("redirect_uri")) }
+        try self.rows(
+            """
+            SELECT name, redirect_uri FROM oauth_session_service JOIN oauth_client ON oauth_client.id = client
+            WHERE session = ? ORDER BY used_at DESC, client LIMIT ?
+            """, [session, limit]
+        ) { SessionListing.Service(name: try $0.text("name"), redirectURI: try $0.text("redirect_uri")) }
     }
 }

@@ -5,9 +5,8 @@ import _Primitives
 extension SQLiteDatabase: SessionStore {
     public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
         try await self.read { [sealing] db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT \(SessionColumn.selection) FROM oauth_session WHERE cookie_digest = ?"),
-                arguments: [cookieDigest.blob])
+            let row = try db.row(
+                "SELECT \(SessionColumn.selection) FROM oauth_session WHERE cookie_digest = ?", [cookieDigest.blob])
             return try row.flatMap { try db.session($0, sealing) }
         }
     }
@@ -31,7 +30,7 @@ enum SessionColumn: Int, TableColumn {
 
 extension Database {
     /// The session of a row of its columns, with its authentications; `nil` where none of those is left.
-    func session(_ row: Row, _ sealing: Sealing) throws -> SessionRecord? {
+    func session(_ row: StoredRow, _ sealing: Sealing) throws -> SessionRecord? {
         let id = try row.text(SessionColumn.id)
         let authentications = try self.authentications(ofSession: id, sealing)
         guard !authentications.isEmpty else { return nil }
@@ -42,10 +41,9 @@ extension Database {
 
     /// The session of that identifier, expired or not; `nil` where no authentication of it is left.
     func session(id: String, _ sealing: Sealing) throws -> SessionRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(SessionColumn.selection) FROM oauth_session WHERE id = ?"),
-            arguments: [id]
-        ).flatMap { try self.session($0, sealing) }
+        try self.row("SELECT \(SessionColumn.selection) FROM oauth_session WHERE id = ?", [id]).flatMap {
+            try self.session($0, sealing)
+        }
     }
 
     /// Adds a session within the present step. Its authentications are there already.

@@ -88,13 +88,12 @@ extension SQLiteDatabase: SigningKeyStore {
             throw StoreError(.notFound, "the provider has no keys yet")
         }
         let secret = try sealing.open(sealed, purpose: .subjectSecret, row: "1")
-        let keys = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(KeyColumn.selection) FROM oauth_key
-                    ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm, face
-                    """)
-        ).map { row in
+        let keys = try db.rows(
+            """
+            SELECT \(KeyColumn.selection) FROM oauth_key
+            ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm, face
+            """
+        ) { row in
             let id = try row.text(KeyColumn.id)
             guard let face = SigningKeyRecord.Face(rawValue: try row.text(KeyColumn.face)) else {
                 throw StoreError(.corrupt, "whose a signing key is")

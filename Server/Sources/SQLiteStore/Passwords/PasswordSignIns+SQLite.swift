@@ -24,10 +24,9 @@ extension SQLiteDatabase: PasswordStore {
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            let present = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT count, at FROM password_attempt WHERE holder = ?"),
-                arguments: [holder.key]
-            ).map { AttemptCount(count: try $0.integer("count"), at: try $0.moment("at")) }
+            let present = try db.row("SELECT count, at FROM password_attempt WHERE holder = ?", [holder.key]).map {
+                AttemptCount(count: try $0.integer("count"), at: try $0.moment("at"))
+            }
             guard let (next, audit) = judge(present) else { return false }
             try db.cachedStatement(
                 sql: """
@@ -140,11 +139,8 @@ extension Database {
     }
 
     fileprivate func passwordSignIn(_ request: String, _ sealing: Sealing) throws -> PasswordSignInRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT \(PasswordSignInColumn.selection) FROM password_sign_in WHERE request = ?"),
-            arguments: [request]
-        ).map { row in
+        try self.row("SELECT \(PasswordSignInColumn.selection) FROM password_sign_in WHERE request = ?", [request]).map
+        { row in
             let factor = try row.optionalText(PasswordSignInColumn.secondFactor).map { name in
                 guard let factor = PasswordSignInRecord.SecondFactor(rawValue: name) else {
                     throw StoreError(.corrupt, "what was shown beside a password")

@@ -157,18 +157,14 @@ extension Database {
     /// What is kept of an account for its password.
     fileprivate func passwordAccount(_ account: AccountRecord, _ sealing: Sealing) throws -> PasswordAccount {
         let id = account.id
-        let password = try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(PasswordColumn.selection) FROM password WHERE account_id = ?"),
-            arguments: [id]
-        ).map { row in
+        let password = try self.row("SELECT \(PasswordColumn.selection) FROM password WHERE account_id = ?", [id]).map {
+            row in
             PasswordRecord(
                 accountID: id,
                 hash: try sealing.openText(row.bytes(PasswordColumn.hash), purpose: .passwordHash, row: id),
                 setAt: try row.moment(PasswordColumn.setAt), isOneTime: try row.flag(PasswordColumn.isOneTime))
         }
-        let totp = try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(TOTPColumn.selection) FROM totp WHERE account_id = ?"), arguments: [id]
-        ).map { row in
+        let totp = try self.row("SELECT \(TOTPColumn.selection) FROM totp WHERE account_id = ?", [id]).map { row in
             TOTPRecord(
                 accountID: id,
                 secret: SecretBytes(try sealing.open(row.bytes(TOTPColumn.secret), purpose: .totpSecret, row: id)),
@@ -211,9 +207,9 @@ extension Database {
 
     /// The hash of an account's password.
     func passwordHash(accountID: String, _ sealing: Sealing) throws -> String? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT hash FROM password WHERE account_id = ?"), arguments: [accountID]
-        ).map { try sealing.openText($0.bytes("hash"), purpose: .passwordHash, row: accountID) }
+        try self.row("SELECT hash FROM password WHERE account_id = ?", [accountID]).map {
+            try sealing.openText($0.bytes("hash"), purpose: .passwordHash, row: accountID)
+        }
     }
 
     /// Whether a code is asked for beside the password of an account.

@@ -94,10 +94,9 @@ extension SQLiteDatabase {
 
     public func upstreamProviders() async throws -> [UpstreamProvider] {
         try await self.read { [sealing] db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "SELECT \(ProviderColumn.selection) FROM upstream_provider ORDER BY created_at, id")
-            ).map { try UpstreamProvider($0, sealing) }
+            try db.rows("SELECT \(ProviderColumn.selection) FROM upstream_provider ORDER BY created_at, id") {
+                try UpstreamProvider($0, sealing)
+            }
         }
     }
 
@@ -135,10 +134,9 @@ extension SQLiteDatabase {
 
 extension Database {
     fileprivate func upstreamProvider(_ name: String, _ sealing: Sealing) throws -> UpstreamProvider? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(ProviderColumn.selection) FROM upstream_provider WHERE id = ?"),
-            arguments: [name]
-        ).map { try UpstreamProvider($0, sealing) }
+        try self.row("SELECT \(ProviderColumn.selection) FROM upstream_provider WHERE id = ?", [name]).map {
+            try UpstreamProvider($0, sealing)
+        }
     }
 }
 
@@ -169,7 +167,7 @@ extension UpstreamProvider {
         ]
     }
 
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let name = try row.text(ProviderColumn.id)
         guard let kind = Kind(rawValue: try row.text(ProviderColumn.kind)),
             let newcomers = Newcomers(rawValue: try row.text(ProviderColumn.newcomers)),

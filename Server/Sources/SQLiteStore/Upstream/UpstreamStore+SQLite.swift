@@ -114,12 +114,11 @@ extension SQLiteDatabase: UpstreamStore {
 
     public func upstreamSignIn(request: String) async throws -> UpstreamSignIn? {
         try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(ArrivalColumn.selection) FROM upstream_arrival
-                        WHERE request = ? AND account_id IS NOT NULL ORDER BY finished_at DESC, provider LIMIT 1
-                        """), arguments: [request]
+            try db.row(
+                """
+                SELECT \(ArrivalColumn.selection) FROM upstream_arrival
+                WHERE request = ? AND account_id IS NOT NULL ORDER BY finished_at DESC, provider LIMIT 1
+                """, [request]
             ).map { row in
                 UpstreamSignIn(
                     arrival: try UpstreamArrival(row, sealing), accountID: try row.text(ArrivalColumn.accountID),
@@ -142,13 +141,12 @@ extension SQLiteDatabase: UpstreamStore {
 
     public func wantedLink(request: String) async throws -> WantedLink? {
         try await self.read { db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT provider, title, finished_at FROM upstream_arrival
-                        JOIN upstream_provider ON upstream_provider.id = provider
-                        WHERE request = ? AND is_wanted = 1 ORDER BY finished_at DESC, provider LIMIT 1
-                        """), arguments: [request]
+            try db.row(
+                """
+                SELECT provider, title, finished_at FROM upstream_arrival
+                JOIN upstream_provider ON upstream_provider.id = provider
+                WHERE request = ? AND is_wanted = 1 ORDER BY finished_at DESC, provider LIMIT 1
+                """, [request]
             ).map { row in
                 WantedLink(
                     provider: try row.text("provider"), title: try row.text("title"),
@@ -166,12 +164,11 @@ extension SQLiteDatabase: UpstreamStore {
         link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
     ) async throws -> LinkRefusal? {
         try await self.step { [sealing] db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(ArrivalColumn.selection) FROM upstream_arrival
-                        WHERE request = ? AND provider = ? AND is_wanted = 1
-                        """), arguments: [request, provider])
+            let row = try db.row(
+                """
+                SELECT \(ArrivalColumn.selection) FROM upstream_arrival
+                WHERE request = ? AND provider = ? AND is_wanted = 1
+                """, [request, provider])
             guard let row else { return .over }
             try db.forgetWantedLink(request, provider)
             let identity = try UpstreamArrival(row, sealing).identity
@@ -193,12 +190,9 @@ extension SQLiteDatabase: UpstreamStore {
 
     public func links(ofAccount id: String) async throws -> [UpstreamLink] {
         try await self.read { [sealing] db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql:
-                        "SELECT \(LinkColumn.selection) FROM upstream_link WHERE account_id = ? ORDER BY created_at, id"
-                ), arguments: [id]
-            ).map { row in
+            try db.rows(
+                "SELECT \(LinkColumn.selection) FROM upstream_link WHERE account_id = ? ORDER BY created_at, id", [id]
+            ) { row in
                 let id = try row.text(LinkColumn.id)
                 return UpstreamLink(
                     id: id,
@@ -276,13 +270,12 @@ extension Database {
     fileprivate func trip(
         _ stateDigest: [UInt8], _ provider: String, of browserDigest: [UInt8], at moment: Timestamp, _ sealing: Sealing
     ) throws -> UpstreamTrip? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(TripColumn.selection) FROM upstream_trip
-                    JOIN oauth_request ON oauth_request.id = upstream_trip.request
-                    WHERE state_digest = ? AND provider = ? AND browser_digest = ? AND upstream_trip.expires_at > ?
-                    """), arguments: [stateDigest.blob, provider, browserDigest.blob, moment.milliseconds]
+        try self.row(
+            """
+            SELECT \(TripColumn.selection) FROM upstream_trip
+            JOIN oauth_request ON oauth_request.id = upstream_trip.request
+            WHERE state_digest = ? AND provider = ? AND browser_digest = ? AND upstream_trip.expires_at > ?
+            """, [stateDigest.blob, provider, browserDigest.blob, moment.milliseconds]
         ).map { row in
             let request = try row.text(TripColumn.request)
             let place = "\(request) \(provider)"
@@ -341,7 +334,7 @@ extension Database {
 }
 
 extension UpstreamArrival {
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let (request, provider) = (try row.text(ArrivalColumn.request), try row.text(ArrivalColumn.provider))
         let place = "\(request) \(provider)"
         self.init(

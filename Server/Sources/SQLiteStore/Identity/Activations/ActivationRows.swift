@@ -46,7 +46,7 @@ extension ActivationRecord {
     static let columnCount = ActivationColumn.count + DeviceColumn.allCases.count
 
     /// Reads a row whose columns from `start` on are those of ``selection``.
-    init(_ row: Row, start: Int = 0, _ sealing: Sealing) throws {
+    init(_ row: StoredRow, start: Int = 0, _ sealing: Sealing) throws {
         let part = RowPart<ActivationColumn>(row: row, start: start)
         let id = try part.text(.deviceID)
         self.init(
@@ -60,21 +60,17 @@ extension ActivationRecord {
 
 extension Database {
     func activation(id: String, _ sealing: Sealing) throws -> ActivationRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE device_id = ?"),
-            arguments: [id]
-        ).map { try ActivationRecord($0, sealing) }
+        try self.row("SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE device_id = ?", [id])
+            .map { try ActivationRecord($0, sealing) }
     }
 
     func activations(accountID: String, _ sealing: Sealing) throws -> [ActivationRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE account_id = ?
-                    ORDER BY device.number
-                    """), arguments: [accountID]
-        ).map { try ActivationRecord($0, sealing) }
+        try self.rows(
+            """
+            SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE account_id = ?
+            ORDER BY device.number
+            """, [accountID]
+        ) { try ActivationRecord($0, sealing) }
     }
 
     /// Adds an activation to its device, which is there.

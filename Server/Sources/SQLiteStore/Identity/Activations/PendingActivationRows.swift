@@ -21,7 +21,7 @@ extension PendingActivationRecord {
     /// Whether it is one of an account (the first argument) that can be used (a state, a moment), in SQL.
     fileprivate static let isUsable = "account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ?"
 
-    init(_ row: Row, _ sealing: Sealing) throws {
+    init(_ row: StoredRow, _ sealing: Sealing) throws {
         let part = RowPart<PendingActivationColumn>(row: row, start: 0)
         let id = try part.text(.id)
         guard let state = State(rawValue: try part.integer(.state)) else {
@@ -92,23 +92,19 @@ extension Database {
     }
 
     func offer(id: String, _ sealing: Sealing) throws -> PendingActivationRecord? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT \(PendingActivationColumn.selection) FROM pending_activation WHERE id = ?"),
-            arguments: [id]
-        ).map { try PendingActivationRecord($0, sealing) }
+        try self.row("SELECT \(PendingActivationColumn.selection) FROM pending_activation WHERE id = ?", [id]).map {
+            try PendingActivationRecord($0, sealing)
+        }
     }
 
     /// Those that can still be used, the oldest first.
     func offers(accountID: String, at now: Timestamp, _ sealing: Sealing) throws -> [PendingActivationRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(PendingActivationColumn.selection) FROM pending_activation
-                    WHERE \(PendingActivationRecord.isUsable) ORDER BY created_at, id
-                    """),
-            arguments: [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
-        ).map { try PendingActivationRecord($0, sealing) }
+        try self.rows(
+            """
+            SELECT \(PendingActivationColumn.selection) FROM pending_activation
+            WHERE \(PendingActivationRecord.isUsable) ORDER BY created_at, id
+            """, [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
+        ) { try PendingActivationRecord($0, sealing) }
     }
 
     /// How many can still be used.

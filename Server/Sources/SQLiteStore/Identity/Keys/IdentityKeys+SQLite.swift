@@ -62,10 +62,8 @@ private enum SealingKeyColumn: Int, TableColumn {
 extension Database {
     /// The newest first.
     fileprivate func identitySealingKeys(_ sealing: Sealing) throws -> [SealingKeyRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: "SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id")
-        ).map { row in
+        try self.rows("SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id") {
+            row in
             let id = try row.text(SealingKeyColumn.id)
             return SealingKeyRecord(
                 id: id,

@@ -6,13 +6,12 @@ import _Primitives
 extension SQLiteDatabase: AdditionalEmailStore {
     public func additionalEmails(accountID: String) async throws -> [AdditionalEmail] {
         try await self.read { [sealing] db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id, address, is_verified, created_at FROM account_email WHERE account_id = ?
-                        ORDER BY number
-                        """), arguments: [accountID]
-            ).map { row in
+            try db.rows(
+                """
+                SELECT id, address, is_verified, created_at FROM account_email WHERE account_id = ?
+                ORDER BY number
+                """, [accountID]
+            ) { row in
                 let id = try row.text("id")
                 return AdditionalEmail(
                     id: id,
@@ -86,10 +85,9 @@ extension SQLiteDatabase: AdditionalEmailStore {
 extension Database {
     /// A further address of an account, by its identifier.
     fileprivate func additionalEmail(_ id: String, accountID: String, _ sealing: Sealing) throws -> String? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT address FROM account_email WHERE id = ? AND account_id = ?"),
-            arguments: [id, accountID]
-        ).map { try sealing.openText(try $0.bytes("address"), purpose: .additionalEmail, row: id) }
+        try self.row("SELECT address FROM account_email WHERE id = ? AND account_id = ?", [id, accountID]).map {
+            try sealing.openText(try $0.bytes("address"), purpose: .additionalEmail, row: id)
+        }
     }
 
     /// Makes a further address its person's within the present step, and a verified value of `email`. `false` where the
@@ -115,20 +113,21 @@ extension Database {
         equalTo address: String, isVerified: Bool, accountID: String, _ sealing: Sealing
     ) throws -> (count: Int, isEqual: Bool) {
         let attribute = PersonalAttribute.email.rawValue
-        let rows = try Row.fetchAll(
-            self.cachedStatement(sql: "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ?"),
-            arguments: [accountID, attribute])
-        var isEqual = false
-        for row in rows {
+        let values = try self.rows(
+            "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ?", [accountID, attribute]
+        ) { row in
             let id = try row.text("id")
             let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute)
-            let value = try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place)
+            return (id, try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
+        }
+        var isEqual = false
+        for (id, value) in values {
             guard value.asciiLowercased.hasSameBytes(as: address.asciiLowercased) else { continue }
             isEqual = true
             try self.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
                 .execute(arguments: [isVerified, id])
         }
-        return (rows.count, isEqual)
+        return (values.count, isEqual)
     }
 
     /// Adds an address within the present step. `false` where the account has `limit`, or has this one.

@@ -238,14 +238,13 @@ extension Database {
     fileprivate func invites(
         _ condition: String, _ arguments: StatementArguments, _ sealing: Sealing
     ) throws -> [InviteRecord] {
-        try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
-                        created_at, expires_at, is_asked_for
-                    FROM invite \(condition)
-                    """), arguments: arguments
-        ).map { row in
+        try self.rows(
+            """
+            SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
+                created_at, expires_at, is_asked_for
+            FROM invite \(condition)
+            """, arguments
+        ) { row in
             let id = try row.text("id")
             guard let state = InviteRecord.State(rawValue: try row.text("state")) else {
                 throw StoreError(.corrupt, "what became of an invitation")

@@ -95,10 +95,7 @@ extension SQLiteDatabase: OrganisationStore {
 extension Database {
     fileprivate func organisations(_ condition: String, _ arguments: StatementArguments) throws -> [OrganisationRecord]
     {
-        try Row.fetchAll(
-            self.cachedStatement(sql: "SELECT id, name, created_at FROM organisation \(condition)"),
-            arguments: arguments
-        ).map { row in
+        try self.rows("SELECT id, name, created_at FROM organisation \(condition)", arguments) { row in
             OrganisationRecord(
                 id: try row.text("id"), name: try row.text("name"), createdAt: try row.moment("created_at"))
         }

@@ -10,13 +10,12 @@ extension SQLiteDatabase: IdentityHistoryStore {
 
     public func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord] {
         try await self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT purpose, service, role, outcome, at FROM identity_history WHERE account_id = ?
-                        ORDER BY number DESC LIMIT ?
-                        """), arguments: [accountID, limit]
-            ).map { row in
+            try db.rows(
+                """
+                SELECT purpose, service, role, outcome, at FROM identity_history WHERE account_id = ?
+                ORDER BY number DESC LIMIT ?
+                """, [accountID, limit]
+            ) { row in
                 guard let outcome = IdentityHistoryRecord.Outcome(rawValue: try row.text("outcome")) else {
                     throw StoreError(.corrupt, "what a session came to")
                 }

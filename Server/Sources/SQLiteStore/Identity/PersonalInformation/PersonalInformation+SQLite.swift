@@ -94,10 +94,9 @@ extension SQLiteDatabase: PersonalInformationStore {
         try await self.read { [sealing] db in
             var values: [PersonalAttribute: String] = [:]
             for (attribute, id) in ids {
-                let sealed = try Row.fetchOne(
-                    db.cachedStatement(
-                        sql: "SELECT value FROM personal_value WHERE id = ? AND account_id = ? AND attribute = ?"),
-                    arguments: [id, accountID, attribute.rawValue])
+                let sealed = try db.row(
+                    "SELECT value FROM personal_value WHERE id = ? AND account_id = ? AND attribute = ?",
+                    [id, accountID, attribute.rawValue])
                 guard let sealed else { continue }
                 let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute.rawValue)
                 values[attribute] = try sealing.openText(
@@ -124,7 +123,7 @@ extension SQLiteDatabase: PersonalInformationStore {
     }
 }
 
-extension Row {
+extension StoredRow {
     fileprivate func attribute() throws -> PersonalAttribute {
         guard let attribute = PersonalAttribute(rawValue: try self.text("attribute")) else {
             throw StoreError(.corrupt, "an attribute of a value")
@@ -176,13 +175,11 @@ extension Database {
 
     /// Which values an account has chosen for a service.
     func attributeSelection(accountID: String, service: String) throws -> [PersonalAttribute: String] {
-        var selection: [PersonalAttribute: String] = [:]
-        let rows = try Row.fetchAll(
-            self.cachedStatement(
-                sql: "SELECT attribute, value_id FROM attribute_selection WHERE account_id = ? AND service = ?"),
-            arguments: [accountID, service])
-        for row in rows { selection[try row.attribute()] = try row.text("value_id") }
-        return selection
+        let chosen = try self.rows(
+            "SELECT attribute, value_id FROM attribute_selection WHERE account_id = ? AND service = ?",
+            [accountID, service]
+        ) { (try $0.attribute(), try $0.text("value_id")) }
+        return Dictionary(chosen) { _, last in last }
     }
 
     fileprivate func attribute(ofValue id: String, accountID: String) throws -> String? {
@@ -193,14 +190,12 @@ extension Database {
 
     /// What is made of an account's values, in the order of attributes, the primary value first, then the oldest.
     fileprivate func values<Value>(
-        _ columns: String, accountID: String, make: (Row) throws -> (attribute: PersonalAttribute, value: Value)?
+        _ columns: String, accountID: String, make: (StoredRow) throws -> (attribute: PersonalAttribute, value: Value)?
     ) throws -> [Value] {
-        let rows = try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(columns) FROM personal_value WHERE account_id = ? ORDER BY is_primary DESC, number
-                    """), arguments: [accountID])
-        let made = try rows.compactMap(make)
+        let made = try self.rows(
+            "SELECT \(columns) FROM personal_value WHERE account_id = ? ORDER BY is_primary DESC, number", [accountID],
+            make
+        ).compactMap(\.self)
         return PersonalAttribute.allCases.flatMap { attribute in
             made.filter { $0.attribute == attribute }.map(\.value)
         }

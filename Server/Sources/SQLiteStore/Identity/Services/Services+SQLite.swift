@@ -9,7 +9,7 @@ extension SQLiteDatabase: ServiceStore {
 
     public func services() async throws -> [ServiceRecord] {
         try await self.read { db in
-            try Row.fetchAll(db.cachedStatement(sql: "SELECT id, profile FROM service ORDER BY id")).map { row in
+            try db.rows("SELECT id, profile FROM service ORDER BY id") { row in
                 ServiceRecord(id: try row.text("id"), profile: try ServiceProfile(kept: row.text("profile")))
             }
         }
@@ -92,13 +92,12 @@ extension SQLiteDatabase: ServiceStore {
 
     public func roleEntries(service: String, after: String?, limit: Int) async throws -> [RoleEntry] {
         try await self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT account_id, roles FROM service_roles WHERE service = ? AND account_id > coalesce(?, '')
-                        ORDER BY account_id LIMIT ?
-                        """), arguments: [service, after, limit]
-            ).map { row in
+            try db.rows(
+                """
+                SELECT account_id, roles FROM service_roles WHERE service = ? AND account_id > coalesce(?, '')
+                ORDER BY account_id LIMIT ?
+                """, [service, after, limit]
+            ) { row in
                 RoleEntry(accountID: try row.text("account_id"), roles: try Database.roles(row.text("roles")))
             }
         }
@@ -122,14 +121,13 @@ extension Database {
     func standing(
         accountID: String, service: String, _ profiles: RecentValues<ExactText, ServiceProfile>? = nil
     ) throws -> ServiceStanding? {
-        let row = try Row.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT service.profile AS profile, service_roles.roles AS roles FROM service CROSS JOIN account
-                    LEFT JOIN service_roles ON service_roles.service = service.id
-                    AND service_roles.account_id = account.id
-                    WHERE service.id = ? AND account.id = ?
-                    """), arguments: [service, accountID])
+        let row = try self.row(
+            """
+            SELECT service.profile AS profile, service_roles.roles AS roles FROM service CROSS JOIN account
+            LEFT JOIN service_roles ON service_roles.service = service.id
+            AND service_roles.account_id = account.id
+            WHERE service.id = ? AND account.id = ?
+            """, [service, accountID])
         guard let row else { return nil }
         let text = try row.text("profile")
         let profile =

@@ -35,10 +35,7 @@ extension Database {
     /// Whether a request was answered: one look-up by its name, and of what is found both the hash and the answer are looked
     /// at, whether or not the hash is this request's.
     func answer(to request: RequestName, _ sealing: Sealing) throws -> AnsweredBefore? {
-        try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT request_hash, answer FROM identity_answer WHERE id = ?"),
-            arguments: [request.row]
-        ).map { row in
+        try self.row("SELECT request_hash, answer FROM identity_answer WHERE id = ?", [request.row]).map { row in
             let answer = try sealing.open(try row.bytes("answer"), purpose: .identityAnswer, row: request.row)
             return constantTimeEqual(try row.bytes("request_hash"), request.hash) ? .same(answer) : .other
         }

@@ -31,30 +31,28 @@ extension Sealing {
 extension SQLiteDatabase: IdentityConsentStore {
     public func identityConsents(accountID: String, limit: Int) async throws -> [IdentityConsentRecord] {
         try await self.read { [sealing] db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT account_id, session, evidence FROM identity_consent WHERE account_id = ?
-                        ORDER BY number DESC LIMIT ?
-                        """), arguments: [accountID, limit]
-            ).map { try IdentityConsentRecord($0, sealing) }
+            try db.rows(
+                """
+                SELECT account_id, session, evidence FROM identity_consent WHERE account_id = ?
+                ORDER BY number DESC LIMIT ?
+                """, [accountID, limit]
+            ) { try IdentityConsentRecord($0, sealing) }
         }
     }
 
     public func identityConsent(session: String, accountID: String) async throws -> IdentityConsentRecord? {
         try await self.read { [sealing] db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT account_id, session, evidence FROM identity_consent WHERE account_id = ? AND session = ?
-                        """), arguments: [accountID, session]
+            try db.row(
+                """
+                SELECT account_id, session, evidence FROM identity_consent WHERE account_id = ? AND session = ?
+                """, [accountID, session]
             ).map { try IdentityConsentRecord($0, sealing) }
         }
     }
 }
 
 extension IdentityConsentRecord {
-    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let (session, account) = (try row.text("session"), try row.text("account_id"))
         let evidence = try sealing.open(
             try row.bytes("evidence"), purpose: .identityConsent,

@@ -105,8 +105,7 @@ extension Database {
     fileprivate func identityScene(
         session: String, activation: String, tokenDigest: [UInt8]?, _ sealing: Sealing
     ) throws -> IdentityScene? {
-        let row = try Row.fetchOne(
-            self.cachedStatement(sql: Self.sceneQuery), arguments: [session, activation, tokenDigest?.blob])
+        let row = try self.row(Self.sceneQuery, [session, activation, tokenDigest?.blob])
         guard let row else { return nil }
         let start = CeremonyColumn.count
         var token: DispatchTokenRecord?
@@ -163,14 +162,14 @@ extension Database {
     func noteEnds(
         of device: String, accountID: String, but session: String = "", _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
-        let rows = try Row.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND device_id = ? AND id <> ?
-                    AND kind = ? AND \(CeremonyRecord.isOpen)
-                    """), arguments: [accountID, device, session, CeremonyRecord.Kind.identity.rawValue])
-        for row in rows {
-            if let outcome = try ending(try CeremonyRecord(row, sealing)) { try self.apply(outcome, sealing) }
+        let open = try self.rows(
+            """
+            SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND device_id = ? AND id <> ?
+            AND kind = ? AND \(CeremonyRecord.isOpen)
+            """, [accountID, device, session, CeremonyRecord.Kind.identity.rawValue]
+        ) { try CeremonyRecord($0, sealing) }
+        for ceremony in open {
+            if let outcome = try ending(ceremony) { try self.apply(outcome, sealing) }
         }
     }
 

@@ -47,7 +47,7 @@ extension Database {
 }
 
 /// Reading by columns, of a row whose statement begins with ``TableColumn/selected()``.
-extension Row {
+extension StoredRow {
     func bytes(_ column: some TableColumn) throws -> [UInt8] { try self.bytes(column.rawValue) }
 
     func optionalBytes(_ column: some TableColumn) throws -> [UInt8]? { try self.optionalBytes(column.rawValue) }
@@ -78,7 +78,7 @@ extension Row {
 
 /// Reading by columns, of a row in which another table's columns stand before this one's.
 struct RowPart<Column: TableColumn> {
-    let row: Row
+    let row: StoredRow
     /// Where the first column of ``TableColumn/selected()`` stands.
     let start: Int
 
