@@ -85,8 +85,9 @@ public actor VirtualIdentityServer: Transport {
 
     /// What the server is called: its base address.
     public nonisolated let identifier: String
-    /// The key that vouches for its keys.
+    /// The key that vouches for its keys, and the same as it is kept.
     private let root: SigningKey
+    let keptRoot: SecretBytes
     private(set) var signing: SigningKey
     private let sealing = P256.KeyAgreement.PrivateKey()
     nonisolated let clock: FakeClock
@@ -111,7 +112,7 @@ public actor VirtualIdentityServer: Transport {
     public private(set) var requests: [TransportRequest] = []
     /// The values that came with the sessions that were accepted.
     public private(set) var accepted: [[PersonalAttribute: AttributeAnswer]] = []
-    var activations: [String: Activation] = [:]
+    var activations: [String: Activation]
     var pending: [String: Pending] = [:]
     var sessions: [String: Session] = [:]
     private var answers: [String: (request: TransportRequest, response: TransportResponse, moment: Timestamp)] = [:]
@@ -134,10 +135,17 @@ public actor VirtualIdentityServer: Transport {
 
     /// A server at an address, on a clock that a test moves.
     public init(identifier: String = "https://id.example", clock: FakeClock = FakeClock()) throws {
+        try self.init(
+            identifier: identifier, clock: clock, root: try SigningKey.make(.es256, random: .system), activations: [:])
+    }
+
+    init(identifier: String, clock: FakeClock, root: SecretBytes, activations: [String: Activation]) throws {
         self.identifier = identifier
         self.clock = clock
-        self.root = try Self.newKey()
+        self.root = try SigningKey(kept: root, algorithm: .es256, keyID: nil)
+        self.keptRoot = root
         self.signing = try Self.newKey()
+        self.activations = activations
     }
 
     private static func newKey() throws -> SigningKey {

@@ -7,22 +7,40 @@ import UAF
 import UAFClient
 import _Primitives
 
+/// A file of the folder `Stored`: what a device kept, and what its server knew, when an earlier version of the SDK had last
+/// written it.
+struct StoredFile {
+    /// What the device kept, by its names.
+    let values: [String: [UInt8]]
+    /// The whole of the file.
+    let object: JSONObject
+
+    init(_ name: String) throws {
+        let url = try #require(Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Stored"))
+        try self.init(bytes: Array(try Data(contentsOf: url)))
+    }
+
+    init(bytes file: [UInt8]) throws {
+        guard case .object(let object) = try JSON(parsing: file), let texts = try object.object("texts"),
+            let bytes = try object.object("bytes")
+        else { throw JSONError(.wrongType, "a stored file") }
+        var values: [String: [UInt8]] = [:]
+        for (name, _) in texts.members { values[name] = Array(try texts.requiredString(name).utf8) }
+        for (name, _) in bytes.members { values[name] = try bytes.bytes(name) }
+        self.values = values
+        self.object = object
+    }
+}
+
 /// What a phone kept, and what its server knew, when an earlier version of the SDK had last written it.
 struct StoredPhone {
     let values: [String: [UInt8]]
     private let keys: [JSONObject]
 
     init(_ name: String) throws {
-        let url = try #require(Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Stored"))
-        guard case .object(let file) = try JSON(parsing: Array(try Data(contentsOf: url))),
-            let texts = try file.object("texts"), let bytes = try file.object("bytes"),
-            let keys = try file.array("keys")
-        else { throw JSONError(.wrongType, name) }
-        var values: [String: [UInt8]] = [:]
-        for (name, _) in texts.members { values[name] = Array(try texts.requiredString(name).utf8) }
-        for (name, _) in bytes.members { values[name] = try bytes.bytes(name) }
-        self.values = values
-        self.keys = try keys.map { key in
+        let file = try StoredFile(name)
+        self.values = file.values
+        self.keys = try (file.object.array("keys") ?? []).map { key in
             guard case .object(let object) = key else { throw JSONError(.wrongType, "keys") }
             return object
         }
