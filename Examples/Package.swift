@@ -9,6 +9,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
         .executable(name: "health-app", targets: ["HealthApp"]),
+        .executable(name: "town-hall-app", targets: ["TownHallApp"]),
         // For the tests of `BackEnd`, a package of its own.
         .library(name: "FirstApp", targets: ["FirstApp"]),
     ],
@@ -32,6 +33,22 @@ let package = Package(
             dependencies: [
                 "HealthApp",
                 .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignTestKit", package: "countersign"),
+                .product(name: "CountersignProtocols", package: "countersign"),
+            ]),
+        // A whole app in a terminal: makes a person's identity its own, and signs them in with it, elsewhere and to itself.
+        .executableTarget(
+            name: "TownHallApp",
+            dependencies: [
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignLinux", package: "countersign"),
+            ]),
+        .testTarget(
+            name: "TownHallAppTests",
+            dependencies: [
+                "TownHallApp",
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignBackend", package: "countersign"),
                 .product(name: "CountersignTestKit", package: "countersign"),
                 .product(name: "CountersignProtocols", package: "countersign"),
             ]),

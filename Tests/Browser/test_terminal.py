@@ -16,14 +16,14 @@ SECONDS = 30
 class Terminal:
     """A program in a terminal of its own."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, program="countersign-phone", environment=None):
         self.text = ""
         self.seen = 0
         self.letters = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self.process, self.keyboard = pty.fork()
         if self.process == 0:
-            program = str(BINARIES / "countersign-phone")
-            environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
+            program = str(BINARIES / program)
+            environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm", **(environment or {})}
             os.execve(program, [program, *map(str, arguments)], environment)
 
     def expect(self, words):

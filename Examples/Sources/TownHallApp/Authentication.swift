@@ -1,0 +1,111 @@
+import Countersign
+import Foundation
+
+/// From what an authentication begins with to what is signed.
+extension TownHallApp {
+    /// Does all of an authentication, whichever of its results it comes to. Returns what the app's back end gets, where it is
+    /// this app that signs in.
+    @discardableResult
+    func authenticate(_ begin: () async throws -> AuthenticationInitializationData) async throws -> AuthorizationCode? {
+        let request = try await self.waitingOut {
+            try await self.sdk.authenticator.startAuthentication(data: try await begin())
+        }
+        do {
+            let information = try await self.confirmed(request)
+            return try await self.finished(information)
+        } catch let end as GivenUp {
+            // The page that waits hears of it. Where nobody can be told, the session runs out by itself.
+            try? await self.sdk.common.abort(request)
+            throw end
+        }
+    }
+
+    /// Has role and attributes chosen, and what comes of them agreed to.
+    private func confirmed(_ request: AuthenticateRequest) async throws -> AuthenticationUserInformation {
+        var role = request.roles[0]
+        if request.roles.count > 1 {
+            let names = request.roles.map { "\($0.name), signing with \(words($0.requestedAuthenticators))" }
+            role = request.roles[try await self.screen.choice("As what do you come?", among: names)]
+        }
+        request.setSelection(role)
+        var form = AttributeForm(screen: self.screen)
+        while true {
+            try await form.fill(request.info)
+            switch try await self.sdk.authenticator.prepareAuthenticationUserInformation(request: request) {
+            case .failure: form.isCorrection = true
+            case .success(let information):
+                let question = sentence(of: request, as: role, information)
+                guard await self.screen.agrees(to: question) else { throw GivenUp() }
+                return information
+            }
+        }
+    }
+
+    /// Has everything signed that is asked for. Whether it was right only the server can say.
+    func sign(_ information: AuthenticationUserInformation) async throws {
+        let ways = information.requestedAuthenticators
+        guard information.missingAuthenticators.isEmpty else {
+            let missing = words([information.missingAuthenticators.sorted { $0.rawValue < $1.rawValue }])
+            throw GivenUp(sentence: "This phone cannot sign that: it lacks \(missing).")
+        }
+        let way =
+            ways.count == 1
+            ? ways[0] : ways[try await self.screen.choice("How do you sign?", among: ways.map { words([$0]) })]
+        for authenticator in way {
+            switch authenticator {
+            case .device: try information.sign(factor: DeviceFactor())
+            case .pin: try information.sign(factor: PinFactor(try await self.screen.pin("Your PIN")))
+            case .biometric:
+                let server = information.idmIdentifier
+                try information.sign(factor: try await self.finger { try await $0.factor(idmIdentifier: server) })
+            // Reserved: no phone has them, and they were among the missing ones.
+            case .otp, .yubikey: throw GivenUp()
+            }
+        }
+    }
+
+    /// A finger; whoever withholds it has given up.
+    func finger(_ read: (Biometrics) async throws -> sending BiometricFactor) async throws -> sending BiometricFactor {
+        do {
+            return try await read(self.sdk.biometrics)
+        } catch let error as CountersignError where error.errorCode == .biometricCancelled {
+            throw GivenUp(sentence: words(error))
+        }
+    }
+}
+
+/// What the person agrees to: everything that is signed, in one sentence.
+func sentence(
+    of request: AuthenticateRequest, as role: Role, _ information: AuthenticationUserInformation
+) -> String {
+    let purpose =
+        switch request.purpose {
+        case .userLogin, .serviceLogin: "Sign in to"
+        case .addFactor: "Add your finger at"
+        case .changePin: "Change your PIN at"
+        case .newActivation: "Set up another phone at"
+        case .delete: "Delete your account, for good, at"
+        case .merge: "Take the invitation into your account at"
+        }
+    let told = information.confirmedAttributes.map { confirmed in
+        "your \(words(confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
+    }
+    return "\(purpose) \(request.serviceName) (\(request.serviceUrl)) as \(role.name)"
+        + (told.isEmpty ? "?" : ", and tell it \(told.joined(separator: ", "))?")
+        + (information.transactionText.map { "\n\n\($0)" } ?? "")
+}
+
+/// Alternatives of factors, in words.
+func words(_ alternatives: [[AuthenticatorType]]) -> String {
+    alternatives.map { $0.map(words).joined(separator: " and ") }.joined(separator: ", or ")
+}
+
+private func words(_ authenticator: AuthenticatorType) -> String {
+    switch authenticator {
+    case .device: "this phone"
+    case .pin: "the PIN"
+    case .biometric: "a finger"
+    case .otp: "a one-time password"
+    case .yubikey: "a security key"
+    }
+}
