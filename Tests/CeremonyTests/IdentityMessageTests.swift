@@ -259,21 +259,47 @@ import _Primitives
         #expect(attempt.lockout.isPermanent && attempt.next?.salts[.gender] == salt && attempt.next?.pinVersion == 3)
     }
 
+    @Test("A proof of a code's PIN names its device, and is none of another's")
+    func proofs() throws {
+        let device = try #require(try self.key("device").publicKey?.thumbprint)
+        let (claim, server) = (SecretBytes(self.random.bytes(32)), P256.KeyAgreement.PrivateKey())
+        let sealed = try SealedMessage(
+            sealing: ProveRequest.Proof(signature: [UInt8](repeating: 1, count: 64)),
+            to: ManagerKeySet.SealingKey(
+                id: "1", publicKey: Array(server.publicKey.compressedRepresentation), until: self.now),
+            for: .activationProof(activation: "a", challenge: "b"))
+        let request = ProveRequest(claim: claim, device: device, proof: sealed)
+        let read = try ProveRequest(parsing: request.serialized)
+        #expect(read.claim == claim && read.device == device && read.proof == sealed)
+        for damaged in [nil, "", String(device.dropLast()), device + "A", "?"] as [String?] {
+            var json = request.json
+            json["device"] = damaged.map(JSON.string)
+            #expect(throws: IdentityMessageError(.malformed)) { try ProveRequest(json: json) }
+        }
+        let signed = ProveRequest.Proof.signedBytes(activation: "a", challenge: "b", device: device)
+        #expect(signed == Array("countersign activation proof/2\0a\0b\0\(device)".utf8))
+    }
+
     @Test("A question about a PIN carries what the device says of itself, and at an activation what opens that")
     func evaluations() throws {
         let blinded = [UInt8](repeating: 3, count: PinQuestion.blindedBytes)
         let report = SecurityReport(date: self.now, checkVersion: 1, osVersion: "1", isRooted: true, isHooked: false)
+        let device = try #require(try self.key("device").publicKey)
         let opening = EvaluationRequest.Opening(
-            claim: SecretBytes(self.random.bytes(32)), token: SecretBytes(self.random.bytes(32)))
+            claim: SecretBytes(self.random.bytes(32)), token: SecretBytes(self.random.bytes(32)), signingKey: device)
         let whole = try EvaluationRequest(
             parsing: EvaluationRequest(blinded: blinded, opening: opening, security: report).serialized)
         #expect(whole.blinded == blinded && whole.security == report)
         #expect(whole.opening?.claim == opening.claim && whole.opening?.token == opening.token)
+        #expect(whole.opening?.signingKey.thumbprint == device.thumbprint)
         let bare = try EvaluationRequest(parsing: EvaluationRequest(blinded: blinded, security: nil).serialized)
         #expect(bare.blinded == blinded && bare.opening == nil && bare.security == nil)
         let text = Base64URL.encode(blinded)
         let secret = Base64URL.encode(self.random.bytes(32))
+        let other = #"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#
         for body in [
+            #"{"blinded":"\#(text)","claim":"\#(secret)","token":"\#(secret)"}"#,
+            #"{"blinded":"\#(text)","claim":"\#(secret)","token":"\#(secret)","signingKey":\#(other)}"#,
             #"{"blinded":"\#(text)","claim":"\#(secret)"}"#, #"{"blinded":"\#(text)","token":"\#(secret)"}"#,
             #"{"blinded":"\#(text)","claim":"\#(secret)","token":"AAAA"}"#, #"{"blinded":"AAAA"}"#, "{}",
             #"{"blinded":"\#(text)","security":1}"#,

@@ -92,22 +92,26 @@ package struct SoftwareIdentity: Sendable {
             pin: SecretBytes(utf8: offer.pin), deviceSecret: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: identities.issuer, activation: code.id, version: 0))
         self.derivationMilliseconds = derived.duration(to: clock.now) / .milliseconds(1)
+        let device = try Self.jwk(self.signing.publicKey.rawRepresentation).thumbprint
         let signature = try key.signature(
-            for: ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge))
+            for: ProveRequest.Proof.signedBytes(
+                activation: code.id, challenge: opened.challenge, device: device))
         let proof = try SealedMessage(
             sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
             to: identities.keys.sealingKeys[0],
             for: .activationProof(activation: code.id, challenge: opened.challenge))
         let answer: ProveResponse = try Self.exchange(
-            "\(path)/prove", ProveRequest(claim: code.claim, proof: proof).serialized, proof: nil, on: &phone)
+            "\(path)/prove", ProveRequest(claim: code.claim, device: device, proof: proof).serialized, proof: nil,
+            on: &phone)
         guard case .proven(let proven) = answer else { throw LoadError("the activation's PIN was refused") }
         try self.enrol(proven, on: &phone)
     }
 
+    private static func jwk(_ point: Data) throws -> JWK {
+        try JWK(.p256(x: Array(point.prefix(32)), y: Array(point.suffix(32)), d: nil))
+    }
+
     private func enrol(_ proven: ProvenActivation, on phone: inout HTTPConnection) throws {
-        func jwk(_ point: Data) throws -> JWK {
-            try JWK(.p256(x: Array(point.prefix(32)), y: Array(point.suffix(32)), d: nil))
-        }
         let parameters = try self.parameters(proven.appID, try Challenge(proven.challenge))
         let assertions = try [self.possession, self.pin].map { factor in
             let isPin = factor.aaid == ServerPinModel.aaid
@@ -125,8 +129,9 @@ package struct SoftwareIdentity: Sendable {
             header: OperationHeader(operation: .registration, appID: proven.appID), fcParams: parameters,
             assertions: assertions)
         let enrolment = EnrollRequest.Enrolment(
-            token: proven.token, name: "Load generator", signingKey: try jwk(self.signing.publicKey.rawRepresentation),
-            encryptionKey: try jwk(P256.KeyAgreement.PrivateKey().publicKey.rawRepresentation),
+            token: proven.token, name: "Load generator",
+            signingKey: try Self.jwk(self.signing.publicKey.rawRepresentation),
+            encryptionKey: try Self.jwk(P256.KeyAgreement.PrivateKey().publicKey.rawRepresentation),
             response: String(decoding: response.serialized, as: UTF8.self))
         let place = SealedMessage.Place.enrolment(
             activation: proven.activation, token: proven.token.withBytes { Base64URL.encode(Array($0)) })

@@ -14,6 +14,9 @@ struct ProvenCode: Sendable {
     let parameters: PinParameters
     /// The PIN, which the identity goes on with.
     let pin: SecretBytes
+    /// The device that the proof has named, and that alone can enrol; `nil` where it has named the identity of that server
+    /// that is on this device already: that can take the account into its own, and nothing is enrolled.
+    let device: NewDevice?
     /// What has left with the proof.
     let sent = SentEnrolment()
 }
@@ -53,9 +56,10 @@ struct IdentityActivations: Sendable {
 
     // MARK: Opening
 
-    /// Opens an activation with its PIN. Every PIN makes a proof; whether it is right the server says.
+    /// Opens an activation with its PIN. Every PIN makes a proof; whether it is right the server says. The proof names this
+    /// device, so that whoever reads the answer on its way has no use of it.
     ///
-    /// Throws ``FailedAttempt``, `PinSchemeError`, and what ``ManagerExchange/send(_:to:by:as:)`` throws.
+    /// Throws ``FailedAttempt``, `PinSchemeError`, `DeviceKeyError` and ``StorageError`` where the device gets no keys, and what ``ManagerExchange/send(_:to:by:as:)`` throws.
     func open(_ code: ProcessCode, pin: SecretBytes) async throws -> ProvenCode {
         let exchange = ManagerExchange(self.core, code.server)
         let path = try Self.path(of: code)
@@ -66,20 +70,33 @@ struct IdentityActivations: Sendable {
         let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: code.server, activation: code.id, version: 0))
+        let device: NewDevice?
+        let keys: IdentityKeys
+        if let identity = self.core.register.identity(of: code.server) {
+            (device, keys) = (nil, identity.device)
+        } else {
+            let made = try NewDevice(self.core)
+            (device, keys) = (made, made.keys)
+        }
+        let speaker = try DeviceIdentity(
+            keys, server: code.server, self.core.module, self.core.platform
+        ).signingKey.thumbprint
         let signature = try key.signature(
-            for: ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge))
+            for: ProveRequest.Proof.signedBytes(
+                activation: code.id, challenge: opened.challenge, device: speaker))
         let sealed = try SealedMessage(
             sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
             to: try await exchange.sealingKey(),
             for: .activationProof(activation: code.id, challenge: opened.challenge))
         return try await self.core.serially(at: code.server) {
             let answer = try await exchange.sendToTheEnd(
-                ProveRequest(claim: code.claim, proof: sealed), to: path + "/prove", by: nil, as: ProveResponse.self,
-                noting: .activationProofSent)
+                ProveRequest(claim: code.claim, device: speaker, proof: sealed), to: path + "/prove", by: nil,
+                as: ProveResponse.self, noting: .activationProofSent)
             switch answer.message {
             case .proven(let proven):
                 await self.forgetPending(proven.activation, at: code.server)
-                return ProvenCode(code: code, proven: proven, parameters: opened.pin, pin: pin)
+                return ProvenCode(
+                    code: code, proven: proven, parameters: opened.pin, pin: pin, device: device)
             case .lockout(let notice, _): throw FailedAttempt(notice: notice, now: answer.now)
             }
         }
@@ -106,9 +123,11 @@ struct IdentityActivations: Sendable {
     /// take it), and what ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the
     /// server has said that it has nothing, and nothing can be on its way any more.
     func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
-        try await self.core.serially(at: proven.code.server) {
+        let identity = try await self.core.serially(at: proven.code.server) {
             try await self.enrollAlone(proven, name: name, witness: witness)
         }
+        proven.device?.handOver()
+        return identity
     }
 
     private func enrollAlone(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws
@@ -133,15 +152,9 @@ struct IdentityActivations: Sendable {
             }
             return try await self.send(request, of: waiting, with: proven)
         }
-        let device = try self.core.module.makeIdentity()
-        let identity: StoredIdentity
-        let message: String
-        do {
-            (identity, message) = try await self.make(proven, name, witness, device)
-        } catch {
-            try? self.core.module.deleteIdentity(device)
-            throw error
-        }
+        // The identity that has proven the PIN may be gone meanwhile; no other device can take its place.
+        guard let device = proven.device?.keys else { throw EngineError(.knownAccount, "an identity of that server") }
+        let (identity, message) = try await self.make(proven, name, witness, device)
         let speaker = try DeviceIdentity(device, server: server, self.core.module, self.core.platform)
         let token = proven.proven.token
         let sealed = try SealedMessage(
@@ -190,7 +203,7 @@ struct IdentityActivations: Sendable {
             for: PinScheme.Context(server: server, activation: proven.activation, version: Self.firstPin),
             parameters: parameters, serviceKey: proven.pinServiceKey)
         let pinAssertion = try await authenticator.register(
-            pin: code.pin, secret: secret, finalChallenge: finalChallenge, service: try self.evaluator(code))
+            pin: code.pin, secret: secret, finalChallenge: finalChallenge, service: try self.evaluator(code, device))
         let deviceModel = AuthenticatorModel(factor: .devicePossession, keyStore: self.core.module.keyStore)
         // The person's first: where they give up, nothing of the device was made.
         let (keys, message) = try await self.factors.register(
@@ -210,16 +223,20 @@ struct IdentityActivations: Sendable {
         return (identity, message)
     }
 
-    /// Asks the server's PIN service about the first PIN, for the proof of the code's.
-    private func evaluator(_ proven: ProvenCode) throws -> PinEvaluator {
+    /// Asks the server's PIN service about the first PIN, for the proof of the code's and by the device that it has named.
+    private func evaluator(_ proven: ProvenCode, _ device: IdentityKeys) throws -> PinEvaluator {
         let path = try Self.path(of: proven.code) + "/pin-evaluation"
         let exchange = ManagerExchange(self.core, proven.code.server)
-        let opening = EvaluationRequest.Opening(claim: proven.code.claim, token: proven.proven.token)
+        let speaker = try DeviceIdentity(
+            device, server: proven.code.server, self.core.module, self.core.platform)
+        let opening = EvaluationRequest.Opening(
+            claim: proven.code.claim, token: proven.proven.token, signingKey: speaker.signingKey)
+        let prover = ManagerExchange.Prover(device: device, activation: proven.proven.activation)
         return PinEvaluator { blinded in
             try await exchange.send(
                 EvaluationRequest(
                     blinded: blinded, opening: opening, security: try await self.core.securityReport()),
-                to: path, by: nil, as: EvaluationResponse.self, noting: .pinAsked
+                to: path, by: prover, as: EvaluationResponse.self, noting: .pinAsked
             ).message.evaluated
         }
     }

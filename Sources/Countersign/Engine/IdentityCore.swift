@@ -30,6 +30,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     private let traceRecorder: TraceRecorder?
     /// What makes the keys of PINs.
     let pinKeys = PinKeyQueue()
+    /// Keys of devices that have proven an activation's PIN, and are no identity's yet.
+    let newDevices = NewDevices()
     /// What makes, changes and settles the identities of one server comes one after the other.
     private let turns = ExclusiveUse<ExactText>()
 
@@ -171,7 +173,13 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// Forgets everything of an identity.
     func forget(_ identity: StoredIdentity) async throws {
         try await self.end(identity)
-        try self.module.deleteIdentity(identity.device)
+        guard self.newDevices.contains(identity.device) else {
+            try self.module.deleteIdentity(identity.device)
+            try self.register.remove(identity)
+            return
+        }
         try self.register.remove(identity)
+        // They may have been given up while the identity still had them.
+        if !self.newDevices.contains(identity.device) { try self.module.deleteIdentity(identity.device) }
     }
 }

@@ -16,8 +16,8 @@ public struct Personalizer: Sendable {
     /// Opens an activation with the PIN that goes with it. Only the server can say whether it is the right one.
     ///
     /// Throws ``CountersignError``: `activationDataExpired`, `activationDataConsumed`, `unknownManager`, `malformedData` for
-    /// an empty PIN; ``CountersignLockoutError`` for a wrong PIN, and while the activation rests;
-    /// ``CountersignSecurityInsufficientError``.
+    /// an empty PIN, `storageUnavailable` where the device has no room for keys; ``CountersignLockoutError`` for a wrong PIN,
+    /// and while the activation rests; ``CountersignSecurityInsufficientError``.
     public func decryptPersonalizationInitializationData(data: PersonalizationInitializationData, pin: String)
         async throws -> PersonalizationResponse
     { try await self.decryptPersonalizationInitializationData(data: data, pin: SecretBytes(utf8: pin)) }
@@ -37,9 +37,7 @@ public struct Personalizer: Sendable {
         try await self.life.running { core in
             await IdentityActivations(core: core).settleInterrupted(at: data.idmIdentifier)
             let code = try await IdentityActivations(core: core).open(data.code, pin: pin)
-            guard core.register.identity(of: data.idmIdentifier) != nil else {
-                return .newPersonalization(Personalization(code))
-            }
+            guard code.device == nil else { return .newPersonalization(Personalization(code)) }
             guard code.proven.mayMerge else { return .alreadyPersonalized(idmIdentifier: data.idmIdentifier) }
             let offer = try await IdentitySessions(core: core).offer(
                 AccessRequest(

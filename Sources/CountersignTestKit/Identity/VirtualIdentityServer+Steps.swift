@@ -42,7 +42,8 @@ extension VirtualIdentityServer {
             try check(message.claim)
             let proof: ProveRequest.Proof = try self.open(
                 message.proof, for: .activationProof(activation: id, challenge: pending.challenge))
-            let signed = ProveRequest.Proof.signedBytes(activation: id, challenge: pending.challenge)
+            let signed = ProveRequest.Proof.signedBytes(
+                activation: id, challenge: pending.challenge, device: message.device)
             pending.challenge = RandomSource.system.token()
             guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: proof.signature),
                 pending.pinKey.isValidSignature(signature, for: signed)
@@ -54,6 +55,7 @@ extension VirtualIdentityServer {
             }
             let token = SecretBytes(RandomSource.system.bytes(32))
             pending.token = token
+            pending.device = message.device
             let serviceActivation = self.mistakesPinService ? "another" : pending.activation
             self.mistakesPinService = false
             return ProveResponse.proven(
@@ -68,18 +70,31 @@ extension VirtualIdentityServer {
             let message = try EvaluationRequest(parsing: request.body)
             guard let opening = message.opening else { throw IdentityProblem(.notProven) }
             try check(opening.claim)
-            guard pending.token == opening.token else { throw IdentityProblem(.notProven) }
+            guard prover == pending.activation, pending.token == opening.token,
+                pending.device == opening.signingKey.thumbprint
+            else { throw IdentityProblem(.notProven) }
             try self.judge(message.security)
             return try self.evaluation(of: message.blinded, by: pending.activation)
         case "enroll":
             let enrolment = try self.enrolment(request)
-            guard prover == pending.activation else { throw IdentityProblem(.notProven) }
+            guard prover == pending.activation, pending.device == enrolment.signingKey.thumbprint else {
+                throw IdentityProblem(.notProven)
+            }
             self.activations[pending.activation] = Activation(
                 signingKey: enrolment.signingKey, name: enrolment.name,
                 keys: try self.registered(enrolment.response, pending.registrationChallenge))
             pending.isUsed = true
             return self.record(pending.activation)
         default: throw IdentityProblem(.invalidRequest)
+        }
+    }
+
+    /// Refuses a merge by another device than the one that has proven the PIN.
+    func requireProof(of asked: AccessRequest, by key: JWK) throws {
+        guard asked.purpose == .merge else { return }
+        let proven = self.pending.values.first { $0.activation == asked.invitation }
+        guard let proven, asked.token == proven.token, proven.device == key.thumbprint else {
+            throw IdentityProblem(.notProven)
         }
     }
 

@@ -53,6 +53,8 @@ public actor VirtualIdentityServer: Transport {
         var pin: PinParameters
         var challenge = RandomSource.system.token()
         var token: SecretBytes?
+        /// The thumbprint of the key that the proof has named.
+        var device: String?
         var activation = RandomSource.system.identifier()
         var registrationChallenge = Challenge(random: .system)
         var isUsed = false
@@ -354,14 +356,19 @@ public actor VirtualIdentityServer: Transport {
             status: 200, headers: [("Content-Type", "application/jose")], body: Array(compact.utf8))
     }
 
-    /// Who has proven themselves; `nil` where nobody tried. An enrolment proves a key that is within it.
+    /// Who has proven themselves; `nil` where nobody tried. An enrolment proves a key that is within it, and so does the
+    /// question about its PIN.
     private func prover(_ proof: String?, _ request: TransportRequest) throws -> String? {
         guard let proof else { return nil }
         guard let token = try? UnverifiedJWS(compact: proof), let name = token.header.keyID else {
             throw IdentityProblem(.notProven)
         }
         var key = self.activations[name]?.signingKey
-        if request.url.path().hasSuffix("/enroll") { key = try self.enrolment(request).signingKey }
+        let path = request.url.path()
+        if path.hasSuffix("/enroll") { key = try self.enrolment(request).signingKey }
+        if path.contains("/activations/"), path.hasSuffix("/pin-evaluation") {
+            key = try EvaluationRequest(parsing: request.body).opening?.signingKey
+        }
         guard let key else { throw IdentityProblem(.activationUnknown) }
         do {
             _ = try DeviceProof(
@@ -402,6 +409,7 @@ public actor VirtualIdentityServer: Transport {
             return self.offer(.serviceLogin, asked)
         case ("api-access", 2):
             let asked = try AccessRequest(parsing: request.body)
+            try self.requireProof(of: asked, by: activation.signingKey)
             guard asked.replaces == nil || (asked.purpose == .addFactor && asked.replaces == self.finger(of: prover))
             else { throw IdentityProblem(.invalidRequest) }
             let offer = self.offer(asked.purpose)

@@ -45,11 +45,18 @@ extension PublicOperations {
                 [version, claim, security]),
             Self.identity(
                 .post, "/identity/activations/{id}/prove", "proveActivation", "Somebody has typed its PIN.",
-                [claim, .required("proof", .object, "A signature by the key of the PIN, sealed.")]),
+                [
+                    claim, .required("device", "The thumbprint of the key of the device that will enrol, or merge."),
+                    .required("proof", .object, "A signature by the key of the PIN, sealed."),
+                ]),
             Self.identity(
                 .post, "/identity/activations/{id}/pin-evaluation", "evaluateFirstPin",
                 "Have the PIN service evaluate the new activation's PIN.",
-                [blinded, claim, .required("token", "What the proof has earned, as base64url."), security]),
+                [
+                    blinded, claim, .required("token", "What the proof has earned, as base64url."),
+                    .required("signingKey", .object, "The key that the proof has named, which proves the request."),
+                    security,
+                ]),
             Self.identity(
                 .post, "/identity/activations/{id}/enroll", "enrollActivation", "The keys of a new activation.",
                 [.required("enrolment", .object, "The keys, sealed.")]),

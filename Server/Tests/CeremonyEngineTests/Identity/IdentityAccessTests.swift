@@ -359,7 +359,7 @@ struct IdentityAccessTests {
         let text = ProcessCode.text(signed: try #require(answer.code), secret: offer.secret)
         #expect(try ProcessCode(parsing: text, keys: try await server.keySet().signingKeys).id == offer.id)
         let second = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
-        let call = try await server.enrolCall(second, try await server.prove(offer))
+        let call = try await server.enrolCall(second, try await server.prove(offer, by: second))
         #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == nil)
         _ = try await second.login(try await server.showCode("second"))
         _ = try await phone.login(try await server.showCode("first"))

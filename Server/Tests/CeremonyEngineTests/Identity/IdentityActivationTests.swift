@@ -30,12 +30,15 @@ struct IdentityActivationTests {
         let key = try opened.pin.scheme.key(
             pin: pin, deviceSecret: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: IdentityPhone.issuer, activation: code.id, version: 0))
+        let phone = IdentityPhone(server, id: code.id, factors: [.device, .pin])
+        let device = try JWK(p256: phone.signing.publicKey.rawRepresentation).thumbprint
         let signature = try key.signature(
-            for: Data(ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge)))
+            for: Data(
+                ProveRequest.Proof.signedBytes(activation: code.id, challenge: opened.challenge, device: device)))
         let prove = IdentityCall(
             path: "/identity/activations/\(code.id)/prove",
             body: ProveRequest(
-                claim: code.claim,
+                claim: code.claim, device: device,
                 proof: try SealedMessage(
                     sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
                     to: try await server.keySet().sealingKeys[0],
@@ -47,7 +50,6 @@ struct IdentityActivationTests {
             return
         }
         #expect(proven.activation == code.id && proven.account == account.id && !proven.mayMerge)
-        let phone = IdentityPhone(server, id: code.id, factors: [.device, .pin])
         let call = try await server.enrolCall(phone, proven)
         let receipt: Ceremony.ActivationRecord = try await phone.read(
             try await server.engine.identities.enrolments.enroll(code.id, call), to: call)
@@ -72,7 +74,7 @@ struct IdentityActivationTests {
         await expectRefusal(.lockedOut) { () async throws in _ = try await server.open(offer) }
         server.clock.advance(.seconds(6))
         let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
-        let call = try await server.enrolCall(phone, try await server.prove(offer))
+        let call = try await server.enrolCall(phone, try await server.prove(offer, by: phone))
         #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == nil)
         #expect(try await server.database.offer(id: offer.id)?.pinKey == [])
     }
@@ -105,7 +107,7 @@ struct IdentityActivationTests {
         }
         var call = try await server.proveCall(offer, pin: P256.Signing.PrivateKey())
         let body = try ProveRequest(parsing: call.body)
-        call.body = ProveRequest(claim: stranger, proof: body.proof).serialized
+        call.body = ProveRequest(claim: stranger, device: body.device, proof: body.proof).serialized
         #expect(try await server.engine.identities.openings.prove(offer.id, call).status == .notProven)
         #expect(try await server.database.offer(id: offer.id)?.lockout == LockoutRecord())
         await #expect(throws: IdentityProblem(.activationUnknown)) { () async throws in
@@ -129,9 +131,9 @@ struct IdentityActivationTests {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
-        let first = try await server.prove(offer)
-        let proven = try await server.prove(offer)
         let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let first = try await server.prove(offer, by: phone)
+        let proven = try await server.prove(offer, by: phone)
         // The token of the proof of before is worth nothing any more.
         let old = try await server.enrolCall(phone, first)
         let enrolments = server.engine.identities.enrolments
@@ -156,9 +158,9 @@ struct IdentityActivationTests {
         let server = try TestServer()
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account, lifetime: .seconds(7200))
-        let proven = try await server.prove(offer)
-        server.clock.advance(.seconds(601))
         let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(offer, by: phone)
+        server.clock.advance(.seconds(601))
         #expect(
             try await server.engine.identities.enrolments.enroll(
                 offer.id, try await server.enrolCall(phone, proven)
@@ -173,7 +175,7 @@ struct IdentityActivationTests {
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
         let phone = IdentityPhone(server, id: offer.id, factors: types)
-        let call = try await server.enrolCall(phone, try await server.prove(offer))
+        let call = try await server.enrolCall(phone, try await server.prove(offer, by: phone))
         #expect(
             try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == "invalidRequest")
         #expect(try await server.database.activation(id: offer.id) == nil)
@@ -185,10 +187,79 @@ struct IdentityActivationTests {
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
         let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
-        var call = try await server.enrolCall(phone, try await server.prove(offer))
+        var call = try await server.enrolCall(phone, try await server.prove(offer, by: phone))
         let thief = IdentityPhone(server, id: offer.id, factors: [])
         call.proof = try thief.call(call.path, body: call.body).proof
         #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).status == .notProven)
+    }
+
+    @Test("Whoever has the token of another's proof enrols nothing, no attempt is lost, and the device goes on")
+    func aTokenIsItsDevices() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(offer, by: phone)
+        let before = try await server.database.offer(id: offer.id)
+        let thief = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let enrolments = server.engine.identities.enrolments
+        let stolen = try await enrolments.enroll(offer.id, try await server.enrolCall(thief, proven))
+        #expect(stolen.refusal == "notProven" && stolen.status == .notProven)
+        #expect(try await server.database.offer(id: offer.id) == before)
+        #expect(try await server.database.activation(id: offer.id) == nil)
+        let call = try await server.enrolCall(phone, proven)
+        #expect(try await enrolments.enroll(offer.id, call).refusal == nil)
+        #expect(try await server.database.activations(accountID: account.id).map(\.device.id).contains(offer.id))
+    }
+
+    @Test("Whoever puts a device of their own into another's proof has a wrong one")
+    func aProofIsItsDevices() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let thief = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        var call = try await server.proveCall(offer, by: phone)
+        var body = try ProveRequest(parsing: call.body)
+        body.device = try JWK(p256: thief.signing.publicKey.rawRepresentation).thumbprint
+        call.body = body.serialized
+        let answer: ProveResponse = try await server.read(
+            try await server.engine.identities.openings.prove(offer.id, call), to: call)
+        guard case .lockout = answer else {
+            Issue.record("proven")
+            return
+        }
+    }
+
+    @Test("A proof of before, which names no device, is refused before anything is counted; what it earned is nothing")
+    func aProofOfBefore() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        var call = try await server.proveCall(offer, by: phone)
+        var body = try ProveRequest(parsing: call.body).json
+        body["device"] = nil
+        call.body = JSON.object(body).serialized
+        #expect(try await server.engine.identities.openings.prove(offer.id, call).refusal == "invalidRequest")
+        #expect(try await server.database.offer(id: offer.id)?.lockout == LockoutRecord())
+        // As a version of before has kept it.
+        let proven = try await server.prove(offer, by: phone)
+        let step: IdentityStep<Void> = try await server.database.step(
+            offer: offer.id, request: RequestName(caller: "a:\(offer.id)", request: "before", hash: [])
+        ) { record in
+            record.tokenDigest = proven.token.withBytes { Sealing.digest(ofSecret: $0) }
+            return (OfferChange(), ())
+        }
+        guard case .decided = step else {
+            Issue.record("not kept")
+            return
+        }
+        let enrolments = server.engine.identities.enrolments
+        let refused = try await enrolments.enroll(offer.id, try await server.enrolCall(phone, proven))
+        #expect(refused.refusal == "notProven")
+        let again = try await server.prove(offer, by: phone)
+        #expect(try await enrolments.enroll(offer.id, try await server.enrolCall(phone, again)).refusal == nil)
     }
 
     @Test("A phone sees its activation, and takes it back with its keys and what it has begun")
@@ -219,7 +290,7 @@ struct IdentityActivationTests {
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
         let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
-        let proven = try await server.prove(offer)
+        let proven = try await server.prove(offer, by: phone)
         func lock(_ isLocked: Bool) async throws {
             _ = try await server.database.setAccountLocked(
                 isLocked, id: account.id, audit: AuditEvent(.init(rawValue: "account-locked"), at: server.clock.now))

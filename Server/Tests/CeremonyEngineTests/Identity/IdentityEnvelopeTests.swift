@@ -81,7 +81,7 @@ struct IdentityEnvelopeTests {
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)
         let late = IdentityPhone(server, id: offer.id, factors: [.device, .pin], skew: .seconds(-90))
-        let proven = try await server.prove(offer)
+        let proven = try await server.prove(offer, by: late)
         let call = try await server.enrolCall(late, proven)
         let reply = try await server.engine.identities.enrolments.enroll(offer.id, call)
         #expect(reply.refusal == "clockSkew")

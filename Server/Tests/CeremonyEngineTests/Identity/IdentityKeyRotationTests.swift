@@ -130,7 +130,7 @@ struct IdentityKeyRotationTests {
             _ = try await IdentityPhone(phone, at: after).login(try await after.showCode("after-\(phone.id)"))
         }
         let late = IdentityPhone(after, id: offer.id, factors: [.device, .pin])
-        let call = try await after.enrolCall(late, try await after.prove(offer))
+        let call = try await after.enrolCall(late, try await after.prove(offer, by: late))
         _ = try await late.read(
             try await after.engine.identities.enrolments.enroll(offer.id, call), to: call,
             as: Ceremony.ActivationRecord.self)

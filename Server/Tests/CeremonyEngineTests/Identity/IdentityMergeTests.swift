@@ -55,7 +55,7 @@ struct IdentityMergeTests {
         await #expect(throws: IdentityProblem(.membershipRequired)) { () async throws in
             _ = try await phone.start(uninvited)
         }
-        let proven = try await server.prove(invited.offer)
+        let proven = try await server.prove(invited.offer, by: phone)
         #expect(proven.mayMerge)
         let begun = try await phone.access(
             AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
@@ -87,7 +87,7 @@ struct IdentityMergeTests {
     }
 
     private func begin(_ invited: Invited) async throws -> (session: String, prepared: PreparedSession) {
-        let proven = try await invited.server.prove(invited.offer)
+        let proven = try await invited.server.prove(invited.offer, by: invited.phone)
         let begun = try await invited.phone.access(
             AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
         _ = try await invited.phone.start(begun.session, claim: begun.claim)
@@ -182,7 +182,7 @@ struct IdentityMergeTests {
     @Test("A PIN that was proven before its account was locked begins no merge")
     func aProofIsNoneOnceItsAccountIsLocked() async throws {
         let invited = try await self.invited()
-        let proven = try await invited.server.prove(invited.offer)
+        let proven = try await invited.server.prove(invited.offer, by: invited.phone)
         _ = try await invited.server.database.setAccountLocked(
             true, id: invited.provisional.id,
             audit: AuditEvent(.init(rawValue: "account-locked"), at: invited.server.clock.now))
@@ -200,8 +200,8 @@ struct IdentityMergeTests {
         func make() async throws -> ActivationOffer {
             try await offers.offerOnPage(accountID: account, pin: "604817", isAnew: true, source: "a")
         }
-        let proven = try await server.prove(invited.offer)
         let phone = IdentityPhone(server, id: invited.offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(invited.offer, by: phone)
         let call = try await server.enrolCall(phone, proven)
         #expect(try await server.engine.identities.enrolments.enroll(invited.offer.id, call).refusal == nil)
         #expect(try await server.database.invite(invited.offer.id)?.state == .accepted)
@@ -239,7 +239,7 @@ struct IdentityMergeTests {
                     purpose: .merge, token: SecretBytes([UInt8](repeating: 1, count: 32)),
                     invitation: invited.offer.id))
         }
-        let proven = try await server.prove(invited.offer)
+        let proven = try await server.prove(invited.offer, by: phone)
         await #expect(throws: IdentityProblem(.notProven), "with another token than the PIN's") { () async throws in
             _ = try await phone.access(
                 AccessRequest(
@@ -254,13 +254,33 @@ struct IdentityMergeTests {
         #expect(try await server.database.invite(invited.offer.id)?.state == .open)
     }
 
+    @Test("Whoever has the token of another's proof takes no invitation with it, and its person still can")
+    func aTokenIsItsDevices() async throws {
+        let invited = try await self.invited()
+        let server = invited.server
+        let (_, thief) = try await server.personalise("mallory")
+        let proven = try await server.prove(invited.offer, by: invited.phone)
+        let request = AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id)
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in _ = try await thief.access(request) }
+        let begun = try await invited.phone.access(request)
+        _ = try await invited.phone.start(begun.session, claim: begun.claim)
+        guard
+            case .accepted = try await invited.phone.finish(
+                begun.session, try await invited.phone.prepared(begun.session))
+        else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try await server.database.invite(invited.offer.id)?.acceptedBy == invited.account.id)
+    }
+
     @Test("An account that no invitation has made goes into no other")
     func anAccountThatIsNoInvitationsGoesIntoNone() async throws {
         let invited = try await self.invited()
         let server = invited.server
         let (bob, _) = try await server.personalise("bob")
         let offer = try await server.offer(to: bob)
-        let proven = try await server.prove(offer)
+        let proven = try await server.prove(offer, by: invited.phone)
         #expect(!proven.mayMerge)
         await #expect(throws: IdentityProblem(.mergeConflict)) { () async throws in
             _ = try await invited.phone.access(

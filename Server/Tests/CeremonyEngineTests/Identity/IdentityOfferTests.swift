@@ -33,7 +33,8 @@ struct IdentityOfferTests {
         let server = try TestServer()
         let (account, phone) = try await server.personalise()
         let offer = try await self.requested(phone)
-        let proven = try await server.prove(offer)
+        let late = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(offer, by: late)
         server.clock.advance(.seconds(15 * 60 - 1))
         #expect(try await server.engine.identities.listings.offers(accountID: account.id).map(\.id) == [offer.id])
         _ = try await server.open(offer)
@@ -41,7 +42,6 @@ struct IdentityOfferTests {
         await #expect(throws: IdentityProblem(.activationDataExpired)) { () async throws in
             _ = try await server.open(offer)
         }
-        let late = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
         let call = try await server.enrolCall(late, proven)
         #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == "activationDataExpired")
         #expect(try await server.engine.identities.listings.offers(accountID: account.id).isEmpty)
@@ -99,7 +99,8 @@ struct IdentityOfferTests {
         for name in ["Tablet", nil] {
             let offer = try await self.requested(phone, name: name)
             let second = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
-            let call = try await server.enrolCall(second, try await server.prove(offer), name: "What the device says")
+            let call = try await server.enrolCall(
+                second, try await server.prove(offer, by: second), name: "What the device says")
             let receipt = try await second.read(
                 try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
                 as: Ceremony.ActivationRecord.self)
@@ -159,7 +160,7 @@ struct IdentityOfferTests {
         var states = listings.events(ofOffer: used.id).makeAsyncIterator()
         #expect(try await states.next() == .waiting)
         let phone = IdentityPhone(server, id: used.id, factors: [.device, .pin])
-        let call = try await server.enrolCall(phone, try await server.prove(used))
+        let call = try await server.enrolCall(phone, try await server.prove(used, by: phone))
         _ = try await server.engine.identities.enrolments.enroll(used.id, call)
         #expect(try await states.next() == .done)
         #expect(try await states.next() == nil)

@@ -125,7 +125,7 @@ extension TestServer {
     {
         let offer = try await self.offer(to: account)
         let phone = IdentityPhone(self, id: offer.id, factors: factors)
-        let proven = try await self.prove(offer)
+        let proven = try await self.prove(offer, by: phone)
         let call = try await self.enrolCall(phone, proven)
         _ = try await phone.read(
             try await self.engine.identities.enrolments.enroll(offer.id, call), to: call,
@@ -141,26 +141,36 @@ extension TestServer {
     }
 
     /// Types a PIN: the right one, or another.
-    func type(_ offer: TestOffer, pin: P256.Signing.PrivateKey? = nil) async throws -> ProveResponse {
-        let call = try await self.proveCall(offer, pin: pin)
+    ///
+    /// - Parameter phone: Whose key the proof names; by default nobody's.
+    func type(_ offer: TestOffer, pin: P256.Signing.PrivateKey? = nil, by phone: IdentityPhone? = nil) async throws
+        -> ProveResponse
+    {
+        let call = try await self.proveCall(offer, pin: pin, by: phone)
         return try await self.read(try await self.engine.identities.openings.prove(offer.id, call), to: call)
     }
 
-    func proveCall(_ offer: TestOffer, pin: P256.Signing.PrivateKey? = nil) async throws -> IdentityCall {
+    func proveCall(_ offer: TestOffer, pin: P256.Signing.PrivateKey? = nil, by phone: IdentityPhone? = nil) async throws
+        -> IdentityCall
+    {
         let challenge = try await self.open(offer).challenge
+        let device = try JWK(p256: (phone?.signing ?? P256.Signing.PrivateKey()).publicKey.rawRepresentation).thumbprint
         let signature = try (pin ?? offer.pin).signature(
-            for: Data(ProveRequest.Proof.signedBytes(activation: offer.id, challenge: challenge)))
+            for: Data(
+                ProveRequest.Proof.signedBytes(activation: offer.id, challenge: challenge, device: device)))
         let sealed = try SealedMessage(
             sealing: ProveRequest.Proof(signature: Array(signature.rawRepresentation)),
             to: try await self.keySet().sealingKeys[0],
             for: .activationProof(activation: offer.id, challenge: challenge))
         return IdentityCall(
             path: "/identity/activations/\(offer.id)/prove",
-            body: ProveRequest(claim: offer.claim, proof: sealed).serialized, proof: nil)
+            body: ProveRequest(claim: offer.claim, device: device, proof: sealed).serialized, proof: nil)
     }
 
-    func prove(_ offer: TestOffer) async throws -> ProvenActivation {
-        guard case .proven(let proven) = try await self.type(offer) else { throw IdentityProblem(.lockedOut) }
+    func prove(_ offer: TestOffer, by phone: IdentityPhone? = nil) async throws -> ProvenActivation {
+        guard case .proven(let proven) = try await self.type(offer, by: phone) else {
+            throw IdentityProblem(.lockedOut)
+        }
         return proven
     }
 
@@ -183,13 +193,9 @@ extension TestServer {
     func enrolment(
         _ phone: IdentityPhone, _ proven: ProvenActivation, name: String = "Alice's phone", scheme: PinScheme? = nil
     ) throws -> EnrollRequest.Enrolment {
-        func jwk(_ point: Data) throws -> JWK {
-            let point = Array(point)
-            return try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
-        }
-        return EnrollRequest.Enrolment(
-            token: proven.token, name: name, signingKey: try jwk(phone.signing.publicKey.rawRepresentation),
-            encryptionKey: try jwk(phone.encryption.publicKey.rawRepresentation),
+        EnrollRequest.Enrolment(
+            token: proven.token, name: name, signingKey: try JWK(p256: phone.signing.publicKey.rawRepresentation),
+            encryptionKey: try JWK(p256: phone.encryption.publicKey.rawRepresentation),
             response: try phone.registration(
                 AuthenticatorType.allCases.compactMap { phone.factors[$0] }, Challenge(proven.challenge)),
             pinScheme: scheme ?? (proven.pinServiceKey == nil ? .pin1 : .pin2))
@@ -229,6 +235,24 @@ extension TestServer {
     /// The attempts of an activation as they are on record.
     func lockout(of phone: IdentityPhone) async throws -> LockoutRecord? {
         try await self.database.activation(id: phone.id)?.lockout
+    }
+}
+
+extension IdentityPhone {
+    /// The public half of the key that its device signs for itself with.
+    var signingJWK: JWK { get throws { try JWK(p256: self.signing.publicKey.rawRepresentation) } }
+
+    /// What a question about the PIN of an activation opens with that is not the phone's yet.
+    func opening(_ offer: TestOffer, _ proven: ProvenActivation) throws -> EvaluationRequest.Opening {
+        EvaluationRequest.Opening(claim: offer.claim, token: proven.token, signingKey: try self.signingJWK)
+    }
+}
+
+extension JWK {
+    /// The key of a point on P-256: x ‖ y.
+    init(p256 point: Data) throws {
+        let point = Array(point)
+        try self.init(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
     }
 }
 

@@ -522,14 +522,19 @@ struct PinEvaluationTests {
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let offer = try await server.offer(to: account)
         let question = try IdentityPhone.newQuestion()
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
         func ask(
-            _ token: SecretBytes?, claim: SecretBytes? = nil, _ blinded: [UInt8]? = nil, security: SecurityReport? = nil
+            _ token: SecretBytes?, claim: SecretBytes? = nil, security: SecurityReport? = nil,
+            by asking: IdentityPhone? = nil, naming named: IdentityPhone? = nil
         ) async throws {
-            let opening = token.map { EvaluationRequest.Opening(claim: claim ?? offer.claim, token: $0) }
-            let call = IdentityCall(
-                path: "/identity/activations/\(offer.id)/pin-evaluation",
-                body: EvaluationRequest(blinded: blinded ?? question, opening: opening, security: security).serialized,
-                proof: nil)
+            let asking = asking ?? phone
+            let opening = try token.map { token in
+                EvaluationRequest.Opening(
+                    claim: claim ?? offer.claim, token: token, signingKey: try (named ?? asking).signingJWK)
+            }
+            let call = try asking.call(
+                "/identity/activations/\(offer.id)/pin-evaluation",
+                EvaluationRequest(blinded: question, opening: opening, security: security))
             _ = try await server.read(
                 try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,
                 as: EvaluationResponse.self)
@@ -539,19 +544,24 @@ struct PinEvaluationTests {
         pins.fail(.notAsked)
         await expectRefusal(.serverError) { _ = try await server.prove(offer) }
         // Without the service nothing was judged, and nothing counted.
-        let proven = try await server.prove(offer)
+        let proven = try await server.prove(offer, by: phone)
         #expect(try await proven.pinServiceKey == pins.key(of: offer.id))
         await expectRefusal(.notProven) { try await ask(proven.token, claim: guessed) }
         // Who has seen the code, and has not proven its PIN, asks nothing.
         await expectRefusal(.notProven) { try await ask(guessed) }
         await expectRefusal(.notProven) { try await ask(nil) }
+        // Whoever has the token of the proof, and not the key that it has named, asks nothing either.
+        let thief = IdentityPhone(server, id: offer.id, factors: [])
+        await expectRefusal(.notProven) { try await ask(proven.token, by: thief) }
+        await expectRefusal(.notProven) { try await ask(proven.token, by: thief, naming: phone) }
+        let stranger = IdentityPhone(server, id: "another", factors: [])
+        await expectRefusal(.notProven) { try await ask(proven.token, by: stranger, naming: phone) }
         let report = SecurityReport(
             date: server.clock.now, checkVersion: 1, osVersion: "1", isRooted: false, isHooked: true)
         await expectRefusal(.securityInsufficient) { try await ask(proven.token, security: report) }
         pins.fail(.exhausted(retryAfterSeconds: 5))
         await expectRefusal(.tooManyRequests) { try await ask(proven.token) }
         try await ask(proven.token)
-        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
         // An app of before the service.
         let old = try await server.enrolCall(phone, proven, scheme: .pin1)
         await expectRefusal(.protocolVersionUnsupported) {
@@ -572,22 +582,22 @@ struct PinEvaluationTests {
         let server = try TestServer(pins: pins)
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
         func ask(_ proven: ProvenActivation, _ blinded: [UInt8]) async throws {
-            let opening = EvaluationRequest.Opening(claim: offer.claim, token: proven.token)
-            let call = IdentityCall(
-                path: "/identity/activations/\(offer.id)/pin-evaluation",
-                body: EvaluationRequest(blinded: blinded, opening: opening, security: nil).serialized, proof: nil)
+            let call = try phone.call(
+                "/identity/activations/\(offer.id)/pin-evaluation",
+                EvaluationRequest(blinded: blinded, opening: try phone.opening(offer, proven), security: nil))
             _ = try await server.read(
                 try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,
                 as: EvaluationResponse.self)
         }
         let count = Limits.Evaluations.questionsPerProof
         let questions = try (0...count).map { _ in try IdentityPhone.newQuestion() }
-        let first = try await server.prove(offer)
+        let first = try await server.prove(offer, by: phone)
         for question in questions.prefix(count) { for _ in 0..<2 { try await ask(first, question) } }
         await expectRefusal(.pinAlreadyAsked) { try await ask(first, questions[count]) }
         try await ask(first, questions[0])
-        let second = try await server.prove(offer)
+        let second = try await server.prove(offer, by: phone)
         await expectRefusal(.notProven) { try await ask(first, questions[0]) }
         try await ask(second, questions[count])
         #expect(pins.asked.count == 2 * count + 2)
@@ -598,14 +608,13 @@ struct PinEvaluationTests {
         let server = try TestServer(pins: pins)
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let offer = try await server.offer(to: account, lifetime: .seconds(86_400))
-        let proven = try await server.prove(offer)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(offer, by: phone)
         server.clock.advance(proven.until - server.clock.now)
-        let call = IdentityCall(
-            path: "/identity/activations/\(offer.id)/pin-evaluation",
-            body: EvaluationRequest(
-                blinded: try IdentityPhone.newQuestion(),
-                opening: EvaluationRequest.Opening(claim: offer.claim, token: proven.token), security: nil
-            ).serialized, proof: nil)
+        let call = try phone.call(
+            "/identity/activations/\(offer.id)/pin-evaluation",
+            EvaluationRequest(
+                blinded: try IdentityPhone.newQuestion(), opening: try phone.opening(offer, proven), security: nil))
         await expectRefusal(.activationDataExpired) {
             _ = try await server.read(
                 try await server.engine.identities.pinEvaluations.ofActivation(offer.id, call), to: call,

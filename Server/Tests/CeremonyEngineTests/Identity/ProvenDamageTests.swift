@@ -300,17 +300,17 @@ struct ProvenDamageTests {
                     try await identities.openings.prove(offer.id, $0)
                 }
             case .activationPin:
-                let proven = try await self.server.prove(offer)
+                let newcomer = IdentityPhone(self.server, id: offer.id, factors: [.device, .pin])
+                let proven = try await self.server.prove(offer, by: newcomer)
                 return ProvenRequest(
                     path: "\(path)/pin-evaluation",
                     body: EvaluationRequest(
-                        blinded: try Self.question(),
-                        opening: EvaluationRequest.Opening(claim: offer.claim, token: proven.token), security: nil
-                    ).json
+                        blinded: try Self.question(), opening: try newcomer.opening(offer, proven), security: nil
+                    ).json, phone: newcomer
                 ) { try await identities.pinEvaluations.ofActivation(offer.id, $0) }
             default:
-                let proven = try await self.server.prove(offer)
                 let newcomer = IdentityPhone(self.server, id: offer.id, factors: [.device, .pin])
+                let proven = try await self.server.prove(offer, by: newcomer)
                 let enrolment = try self.server.enrolment(newcomer, proven)
                 let key = try await self.server.keySet().sealingKeys[0]
                 let place = TestServer.place(ofEnrolment: newcomer, proven)

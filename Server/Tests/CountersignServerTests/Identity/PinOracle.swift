@@ -98,8 +98,12 @@ struct PinOracle: Sendable {
         let challenges = self.values.filter { (22...44).contains($0.count) }.compactMap {
             String(validating: $0, as: UTF8.self)
         }
-        let proofs = challenges.map {
-            ProveRequest.Proof.signedBytes(activation: self.context.activation, challenge: $0)
+        let devices = self.values.compactMap { try? ProveRequest(parsing: $0).device }
+        let proofs = challenges.flatMap { challenge in
+            devices.map {
+                ProveRequest.Proof.signedBytes(
+                    activation: self.context.activation, challenge: challenge, device: $0)
+            }
         }
         return self.values.contains { value in
             if let assertion = try? AuthenticationAssertion(parsing: value) {

@@ -87,11 +87,17 @@ struct PinOracleTests {
         #expect(try await self.tells([told], haul.waiting) == ["what the PIN opens"])
         // A proof of it that was sent as it is.
         let challenge = "a-challenge-of-22-letters"
+        let request = try ProveRequest(
+            claim: SecretBytes(RandomSource.system.bytes(32)),
+            device: Base64URL.encode(RandomSource.system.bytes(32)),
+            proof: SealedMessage(json: [
+                "kid": .string("1"), "data": .string(Base64URL.encode(RandomSource.system.bytes(200))),
+            ]))
         let proof = try key.signature(
-            for: ProveRequest.Proof.signedBytes(activation: haul.waiting.activation, challenge: challenge))
-        #expect(
-            try await self.tells(haul.code + [Array(challenge.utf8), Array(proof.rawRepresentation)], haul.waiting)
-                == ["a signature"])
+            for: ProveRequest.Proof.signedBytes(
+                activation: haul.waiting.activation, challenge: challenge, device: request.device))
+        let sent = [request.serialized, Array(challenge.utf8), Array(proof.rawRepresentation)]
+        #expect(try await self.tells(haul.code + sent, haul.waiting) == ["a signature"])
     }
 
     @Test("All that a phone has stored and drawn, with everything that it has sent and was answered (T4 with T2)")

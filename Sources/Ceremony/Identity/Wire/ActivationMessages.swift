@@ -56,12 +56,17 @@ public struct OpenResponse: IdentityMessage, Hashable {
 public struct ProveRequest: IdentityMessage {
     /// What the code's secret gives.
     public var claim: SecretBytes
+    /// The thumbprint (RFC 7638) of the key that the device signs for itself with: the new one of the device that will
+    /// enrol, or that of the activation which will take the account into its own. Nobody else can use what the proof earns
+    /// (decision 79).
+    public var device: String
     /// ``Proof``, sealed for ``SealedMessage/Place/activationProof(activation:challenge:)``.
     public var proof: SealedMessage
 
     /// Proves a PIN.
-    public init(claim: SecretBytes, proof: SealedMessage) {
+    public init(claim: SecretBytes, device: String, proof: SealedMessage) {
         self.claim = claim
+        self.device = device
         self.proof = proof
     }
 
@@ -69,19 +74,24 @@ public struct ProveRequest: IdentityMessage {
         let read = try IdentityMessageError.reading { () throws(JSONError) in
             (
                 claim: SecretBytes(try object.requiredBytes("claim", 32...32)),
-                proof: try object.requiredObject("proof")
+                device: try object.requiredBytes("device", 32...32), proof: try object.requiredObject("proof")
             )
         }
-        self.init(claim: read.claim, proof: try SealedMessage(json: read.proof))
+        self.init(
+            claim: read.claim, device: Base64URL.encode(read.device), proof: try SealedMessage(json: read.proof))
     }
 
     public var json: JSONObject {
-        ["claim": .string(self.claim.withBytes { Base64URL.encode($0) }), "proof": .object(self.proof.json)]
+        [
+            "claim": .string(self.claim.withBytes { Base64URL.encode($0) }), "device": .string(self.device),
+            "proof": .object(self.proof.json),
+        ]
     }
 
     /// What is sealed.
     public struct Proof: IdentityMessage {
-        /// ECDSA with SHA-256 and the key of the activation's PIN over ``signedBytes(activation:challenge:)``: r ‖ s.
+        /// ECDSA with SHA-256 and the key of the activation's PIN over
+        /// ``signedBytes(activation:challenge:device:)``: r ‖ s.
         public var signature: [UInt8]
 
         /// A proof.
@@ -95,9 +105,9 @@ public struct ProveRequest: IdentityMessage {
 
         public var json: JSONObject { ["signature": .bytes(self.signature)] }
 
-        /// What is signed.
-        public static func signedBytes(activation: String, challenge: String) -> [UInt8] {
-            Array("countersign activation proof/1".utf8) + [0] + Array(activation.utf8) + [0] + Array(challenge.utf8)
+        /// What is signed. The device is ``ProveRequest/device``: whoever changes it on its way has no proof.
+        public static func signedBytes(activation: String, challenge: String, device: String) -> [UInt8] {
+            Array(["countersign activation proof/2", activation, challenge, device].joined(separator: "\0").utf8)
         }
     }
 }
@@ -135,7 +145,7 @@ public enum ProveResponse: IdentityMessage {
 
 /// An activation whose PIN was proven.
 public struct ProvenActivation: IdentityMessage {
-    /// Opens the enrolment or the merge, until ``until``.
+    /// Opens the enrolment or the merge, until ``until``, to the device that the proof has named (``ProveRequest/device``).
     public var token: SecretBytes
     /// Until when the token is good.
     public var until: Timestamp
@@ -256,18 +266,10 @@ public struct EnrollRequest: IdentityMessage {
             guard let scheme = PinScheme(exactly: read.scheme) else {
                 throw IdentityMessageError(.unsupported, "pinScheme")
             }
-            let keys: (signing: JWK, encryption: JWK)
-            do throws(JOSEError) {
-                keys = (try JWK(publicJSON: read.signing), try JWK(publicJSON: read.encryption))
-            } catch {
-                throw IdentityMessageError(.malformed, "signingKey")
-            }
-            guard case .p256 = keys.signing.material, case .p256 = keys.encryption.material else {
-                throw IdentityMessageError(.malformed, "signingKey")
-            }
             self.init(
-                token: read.token, name: read.name, signingKey: keys.signing, encryptionKey: keys.encryption,
-                response: read.response, pinScheme: scheme)
+                token: read.token, name: read.name, signingKey: try JWK(ofDevice: read.signing, named: "signingKey"),
+                encryptionKey: try JWK(ofDevice: read.encryption, named: "encryptionKey"), response: read.response,
+                pinScheme: scheme)
         }
 
         public var json: JSONObject {

@@ -71,15 +71,14 @@ public struct SessionBegins: CeremonyPart {
         }
     }
 
-    /// The invitation whose PIN was proven.
+    /// The invitation whose PIN was proven, by the very device that asks.
     private func invitation(_ message: AccessRequest, _ call: ProvenCall) async throws -> String {
         guard let id = message.invitation, let token = message.token else { throw IdentityProblem(.invalidRequest) }
         guard let offer = try await self.store.offer(id: id) else {
             throw IdentityProblem(try await self.merges.wasMerged(id) ? .activationDataConsumed : .notProven)
         }
-        let digest = token.withBytes { Sealing.digest(ofSecret: $0) }
-        guard let known = offer.tokenDigest, let until = offer.tokenUntil, constantTimeEqual(known, digest),
-            call.at < until
+        guard let until = offer.tokenUntil, call.at < until, let device = call.activation.deviceThumbprint,
+            offer.hasEarned(token, for: device)
         else { throw IdentityProblem(.notProven) }
         try offer.checkUsable(at: call.at)
         // Nobody takes out of the way what an operator has locked.

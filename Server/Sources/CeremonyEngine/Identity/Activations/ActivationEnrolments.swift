@@ -68,18 +68,19 @@ public struct ActivationEnrolments: CeremonyPart {
         }
     }
 
-    /// What was sealed with the token that a proof of the PIN has earned.
+    /// What was sealed with the token that a proof of the PIN has earned, by the device that the proof has named. Whoever has
+    /// got hold of the token has not that device's key, which signs the request.
     private func opened(_ message: EnrollRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
         -> EnrollRequest.Enrolment
     {
-        guard let digest = offer.tokenDigest, let until = offer.tokenUntil else { throw IdentityProblem(.notProven) }
+        guard let until = offer.tokenUntil else { throw IdentityProblem(.notProven) }
         let token = self.activationToken(offer.id, challenge: offer.challenge)
-        guard constantTimeEqual(Sealing.digest(ofSecret: token), digest),
-            let key = try await self.envelope.keys.sealingKey(message.enrolment.keyID, at: now),
+        guard let key = try await self.envelope.keys.sealingKey(message.enrolment.keyID, at: now),
             let enrolment = try? message.enrolment.open(
                 EnrollRequest.Enrolment.self, with: key,
                 for: .enrolment(activation: offer.id, token: Base64URL.encode(token))),
-            enrolment.token.withBytes({ constantTimeEqual(Array($0), token) })
+            enrolment.token.withBytes({ constantTimeEqual(Array($0), token) }),
+            offer.hasEarned(enrolment.token, for: enrolment.signingKey.thumbprint)
         else { throw IdentityProblem(.notProven) }
         guard now < until else { throw IdentityProblem(.activationDataExpired) }
         return enrolment

@@ -62,10 +62,11 @@ public struct ActivationOpenings: CeremonyPart {
             case .replayed: throw IdentityProblem(.replayRefused)
             case .missing: throw IdentityProblem(.activationUnknown)
             }
-            let isRight = try await self.isProof(message.proof, of: offer, at: now)
+            let isRight = try await self.isProof(message, of: offer, at: now)
             let mayMerge = try await self.merges.isMergeable(offer, at: now)
             return try await self.settle(
-                offer, name, ifRefused, isRight: isRight, mayMerge: mayMerge, serviceKey, at: now)
+                offer, name, ifRefused, provenBy: isRight ? message.device : nil, mayMerge: mayMerge, serviceKey,
+                at: now)
         }
     }
 
@@ -76,23 +77,26 @@ public struct ActivationOpenings: CeremonyPart {
         }
     }
 
-    private func isProof(_ sealed: SealedMessage, of offer: PendingActivationRecord, at now: Timestamp) async throws
+    private func isProof(_ message: ProveRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
         -> Bool
     {
-        guard let key = try await self.envelope.keys.sealingKey(sealed.keyID, at: now),
-            let proof = try? sealed.open(
+        guard let key = try await self.envelope.keys.sealingKey(message.proof.keyID, at: now),
+            let proof = try? message.proof.open(
                 ProveRequest.Proof.self, with: key,
                 for: .activationProof(activation: offer.id, challenge: offer.challenge)),
             let pinKey = try? P256.Signing.PublicKey(compressedRepresentation: offer.pinKey),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: proof.signature)
         else { return false }
         return pinKey.isValidSignature(
-            signature, for: ProveRequest.Proof.signedBytes(activation: offer.id, challenge: offer.challenge))
+            signature,
+            for: ProveRequest.Proof.signedBytes(
+                activation: offer.id, challenge: offer.challenge, device: message.device))
     }
 
+    /// - Parameter device: The device that a right proof has named; `nil` for a wrong one.
     private func settle(
-        _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: LockoutInformation, isRight: Bool,
-        mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
+        _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: LockoutInformation,
+        provenBy device: String?, mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
     ) async throws -> [UInt8] {
         let limits = self.limits
         let keys = self.envelope.keys
@@ -102,15 +106,15 @@ public struct ActivationOpenings: CeremonyPart {
         let step = try await self.store.step(offer: before.id, request: name) { offer in
             var change = OfferChange()
             var lockout = Lockout(offer.lockout)
-            guard lockout.settle(request: name.hash, isRight: isRight), offer.state == .offered,
+            guard lockout.settle(request: name.hash, isRight: device != nil), offer.state == .offered,
                 offer.challenge.hasSameBytes(as: before.challenge)
             else { throw IdentityProblem(.outOfOrder) }
             offer.lockout = lockout.record
             // No proof counts twice, right or wrong.
             offer.challenge = challenge
             let message: ProveResponse
-            if isRight {
-                offer.tokenDigest = token.withBytes { Sealing.digest(ofSecret: $0) }
+            if let device {
+                offer.tokenDigest = PendingActivationRecord.digest(of: token, for: device)
                 let until = min(now + limits.confirmationLifetime, offer.expiresAt)
                 offer.tokenUntil = until
                 message = .proven(
@@ -136,7 +140,7 @@ public struct ActivationOpenings: CeremonyPart {
                 keptUntil: now + limits.confirmationLifetime)
             return (change, answer)
         }
-        if ifRefused.isPermanent, !isRight { self.hub.wake(before.id) }
+        if ifRefused.isPermanent, device == nil { self.hub.wake(before.id) }
         return try step.answer(orMissing: .activationUnknown)
     }
 
@@ -170,6 +174,17 @@ extension CeremonyPart {
 }
 
 extension PendingActivationRecord {
+    /// What is kept of a token: it opens nothing but to the device that the proof has named by its key's thumbprint.
+    static func digest(of token: SecretBytes, for device: String) -> [UInt8] {
+        // The token has one length, so that no other two make the same bytes.
+        token.withBytes { Sealing.digest(ofSecret: Array($0) + Array(device.utf8)) }
+    }
+
+    /// Whether a proof of the PIN has earned a token, and for the device of this thumbprint.
+    func hasEarned(_ token: SecretBytes, for device: String) -> Bool {
+        self.tokenDigest.map { constantTimeEqual(Self.digest(of: token, for: device), $0) } ?? false
+    }
+
     /// Throws `IdentityProblem` where the code cannot be used: it was, it was taken back, its time is over, or a lockout
     /// runs.
     func checkUsable(at now: Timestamp, unlessReservedBy request: [UInt8]? = nil) throws(IdentityProblem) {

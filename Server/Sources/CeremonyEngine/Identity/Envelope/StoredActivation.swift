@@ -32,6 +32,12 @@ extension StoredActivation {
         if let rest = self.rest(at: now) { throw IdentityProblem(rest) }
     }
 
+    /// The thumbprint of the key that its device signs for itself with, by which a proof of a code's PIN names it.
+    var deviceThumbprint: String? {
+        P256.Signing.PublicKey(keptPoint: self.signingKey).flatMap { JWK(point: Array($0.x963Representation)) }?
+            .thumbprint
+    }
+
     /// Whether an attempt of it is counted that may be right. One that was not settled before its proof is over never will
     /// be: the server was killed, and the phone cannot send it again.
     func isJudged(at now: Timestamp) -> Bool {
@@ -44,15 +50,21 @@ extension VerificationKey {
     /// The public key of a point of P-256 as an activation has it: whole, or compressed as it was before; `nil` where it is
     /// none. Of a compressed one the missing half has to be found with every request.
     init?(keptPoint point: [UInt8]) {
-        let key =
-            point.count == Self.compressedBytes
-            ? try? P256.Signing.PublicKey(compressedRepresentation: point)
-            : try? P256.Signing.PublicKey(x963Representation: point)
-        guard let key else { return nil }
+        guard let key = P256.Signing.PublicKey(keptPoint: point) else { return nil }
         self.init(key)
     }
+}
 
-    private static let compressedBytes = 33
+extension P256.Signing.PublicKey {
+    fileprivate init?(keptPoint point: [UInt8]) {
+        let key =
+            point.count == Self.compressedBytes
+            ? try? Self(compressedRepresentation: point) : try? Self(x963Representation: point)
+        guard let key else { return nil }
+        self = key
+    }
+
+    private static var compressedBytes: Int { 33 }
 }
 
 extension JWK {

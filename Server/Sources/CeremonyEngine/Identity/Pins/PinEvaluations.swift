@@ -1,5 +1,6 @@
 import Ceremony
 import Crypto
+import JOSE
 import Store
 import _Primitives
 
@@ -110,9 +111,9 @@ public struct PinEvaluations: CeremonyPart {
 
     // MARK: Activations
 
-    /// `POST /identity/activations/{id}/pin-evaluation`: of the first PIN, for whoever has proven the code's. There is no key
-    /// yet that anybody could try PINs against, so it is no attempt; but an activation has so many evaluations in a day, and
-    /// somebody who has only seen its code must not be able to use them up.
+    /// `POST /identity/activations/{id}/pin-evaluation`: of the first PIN, for the device that has proven the code's. There is
+    /// no key yet that anybody could try PINs against, so it is no attempt; but an activation has so many evaluations in a
+    /// day, and somebody who has only seen its code must not be able to use them up.
     public func ofActivation(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let service = try self.requireService()
@@ -123,9 +124,12 @@ public struct PinEvaluations: CeremonyPart {
             guard let digest = offer.tokenDigest, let until = offer.tokenUntil else {
                 throw IdentityProblem(.outOfOrder)
             }
-            guard constantTimeEqual(opening.token.withBytes { Sealing.digest(ofSecret: $0) }, digest) else {
-                throw IdentityProblem(.notProven)
-            }
+            guard let claim = ProofClaim(call), claim.claimant.hasSameBytes(as: id),
+                offer.hasEarned(opening.token, for: opening.signingKey.thumbprint),
+                let key = opening.signingKey.wholePoint.flatMap({ VerificationKey(keptPoint: $0) })
+            else { throw IdentityProblem(.notProven) }
+            // The same question again is the same question, so that its proof need not be kept.
+            _ = try claim.verified(of: call, by: key, at: self.configuration.issuer, now: now)
             guard now < until else { throw IdentityProblem(.activationDataExpired) }
             try self.openings.checkSecurity(message.security)
             try await self.count(message.blinded, of: offer, provenBy: digest, keptUntil: until)

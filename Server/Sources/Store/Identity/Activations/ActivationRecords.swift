@@ -107,7 +107,8 @@ public struct PendingActivationRecord: Sendable, Equatable {
     public var letter: String?
     /// What the next proof of the PIN has to be made over.
     public var challenge: String
-    /// SHA-256 of the token that a proof has earned.
+    /// SHA-256 of the token that a proof has earned, with the thumbprint of the key that the proof has named. What a version
+    /// of before has written, without a key, is no token's: the PIN is proven again.
     public var tokenDigest: [UInt8]?
     /// Until when the token is good.
     public var tokenUntil: Timestamp?
