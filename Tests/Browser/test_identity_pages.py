@@ -183,6 +183,17 @@ def test_history(people, resident, any_browser):
     browser.get(people.server.issuer + "/account")
     assert "Town Hall" in browser.one("service").text and "Resident" in browser.one("roles").text
     assert "Email: My email" in browser.one("choices").text
+    browser.press(browser.one("rename"))
+    browser.one("name").clear()
+    browser.one("name").send_keys("Robin's phone")
+    browser.press(browser.one("submit"))
+    browser.press(browser.one("link"))
+    assert "Robin's phone" in browser.one("activation").text
+    browser.press(browser.one("forget"))
+    assert "Email: My email" in browser.one("forget-choice").text
+    browser.press(browser.one("confirm"))
+    browser.press(browser.one("link"))
+    assert not browser.all("choices") and not browser.all("forget")
     values = " ".join(value.text for value in browser.all("value"))
     assert "Robin" in values and f"{resident.username}@post.example" in values
     browser.press(browser.one("history"))

@@ -26,7 +26,8 @@ struct IdentityPageTests {
         page.offers = [.init(id: "o/1", name: nil, until: "noon"), .init(id: "o/2", name: name, until: "noon")]
         page.values = [.init(attribute: "Email", alias: name, value: name, isPrimary: true, isVerified: false)]
         page.services = [
-            .init(name: name, roles: [name], choices: ["Email: \(name)"]), .init(name: name, roles: [], choices: []),
+            .init(id: "s/1", name: name, roles: [name], choices: ["Email: \(name)"]),
+            .init(id: "s/2", name: name, roles: [], choices: []),
         ]
         page.organisations = [name]
         page.addresses = [
@@ -54,6 +55,10 @@ struct IdentityPageTests {
             try renderer.html(Self.code()), renderer.html(Self.identity(name)),
             renderer.html(IdentityPage(name: name)), renderer.html(Self.history(name)),
             renderer.html(IdentityHistoryPage(entries: [])), renderer.html(end),
+            renderer.html(
+                RenameActivationPage(id: "a/1", name: name, confirmation: "token", refusedBeyond: 128)),
+            renderer.html(
+                ForgetChoicePage(id: "s/1", service: name, choices: ["Email: \(name)"], confirmation: "token")),
             renderer.html(
                 ActivationRequestPage(proof: .confirmation("token"), digits: 5...32, problem: .notTheSame)),
             renderer.html(
@@ -100,6 +105,9 @@ struct IdentityPageTests {
         #expect(page.matches(of: /data-testid="choices"/).count == 1)
         #expect(page.contains("<bdi>A device</bdi>") && page.contains("no role"))
         #expect(page.contains("href=\"/account/activation/end?activation=a%2F1\""))
+        #expect(page.contains("href=\"/account/activation/name?activation=a%2F1\""))
+        #expect(page.contains("href=\"/account/choice?service=s%2F1\""))
+        #expect(page.matches(of: /data-testid="forget"/).count == 1, "where something is chosen")
         #expect(page.matches(of: /data-testid="confirm-address"/).count == 1, "of the one that is not confirmed")
         #expect(page.contains("action=\"/account/address\"") && page.contains("name=\"address\" value=\"m/1\""))
         var silent = Self.identity("zoe")

@@ -36,10 +36,18 @@ extension IdentityDirectory {
     /// Forgets what an account has chosen for a service: its person is asked again there. Throws `notFound` for no such
     /// account, and where nothing was chosen.
     public func removeChoice(_ account: String, service: String, by operator: String) async throws {
-        let id = try await self.account(account).id
-        let audit = self.event(.attributeChoiceRemoved, service, account: id, by: `operator`)
-        guard try await self.store.removeAttributeSelection(accountID: id, service: service, audit: audit) else {
-            throw AccountError(.notFound)
-        }
+        guard
+            try await self.forgetChoice(
+                accountID: try await self.account(account).id, service: service, by: `operator`)
+        else { throw AccountError(.notFound) }
+    }
+
+    /// Forgets what an account has chosen for a service: its person is asked again there; `false` where nothing was chosen.
+    ///
+    /// - Parameter operator: Who does it, for the trail; `nil` for the person.
+    public func forgetChoice(accountID: String, service: String, by operator: String? = nil) async throws -> Bool {
+        try await self.store.removeAttributeSelection(
+            accountID: accountID, service: service,
+            audit: self.event(.attributeChoiceRemoved, service, account: accountID, by: `operator`))
     }
 }

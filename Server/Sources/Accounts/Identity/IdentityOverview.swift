@@ -6,6 +6,8 @@ import _Primitives
 public struct IdentityOverview: Sendable {
     /// A service that the person has to do with.
     public struct Service: Sendable, Equatable {
+        /// Its client's identifier.
+        public let id: String
         /// What the service is called.
         public let name: String
         /// As what the person can come, in the service's order.
@@ -14,7 +16,7 @@ public struct IdentityOverview: Sendable {
         public let choices: [(attribute: String, alias: String)]
 
         public static func == (lhs: Self, rhs: Self) -> Bool {
-            lhs.name.hasSameBytes(as: rhs.name) && lhs.roles == rhs.roles
+            lhs.id.hasSameBytes(as: rhs.id) && lhs.name.hasSameBytes(as: rhs.name) && lhs.roles == rhs.roles
                 && lhs.choices.elementsEqual(rhs.choices) { $0 == $1 }
         }
     }
@@ -63,7 +65,8 @@ extension IdentityDirectory {
                     .map { (attribute: attribute.rawValue, alias: $0.alias) }
             }
             services.append(
-                IdentityOverview.Service(name: client.name, roles: standing.roles.map(\.name), choices: choices))
+                IdentityOverview.Service(
+                    id: id, name: client.name, roles: standing.roles.map(\.name), choices: choices))
         }
         return IdentityOverview(
             name: account.shownName,

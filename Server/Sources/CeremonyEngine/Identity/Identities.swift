@@ -45,7 +45,7 @@ public struct Identities: Sendable {
         let openings = ActivationOpenings(
             environment: environment, store: store, envelope: envelope, merges: merges, pins: pins, hub: hub)
         self.keys = IdentityKeys(keys: keys)
-        self.listings = ActivationListings(environment: environment, store: store, hub: hub)
+        self.listings = ActivationListings(environment: environment, store: store, hub: hub, budgets: budgets)
         self.consents = IdentityConsents(environment: environment, store: store, keys: keys)
         self.offers = ActivationOffers(environment: environment, store: store, keys: keys, budgets: budgets)
         self.openings = openings

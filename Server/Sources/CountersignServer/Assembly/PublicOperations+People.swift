@@ -33,6 +33,7 @@ extension PublicOperations {
         let activation = DescribedField.required("activation", "The activation.")
         let ticket = DescribedField.required("ticket", "What the page with the code carried.")
         let confirmation = DescribedField.required("confirmation", "What the page carried.")
+        let chosenFor = DescribedField.required("service", "The service's client.")
         let pins: [DescribedField] = [
             .optional("pin", "The PIN of the code."), .optional("pin-again", "The same."),
         ]
@@ -67,6 +68,25 @@ extension PublicOperations {
                 method: .post, path: "/account/activation/end", id: "endOwnActivation",
                 summary: "A device ends, or a code for one.", body: (.form, [confirmation, activation]),
                 answers: [Self.page], refusals: .pages, refusing: [nobody, (404, "There is no such device.")]),
+            page(
+                "/account/activation/name", "askForActivationName", "The form that gives a device another name.",
+                query: [activation], refusing: [nobody, (404, "There is no such device.")]),
+            PublicOperation(
+                method: .post, path: "/account/activation/name", id: "renameOwnActivation",
+                summary: "A device gets another name.",
+                body: (.form, [confirmation, activation, .required("name", "What it is called from now on.")]),
+                answers: [Self.page], refusals: .pages,
+                refusing: [
+                    nobody, (404, "There is no such device."), (422, "The name cannot be shown."), Self.tooMany,
+                ]),
+            page(
+                "/account/choice", "askForChoice", "The question whether what was chosen for a service is forgotten.",
+                query: [chosenFor], refusing: [nobody, (404, "Nothing is chosen there.")]),
+            PublicOperation(
+                method: .post, path: "/account/choice", id: "forgetOwnChoice",
+                summary: "What was chosen for a service is forgotten: the person is asked again.",
+                body: (.form, [confirmation, chosenFor]), answers: [Self.page], refusals: .pages,
+                refusing: [nobody, (404, "Nothing is chosen there.")]),
             page(
                 "/activation", "activationState", "What has become of a code.", query: [activation, ticket],
                 refusing: [strange]),

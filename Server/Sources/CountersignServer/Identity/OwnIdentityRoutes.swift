@@ -36,23 +36,29 @@ struct OwnIdentityRoutes: Sendable {
         router.endpoint(
             RouterPath(IdentityPaths.activationEnd),
             [.get: self.answers.page(self.askForEnd), .post: self.answers.page(self.end)])
+        router.endpoint(
+            RouterPath(IdentityPaths.activationName),
+            [.get: self.answers.page(self.askForName), .post: self.answers.page(self.rename)])
+        router.endpoint(
+            RouterPath(IdentityPaths.choice),
+            [.get: self.answers.page(self.askForForgetting), .post: self.answers.page(self.forget)])
     }
 
     /// A person who is signed in here.
-    private struct Visitor {
+    struct Visitor {
         let accountID: String
         let session: SessionSecret
         let active: ActiveSession
     }
 
-    private func visitor(_ request: Request) async throws -> Visitor? {
+    func visitor(_ request: Request) async throws -> Visitor? {
         guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
         else { return nil }
         return Visitor(accountID: active.account, session: session, active: active)
     }
 
     /// Said to whoever is not signed in.
-    private var nobody: Response {
+    var nobody: Response {
         .page(
             self.answers.pages.html(
                 ResultPage(
@@ -88,8 +94,7 @@ struct OwnIdentityRoutes: Sendable {
         }
         page.services = overview.services.map { service in
             IdentityPage.Service(
-                name: service.name, roles: service.roles,
-                choices: service.choices.map { "\(Self.words($0.attribute)): \($0.alias)" })
+                id: service.id, name: service.name, roles: service.roles, choices: Self.shown(service.choices))
         }
         page.organisations = overview.organisations
         page.addresses = overview.emails.map {
@@ -150,6 +155,11 @@ struct OwnIdentityRoutes: Sendable {
         case .merge: "An invitation into this identity"
         case nil: text
         }
+    }
+
+    /// What a service gets, by attribute and alias.
+    static func shown(_ choices: [(attribute: String, alias: String)]) -> [String] {
+        choices.map { "\(Self.words($0.attribute)): \($0.alias)" }
     }
 
     /// The name of an attribute in words: `givenName` is "Given name".
@@ -226,7 +236,7 @@ struct OwnIdentityRoutes: Sendable {
             .first { $0.id.hasSameBytes(as: id) }.map { ($0.name ?? "a device", true, false) }
     }
 
-    private var gone: Response {
+    var gone: Response {
         .page(
             self.answers.pages.html(
                 ResultPage(

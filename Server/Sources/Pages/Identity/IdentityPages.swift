@@ -70,6 +70,8 @@ public struct IdentityPage: Sendable {
 
     /// A service that the person has to do with.
     public struct Service: Sendable {
+        /// What it is told by.
+        public var id: String
         /// What it is called.
         public var name: String
         /// As what the person can come.
@@ -78,7 +80,8 @@ public struct IdentityPage: Sendable {
         public var choices: [String]
 
         /// Describes a service.
-        public init(name: String, roles: [String], choices: [String]) {
+        public init(id: String, name: String, roles: [String], choices: [String]) {
+            self.id = id
             self.name = name
             self.roles = roles
             self.choices = choices
@@ -231,6 +234,7 @@ extension PageRenderer {
             let factors: String
             let times: String
             let trouble: String?
+            let rename: String
             let end: String
             let endWords: String
         }
@@ -259,6 +263,7 @@ extension PageRenderer {
             let serviceName: String
             let roles: String
             let choices: String?
+            let forget: String?
         }
 
         let name: String
@@ -306,8 +311,10 @@ extension PageRenderer {
         let back = IdentityPaths.overview
     }
 
-    private static func end(_ id: String) -> String {
-        "\(IdentityPaths.activationEnd)?activation=\(percentEncoded(id))"
+    private static func end(_ id: String) -> String { self.address(IdentityPaths.activationEnd, "activation", id) }
+
+    private static func address(_ path: String, _ parameter: String, _ value: String) -> String {
+        "\(path)?\(parameter)=\(percentEncoded(value))"
     }
 
     /// Renders what a person has.
@@ -320,6 +327,7 @@ extension PageRenderer {
                     deviceName: device.name, factors: device.factors, times: device.times,
                     trouble: device.isDisabled
                         ? "Disabled: it signs nobody in any more. Personalise the app anew, with a new code." : rest,
+                    rename: Self.address(IdentityPaths.activationName, "activation", device.id),
                     end: Self.end(device.id), endWords: "End this device")
             }, hasOffers: !page.offers.isEmpty,
             offers: page.offers.map {
@@ -343,7 +351,9 @@ extension PageRenderer {
                 IdentityView.Service(
                     serviceName: service.name,
                     roles: service.roles.isEmpty ? "no role" : service.roles.joined(separator: ", "),
-                    choices: service.choices.isEmpty ? nil : "Gets \(service.choices.joined(separator: ", "))")
+                    choices: service.choices.isEmpty ? nil : "Gets \(service.choices.joined(separator: ", "))",
+                    forget: service.choices.isEmpty
+                        ? nil : Self.address(IdentityPaths.choice, "service", service.id))
             }, organisations: page.organisations.isEmpty ? nil : page.organisations.joined(separator: ", "))
         return self.render(view, template: "identity", title: "Your identity")
     }

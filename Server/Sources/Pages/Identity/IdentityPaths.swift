@@ -8,4 +8,8 @@ public enum IdentityPaths {
     public static let activation = "/account/activation"
     /// Where an activation, or a code that waits, is ended.
     public static let activationEnd = "/account/activation/end"
+    /// Where an activation is given another name.
+    public static let activationName = "/account/activation/name"
+    /// Where it is forgotten what was chosen for a service.
+    public static let choice = "/account/choice"
 }

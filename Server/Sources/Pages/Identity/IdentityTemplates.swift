@@ -12,7 +12,7 @@ extension PageTemplates {
         <p><strong><bdi>{{deviceName}}</bdi></strong> <span class="small">{{factors}}</span></p>
         <p class="small">{{times}}</p>
         {{#trouble}}<p class="notice bad" data-testid="trouble">{{.}}</p>{{/trouble}}
-        <p><a href="{{end}}" data-testid="end">{{endWords}}</a></p>
+        <p><a href="{{rename}}" data-testid="rename">Rename</a> · <a href="{{end}}" data-testid="end">{{endWords}}</a></p>
         </li>
         {{/devices}}
         </ul>{{/hasDevices}}
@@ -49,7 +49,8 @@ extension PageTemplates {
         {{#hasServices}}<dl class="facts">
         {{#services}}
         <div data-testid="service"><dt><bdi>{{serviceName}}</bdi></dt><dd data-testid="roles"><bdi>{{roles}}</bdi></dd>\
-        {{#choices}}<dd class="small" data-testid="choices"><bdi>{{.}}</bdi></dd>{{/choices}}</div>
+        {{#choices}}<dd class="small" data-testid="choices"><bdi>{{.}}</bdi></dd>{{/choices}}\
+        {{#forget}}<dd class="small"><a href="{{.}}" data-testid="forget">Ask me again</a></dd>{{/forget}}</div>
         {{/services}}
         </dl>{{/hasServices}}
         {{^hasServices}}<p class="small">You have not been to any.</p>{{/hasServices}}

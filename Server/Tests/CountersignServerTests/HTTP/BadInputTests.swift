@@ -60,6 +60,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account", allow: "GET, HEAD"), .init(path: "/account/history", allow: "GET, HEAD"),
         .init(path: "/account/activation", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/account/activation/end", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/account/activation/name", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/account/choice", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/activation", allow: "GET, HEAD"), .init(path: "/activation/events", allow: "GET, HEAD"),
         .init(path: "/invitation", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/sign-in/provider/unknown", allow: "GET, HEAD"),

@@ -83,6 +83,7 @@ public struct ActivationListings: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore
     let hub: CeremonyHub
+    let budgets: Budgets
 
     /// The activations of an account, the oldest first. Cost: two queries.
     public func activations(accountID: String) async throws -> [ListedActivation] {
@@ -132,8 +133,10 @@ public struct ActivationListings: CeremonyPart {
     /// Calls an activation by another name; `false` where the account has none of that identifier. Throws `invalidRequest`
     /// for a name that cannot be shown.
     ///
-    /// - Parameter operator: Who does it, for the trail.
-    public func rename(_ id: String, to name: String, accountID: String, by operator: String) async throws -> Bool {
+    /// - Parameter operator: Who does it, for the trail; `nil` for the person.
+    public func rename(_ id: String, to name: String, accountID: String, by operator: String? = nil) async throws
+        -> Bool
+    {
         guard ShownName.isAccepted(name) else {
             throw CeremonyError(
                 .invalidRequest,
@@ -144,6 +147,13 @@ public struct ActivationListings: CeremonyPart {
             id: id, name: name,
             audit: AuditEvent(
                 .activationRenamed, at: self.time.now(), accountID: accountID, actor: `operator`, detail: id))
+    }
+
+    /// As ``rename(_:to:accountID:by:)``, for the person, on a page. Throws `tooManyRequests` also: each is an entry of the
+    /// trail, and `source` has a budget as it has of codes.
+    public func renameOnPage(_ id: String, to name: String, accountID: String, source: String) async throws -> Bool {
+        try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: self.time.now()))
+        return try await self.rename(id, to: name, accountID: accountID)
     }
 
     /// The codes of an account that can still be used, the oldest first. Cost: one query.

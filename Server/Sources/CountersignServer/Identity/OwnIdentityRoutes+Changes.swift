@@ -1,0 +1,96 @@
+import Accounts
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import Pages
+import Store
+import _Primitives
+
+/// What a person changes of their identity on their own pages: what a device is called, and what they are asked again.
+///
+/// A session alone is enough: neither is another way to be the person, and who has the session sees both.
+extension OwnIdentityRoutes {
+    // MARK: The name of a device
+
+    private func form(
+        _ id: String, _ name: String, _ visitor: Visitor, isRefused: Bool = false
+    ) -> Response {
+        .page(
+            self.answers.pages.html(
+                RenameActivationPage(
+                    id: id, name: name, confirmation: self.cookies.formToken(visitor.session),
+                    refusedBeyond: isRefused ? Limits.Fixed.shownNameCharacters : nil)),
+            status: isRefused ? .unprocessableContent : .ok)
+    }
+
+    @Sendable func askForName(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try SignInAddress.parameter("activation", of: request.uri.query ?? "")
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        let devices = try await self.identities.listings.activations(accountID: visitor.accountID)
+        guard let device = devices.first(where: { $0.id.hasSameBytes(as: id) }) else { return self.gone }
+        return self.form(device.id, device.name, visitor)
+    }
+
+    @Sendable func rename(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        try self.cookies.requireToken(of: form, visitor.session)
+        guard let id = form["activation"] else { return self.gone }
+        let name = form["name"] ?? ""
+        do {
+            guard
+                try await self.identities.listings.renameOnPage(
+                    id, to: name, accountID: visitor.accountID, source: context.source)
+            else { return self.gone }
+        } catch let error as CeremonyError where error.code == .invalidRequest {
+            return self.form(id, name, visitor, isRefused: true)
+        }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "It has its name",
+                    explanation: "On your pages the device is called \(name) from now on.",
+                    link: ("Back to your identity", IdentityPaths.overview))))
+    }
+
+    // MARK: What was chosen for a service
+
+    private var nothingChosen: Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "Nothing is chosen there",
+                    explanation: "The app asks you what that service is to get when you sign in there.",
+                    link: ("Back to your identity", IdentityPaths.overview))), status: .notFound)
+    }
+
+    @Sendable func askForForgetting(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try SignInAddress.parameter("service", of: request.uri.query ?? "")
+        guard let visitor = try await self.visitor(request),
+            let overview = try await self.directory.overview(accountID: visitor.accountID)
+        else { return self.nobody }
+        guard let service = overview.services.first(where: { $0.id.hasSameBytes(as: id) }), !service.choices.isEmpty
+        else { return self.nothingChosen }
+        return .page(
+            self.answers.pages.html(
+                ForgetChoicePage(
+                    id: service.id, service: service.name, choices: Self.shown(service.choices),
+                    confirmation: self.cookies.formToken(visitor.session))))
+    }
+
+    @Sendable func forget(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        try self.cookies.requireToken(of: form, visitor.session)
+        guard let service = form["service"],
+            try await self.directory.forgetChoice(accountID: visitor.accountID, service: service)
+        else { return self.nothingChosen }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "You are asked again",
+                    explanation: "The app asks you what that service is to get when you sign in there the next time.",
+                    link: ("Back to your identity", IdentityPaths.overview))))
+    }
+}
