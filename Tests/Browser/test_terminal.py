@@ -121,6 +121,13 @@ def test_a_call_centre_asks_by_hand(deployment, phone):
         asked = {"scope": "openid", "login_hint": phone.username, "binding_message": message}
         return ask("bc-authorize", **asked)["auth_req_id"]
 
+    # Nobody has to authenticate: the phone proves which one it is.
+    notices = phone("notices", phone.username).expect(0)
+    assert [event["kind"] for event in notices.events if event["event"] == "account-notice"] == ["device-added"]
+    assert notices["finished"]["outcome"] == "listed"
+    shown = Terminal("notices", phone.username, "--home", phone.home).expect("device added: ")
+    assert shown.exit_code() == 0
+    assert phone("notices", "nobody").expect(3)["finished"]["reason"] == "no-such-account"
     assert phone("inbox", phone.username, "--pin-stdin", stdin=PIN + "\n").expect(0)["finished"]["outcome"] == "listed"
     request = begin("Call 4711: change of address")
     # The device itself asks what waits for it; the person's PIN is for the answer.

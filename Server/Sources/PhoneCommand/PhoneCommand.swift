@@ -14,8 +14,8 @@ struct PhoneCommand: AsyncParsableCommand {
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 server unreachable.
             """,
         subcommands: [
-            EnrollCommand.self, ScanCommand.self, InboxCommand.self, AuthenticateCommand.self, ActivityCommand.self,
-            RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
+            EnrollCommand.self, ScanCommand.self, InboxCommand.self, NoticesCommand.self, AuthenticateCommand.self,
+            ActivityCommand.self, RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
             AuthenticatorsCommand.self,
             SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
             IdentitiesCommand.self, TrustCommand.self, PinCommand.self, FactorCommand.self, ActivationCommand.self,

@@ -3,6 +3,7 @@ import GRDB
 import SQLiteStore
 import Store
 import Testing
+import _Primitives
 
 @Suite("Rows of the database, read where they stand")
 struct StoredRowTests {
@@ -21,7 +22,7 @@ struct StoredRowTests {
     @Test("gives every kind of value, by its place and by its name")
     func values() throws {
         try self.withDatabase { db in
-            try db.execute(sql: "UPDATE thing SET name = ? WHERE id = 1", arguments: ["a\u{0}\u{fc}"])
+            try db.execute(sql: "UPDATE thing SET name = 'a' || char(0, 252) WHERE id = 1")
             let row = try #require(try db.row("SELECT id, name, content, size FROM thing WHERE id = ?", [1]))
             #expect(try row.text("name") == "a\u{0}\u{fc}" && row.text(1) == "a\u{0}\u{fc}")
             #expect(try row.bytes("content") == [1, 2] && row.optionalBytes(2) == [1, 2])

@@ -51,6 +51,7 @@ struct ServiceCommand: AsyncParsableCommand {
         let granted = try rules.filter { try service.bool($0.0) == true }.map(\.1)
         rows.append(["also", granted.joined(separator: ", ")])
         if try service.bool("defaultRoles") == false { rows.append(["default roles", "nobody has them"]) }
+        rows += (try service.strings("warnings") ?? []).map { ["warning", $0] }
         return Terminal.table(rows.filter { !$0[1].isEmpty })
     }
 

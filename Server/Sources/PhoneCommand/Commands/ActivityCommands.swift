@@ -107,7 +107,7 @@ struct ActivityCommand: AsyncParsableCommand {
         }
     }
 
-    private static func show(_ notice: AccountNotice, _ report: Report) {
+    fileprivate static func show(_ notice: AccountNotice, _ report: Report) {
         report.say([
             "event": .string("account-notice"), "id": .string(notice.id), "kind": .string(notice.kind.rawValue),
             "at": .string(Self.machineText(notice.date)), "subject": .string(notice.subject),
@@ -136,6 +136,37 @@ struct ActivityCommand: AsyncParsableCommand {
         date.formatted(
             Date.ISO8601FormatStyle(timeZone: .current).year().month().day().dateTimeSeparator(.space)
                 .time(includingFractionalSeconds: false))
+    }
+}
+
+/// `countersign-phone notices`: what has happened on an account, for which nobody has to authenticate.
+struct NoticesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notices", abstract: "Show what has happened on an account.",
+        discussion: """
+            The phone proves by itself which phone it is. Only where the server does not know the phone's own keys, you \
+            authenticate first. `activity` shows browsers and services as well.
+            """)
+
+    @Argument(help: "The account's name.")
+    var username: String
+
+    @OptionGroup var answers: AnswerOptions
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
+            let notices = try await person.asking(on: try PhoneDevice(self.phone), report) { client, provider in
+                let operation = client.operations.accountNotices.username(self.username)
+                return try await (provider.map(operation.authorizationProvider) ?? operation).execute()
+            }.answer
+            for notice in notices { ActivityCommand.show(notice, report) }
+            report.say([
+                "event": .string("finished"), "outcome": .outcome(.listed), "account": .string(self.username),
+            ]) { if notices.isEmpty { $0.print("Nothing has happened.") } }
+        }
     }
 }
 

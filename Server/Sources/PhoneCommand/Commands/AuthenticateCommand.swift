@@ -94,6 +94,21 @@ struct OwnPerson {
         }
     }
 
+    /// Asks what the device may ask for by itself. Where the server does not know its keys the person authenticates first, and
+    /// `ask` is called again with what proves that. Throws ``Refusal`` and what the SDK throws.
+    func asking<Answer>(
+        on device: PhoneDevice, _ report: Report,
+        _ ask: (MobileAuthenticationClient, (any AuthorizationProvider)?) async throws -> Answer
+    ) async throws -> (client: MobileAuthenticationClient, answer: Answer) {
+        let client = try await self.client(on: device)
+        do { return (client, try await ask(client, nil)) } catch let error as OperationError
+            where [.missingInteraction, .notAuthorized].contains(error.code)
+        {
+            let (client, provider) = try await self.authorize(on: device, report)
+            return (client, try await ask(client, provider))
+        }
+    }
+
     /// Authenticates, and gives what proves it to the server.
     func authorize(on device: PhoneDevice, _ report: Report) async throws -> (
         client: MobileAuthenticationClient, provider: any AuthorizationProvider

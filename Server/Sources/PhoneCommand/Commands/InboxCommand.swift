@@ -35,7 +35,10 @@ struct InboxCommand: AsyncParsableCommand {
         var own = ScriptedAnswers(self.answers)
         let script = own.dividedAfterOwnRequest()
         let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone, script: own)
-        let (client, questions) = try await self.questions(person, device, report)
+        let (client, questions) = try await person.asking(on: device, report) { client, provider in
+            let operation = client.operations.waitingQuestions.username(self.username)
+            return try await (provider.map(operation.authorizationProvider) ?? operation).execute()
+        }
         for question in questions { Self.show(question, report) }
         if let chosen = try self.chosen(of: questions, report) {
             let run = OutOfBandRun(
@@ -49,23 +52,6 @@ struct InboxCommand: AsyncParsableCommand {
                 questions.isEmpty
                     ? "Nobody asks you anything."
                     : "Answer one with `countersign-phone inbox NAME --question QUESTION`.")
-        }
-    }
-
-    /// What waits, which the phone fetches by itself where it can.
-    private func questions(_ person: OwnPerson, _ device: PhoneDevice, _ report: Report) async throws -> (
-        MobileAuthenticationClient, [ServiceQuestion]
-    ) {
-        let client = try await person.client(on: device)
-        do {
-            return (client, try await client.operations.waitingQuestions.username(self.username).execute())
-        } catch let error as OperationError where [.missingInteraction, .notAuthorized].contains(error.code) {
-            let (client, provider) = try await person.authorize(on: device, report)
-            return (
-                client,
-                try await client.operations.waitingQuestions.username(self.username).authorizationProvider(provider)
-                    .execute()
-            )
         }
     }
 

@@ -66,6 +66,29 @@ struct IdentityAdministrationTests {
         }
     }
 
+    @Test("whoever writes a role that one category of factors is enough for is told so, and it is theirs to decide")
+    func oneCategory() async throws {
+        try await Self.run { client, path in
+            let path = path + "/service"
+            #expect(try await client.send(.put, path, Self.profile()).object["warnings"] == nil)
+            let weak: JSON = .array([
+                .object(["id": .string("user"), "factors": Self.factors]),
+                .object([
+                    "id": .string("reader"),
+                    "factors": .array([.array([.string("pin"), .string("biometric")]), .array([.string("pin")])]),
+                ]),
+            ])
+            let written = try await client.send(.put, path, Self.profile(["roles": weak]))
+            let warnings = try #require(try written.object.strings("warnings"))
+            #expect(warnings.count == 1 && warnings[0].contains("Role reader: pin is one category"))
+            #expect(warnings[0].contains(#"["pin","device"]"#))
+            let changed = try await client.send(.patch, path, ["inApp": .bool(true)])
+            #expect(try changed.object.strings("warnings") == warnings)
+            // What is shown can be set again as it is.
+            #expect(try await client.send(.get, path).object["warnings"] == nil)
+        }
+    }
+
     @Test("a profile that is none is refused, with what to do about it")
     func wrongProfiles() async throws {
         try await Self.run { client, path in

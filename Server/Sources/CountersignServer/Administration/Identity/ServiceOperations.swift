@@ -2,6 +2,7 @@ import Accounts
 import HTTPTypes
 import OAuth
 import Store
+import UAF
 import _Primitives
 
 /// The services of personalised identities, and who has which role there.
@@ -52,6 +53,10 @@ struct ServiceOperations: Sendable {
     private static let service: [AdminOperation.Field] =
         [.required("clientId", "The client, which is the service.")] + Self.profile
 
+    /// What is answered whoever has just written a profile.
+    private static let written: [AdminOperation.Field] =
+        Self.service + [.optional("warnings", .strings, "In what roles are weaker than they look.")]
+
     private static let standing: [AdminOperation.Field] = [
         .required("roles", .strings, "The roles that the person has."),
         .required("known", .boolean, "Whether somebody has said so; else they are the default ones."),
@@ -80,12 +85,12 @@ struct ServiceOperations: Sendable {
                 method: .put, path: Self.path, id: "setService",
                 summary:
                     "Make a client a service of personalised identities, or give one another profile. A role that is gone is nobody's any more.",
-                body: Self.profile, answer: Self.service, refusals: Self.notFound, handler: self.set),
+                body: Self.profile, answer: Self.written, refusals: Self.notFound, handler: self.set),
             AdminOperation(
                 method: .patch, path: Self.path, id: "changeService",
                 summary: "Change a service; what is missing stays as it is. An empty organisation is none.",
                 body: [.optional("roles", .objects(Self.role), "All of its roles.")] + Self.others,
-                answer: Self.service, refusals: Self.notFound, handler: self.change),
+                answer: Self.written, refusals: Self.notFound, handler: self.change),
             AdminOperation(
                 method: .delete, path: Self.path, id: "removeService",
                 summary: "Make a client no service any more, with everything that was said of people there.",
@@ -119,6 +124,12 @@ struct ServiceOperations: Sendable {
         JSONObject([(name: "clientId", value: .string(client))] + profile.json.members)
     }
 
+    private static func written(_ client: String, _ profile: ServiceProfile) -> JSONObject {
+        var object = self.json(client, profile)
+        if !profile.warnings.isEmpty { object["warnings"] = .array(profile.warnings.map(JSON.string)) }
+        return object
+    }
+
     private static func json(_ standing: ServiceStanding) -> JSONObject {
         [
             "roles": .array(standing.roles.map { .string($0.id) }), "known": .bool(standing.isKnown),
@@ -136,11 +147,11 @@ struct ServiceOperations: Sendable {
     }
 
     @Sendable private func set(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(call.client, try await self.identities.setService(call.client, to: call.body, by: call.actor))
+        Self.written(call.client, try await self.identities.setService(call.client, to: call.body, by: call.actor))
     }
 
     @Sendable private func change(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(call.client, try await self.identities.changeService(call.client, by: call.body, by: call.actor))
+        Self.written(call.client, try await self.identities.changeService(call.client, by: call.body, by: call.actor))
     }
 
     @Sendable private func remove(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -196,5 +207,33 @@ extension AdminOperation.Call {
             throw Problem(.badRequest, "invalid-request", "The query is not encoded.")
         }
         return query[name]
+    }
+}
+
+extension ServiceProfile {
+    /// Alternatives of one category of factors. Two of different ones (NIST SP 800-63B, section 2) are more than twice one:
+    /// who has found out a PIN, or made a copy of a finger, still has not got the phone.
+    fileprivate var warnings: [String] {
+        self.roles.flatMap { role in
+            role.factors.alternatives.filter { Set($0.map(\.category)).count == 1 }.map { alternative in
+                let names = alternative.map(\.rawValue)
+                let stronger = JSON.array((names + [AuthenticatorType.device.rawValue]).map(JSON.string)).text
+                return "Role \(role.id): \(names.joined(separator: "+")) is one category of factors. Ask for the "
+                    + "device beside it: \(stronger)"
+            }
+        }
+    }
+}
+
+extension AuthenticatorType {
+    /// What somebody has to have, know or be.
+    fileprivate enum Category { case possession, knowledge, inherence }
+
+    fileprivate var category: Category {
+        switch self {
+        case .device, .otp, .yubikey: .possession
+        case .pin: .knowledge
+        case .biometric: .inherence
+        }
     }
 }
