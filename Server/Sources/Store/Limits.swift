@@ -245,8 +245,9 @@ public struct Limits: Sendable, Equatable {
     public var acknowledgementTime: Duration = .seconds(75)
     /// How long the other end can take to close a connection that the server has closed for its part.
     public var lingerTime: Duration = .seconds(2)
-    /// How long requests under way can take to be answered when the server is told to stop.
-    public var drainTime: Duration = .seconds(25)
+    /// How long requests under way can take to be answered when the server is told to stop. What follows takes some five
+    /// seconds, and whoever told it so kills it after 30.
+    public var drainTime: Duration = .seconds(20)
     /// The same at the listeners of operators.
     public var operatorDrainTime: Duration = .seconds(2)
     /// How long a channel for events stays quiet: then it says that it is still there.
