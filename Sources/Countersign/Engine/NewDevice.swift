@@ -1,7 +1,4 @@
-import Foundation
-import JOSE
 import UAFClient
-import _Primitives
 
 /// The keys of a device that does not speak for any identity yet: those that the proof of an activation's PIN has named, and
 /// that nobody else can enrol with (decision 79). They are deleted with it, unless an identity has them by then.
@@ -26,16 +23,4 @@ final class NewDevice: Sendable {
         guard !self.core.register.identities.contains(where: { $0.device == keys }) else { return }
         try? self.core.module.deleteIdentity(keys)
     }
-}
-
-/// The keys of devices that are within a ``NewDevice``: what did not arrive can be sent again with them, also where the
-/// identity that was made of them has been forgotten meanwhile.
-// Safe to share: every access to `keys` is within `lock`.
-final class NewDevices: @unchecked Sendable {
-    private let lock = NSLock()
-    private var keys: Set<IdentityKeys> = []
-
-    func insert(_ keys: IdentityKeys) { self.lock.withLock { _ = self.keys.insert(keys) } }
-    func remove(_ keys: IdentityKeys) { self.lock.withLock { _ = self.keys.remove(keys) } }
-    func contains(_ keys: IdentityKeys) -> Bool { self.lock.withLock { self.keys.contains(keys) } }
 }

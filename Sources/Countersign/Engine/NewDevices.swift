@@ -1,0 +1,14 @@
+import Foundation
+import UAFClient
+
+/// The keys of devices that are within a ``NewDevice``: what did not arrive can be sent again with them, also where the
+/// identity that was made of them has been forgotten meanwhile.
+// Safe to share: every access to `keys` is within `lock`.
+final class NewDevices: @unchecked Sendable {
+    private let lock = NSLock()
+    private var keys: Set<IdentityKeys> = []
+
+    func insert(_ keys: IdentityKeys) { self.lock.withLock { _ = self.keys.insert(keys) } }
+    func remove(_ keys: IdentityKeys) { self.lock.withLock { _ = self.keys.remove(keys) } }
+    func contains(_ keys: IdentityKeys) -> Bool { self.lock.withLock { self.keys.contains(keys) } }
+}
