@@ -74,18 +74,40 @@ enum CeremonyColumn: Int, TableColumn {
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
         contentHash, isConsumed, detail, methods, assurance, progress
 
-    /// What a step may change.
-    static let changeable: [Self] = [
-        .phase, .outcome, .reference, .accountID, .channel, .expiresAt, .changedAt, .continuationDigest,
-        .confirmationCode, .deviceID, .uafStatus, .clientError, .asmStatus, .authenticators, .contentHash, .isConsumed,
-        .methods, .assurance, .progress,
-    ]
-
     static let selection = Self.selected()
     static let insertion = Self.inserted()
     static let count = Self.allCases.count
-    /// For each column that a step may change, what an UPDATE says of it.
-    static let assignments = Self.changeable.map { ($0, "\($0.name) = ?") }
+}
+
+/// A column that a step may change.
+private struct ChangeableColumn: Sendable {
+    let column: CeremonyColumn
+    /// What an UPDATE says of it.
+    let assignment: String
+    /// Whether two records have the same in it. Sealed twice, the same is not the same: what is compared is not sealed.
+    let isSame: @Sendable (CeremonyRecord, CeremonyRecord) -> Bool
+
+    init(_ column: CeremonyColumn, isSame: @escaping @Sendable (CeremonyRecord, CeremonyRecord) -> Bool) {
+        self.column = column
+        self.assignment = "\(column.name) = ?"
+        self.isSame = isSame
+    }
+
+    static let all = [
+        Self(.phase) { $0.phase == $1.phase }, Self(.outcome) { $0.outcome == $1.outcome },
+        Self(.reference) { $0.reference == $1.reference }, Self(.accountID) { $0.accountID == $1.accountID },
+        Self(.channel) { $0.channel == $1.channel }, Self(.expiresAt) { $0.expiresAt == $1.expiresAt },
+        Self(.changedAt) { $0.changedAt == $1.changedAt },
+        Self(.continuationDigest) { $0.continuationDigest == $1.continuationDigest },
+        Self(.confirmationCode) { $0.confirmationCode == $1.confirmationCode },
+        Self(.deviceID) { $0.deviceID == $1.deviceID }, Self(.uafStatus) { $0.uafStatusCode == $1.uafStatusCode },
+        Self(.clientError) { $0.clientErrorCode == $1.clientErrorCode },
+        Self(.asmStatus) { $0.asmStatusCode == $1.asmStatusCode },
+        Self(.authenticators) { $0.authenticators == $1.authenticators },
+        Self(.contentHash) { $0.contentHash == $1.contentHash },
+        Self(.isConsumed) { $0.isConsumed == $1.isConsumed }, Self(.methods) { $0.methods == $1.methods },
+        Self(.assurance) { $0.assurance == $1.assurance }, Self(.progress) { $0.progress == $1.progress },
+    ]
 }
 
 extension CeremonyRecord {
@@ -224,13 +246,11 @@ extension Database {
     func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
         guard ceremony != before else { return }
         var (assignments, values): ([String], [(any DatabaseValueConvertible)?]) = ([], [])
-        for (column, assignment) in CeremonyColumn.assignments {
-            // Sealed twice, the same is not the same.
-            let value = ceremony.value(of: column, progress: ceremony.progress)
-            let former = before.value(of: column, progress: before.progress)
-            guard value?.databaseValue != former?.databaseValue else { continue }
-            assignments.append(assignment)
-            values.append(column == .progress ? try ceremony.sealedProgress(sealing)?.blob : value)
+        for changeable in ChangeableColumn.all where !changeable.isSame(ceremony, before) {
+            let column = changeable.column
+            assignments.append(changeable.assignment)
+            values.append(
+                ceremony.value(of: column, progress: column == .progress ? try ceremony.sealedProgress(sealing) : nil))
         }
         guard !assignments.isEmpty else { return }
         values.append(ceremony.id)

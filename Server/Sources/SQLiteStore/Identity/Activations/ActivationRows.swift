@@ -9,10 +9,8 @@ enum ActivationColumn: Int, LockoutColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
     static let count = Self.allCases.count
-    /// What a step changes with every attempt.
-    private static let state: [Self] = [
-        .pinVersion, .failuresInRow, .failures, .lockedUntil, .isPermanent, .reservedRequest, .reservedAt, .lastUsedAt,
-    ]
+    /// What a step changes with every attempt, in the order of ``stateValues(of:)``.
+    fileprivate static let state: [Self] = Self.ofLockout + [.pinVersion, .lastUsedAt]
 
     case deviceID, signingKey, encryptionKey, pinVersion, failuresInRow, failures, lockedUntil, isPermanent,
         reservedRequest, reservedAt, lastUsedAt
@@ -21,20 +19,8 @@ enum ActivationColumn: Int, LockoutColumn {
         UPDATE activation SET \(Self.state.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE device_id = ?
         """
 
-    fileprivate static func stateValues(
-        of activation: ActivationRecord
-    ) -> [(any DatabaseValueConvertible)?] {
-        let values = Self.stateByColumn(of: activation)
-        return Self.state.map { values[$0] ?? nil }
-    }
-
-    fileprivate static func stateByColumn(
-        of activation: ActivationRecord
-    ) -> [Self: (any DatabaseValueConvertible)?] {
-        var values = Self.values(of: activation.lockout)
-        values[.pinVersion] = activation.pinVersion
-        values[.lastUsedAt] = activation.lastUsedAt?.milliseconds
-        return values
+    fileprivate static func stateValues(of activation: ActivationRecord) -> [(any DatabaseValueConvertible)?] {
+        Self.values(of: activation.lockout) + [activation.pinVersion, activation.lastUsedAt?.milliseconds]
     }
 }
 
@@ -76,7 +62,8 @@ extension Database {
     /// Adds an activation to its device, which is there.
     func insert(_ activation: ActivationRecord, _ sealing: Sealing) throws {
         let id = activation.device.id
-        var values = ActivationColumn.stateByColumn(of: activation)
+        var values = Dictionary(
+            uniqueKeysWithValues: zip(ActivationColumn.state, ActivationColumn.stateValues(of: activation)))
         values[.deviceID] = id
         values[.signingKey] = try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id).blob
         values[.encryptionKey] = try sealing.seal(

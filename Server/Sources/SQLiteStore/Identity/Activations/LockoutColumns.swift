@@ -14,13 +14,17 @@ protocol LockoutColumn: TableColumn {
 }
 
 extension LockoutColumn {
-    /// Those of a record, as they are stored.
-    static func values(of lockout: LockoutRecord) -> [Self: (any DatabaseValueConvertible)?] {
+    /// The columns, in the order of ``values(of:)``.
+    static var ofLockout: [Self] {
+        [.failuresInRow, .failures, .lockedUntil, .isPermanent, .reservedRequest, .reservedAt]
+    }
+
+    /// What is stored of a record, in the order of ``ofLockout``.
+    static func values(of lockout: LockoutRecord) -> [(any DatabaseValueConvertible)?] {
         [
-            .failuresInRow: lockout.failuresInARow,
-            .failures: lockout.failures.map { "\($0.milliseconds)" }.joined(separator: " "),
-            .lockedUntil: lockout.lockedUntil?.milliseconds, .isPermanent: lockout.isPermanent,
-            .reservedRequest: lockout.reservation?.request.blob, .reservedAt: lockout.reservation?.at.milliseconds,
+            lockout.failuresInARow, lockout.failures.map { "\($0.milliseconds)" }.joined(separator: " "),
+            lockout.lockedUntil?.milliseconds, lockout.isPermanent, lockout.reservation?.request.blob,
+            lockout.reservation?.at.milliseconds,
         ]
     }
 }

@@ -50,7 +50,9 @@ extension PendingActivationRecord {
         _ sealing: Sealing
     ) throws -> [PendingActivationColumn: (any DatabaseValueConvertible)?] {
         let isKeyKept = self.state == .offered && !self.pinKey.isEmpty
-        var values = PendingActivationColumn.values(of: self.lockout)
+        var values = Dictionary(
+            uniqueKeysWithValues: zip(
+                PendingActivationColumn.ofLockout, PendingActivationColumn.values(of: self.lockout)))
         values[.id] = self.id
         values[.accountID] = self.accountID
         values[.state] = self.state.rawValue
