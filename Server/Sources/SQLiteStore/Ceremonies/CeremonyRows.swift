@@ -87,26 +87,23 @@ private struct ChangeableColumn: Sendable {
     /// Whether two records have the same in it. Sealed twice, the same is not the same: what is compared is not sealed.
     let isSame: @Sendable (CeremonyRecord, CeremonyRecord) -> Bool
 
-    init(_ column: CeremonyColumn, isSame: @escaping @Sendable (CeremonyRecord, CeremonyRecord) -> Bool) {
+    init<Value: Equatable & SendableMetatype>(
+        _ column: CeremonyColumn, _ value: @escaping @Sendable (CeremonyRecord) -> Value
+    ) {
         self.column = column
         self.assignment = "\(column.name) = ?"
-        self.isSame = isSame
+        self.isSame = { value($0) == value($1) }
     }
 
     static let all = [
-        Self(.phase) { $0.phase == $1.phase }, Self(.outcome) { $0.outcome == $1.outcome },
-        Self(.reference) { $0.reference == $1.reference }, Self(.accountID) { $0.accountID == $1.accountID },
-        Self(.channel) { $0.channel == $1.channel }, Self(.expiresAt) { $0.expiresAt == $1.expiresAt },
-        Self(.changedAt) { $0.changedAt == $1.changedAt },
-        Self(.continuationDigest) { $0.continuationDigest == $1.continuationDigest },
-        Self(.confirmationCode) { $0.confirmationCode == $1.confirmationCode },
-        Self(.deviceID) { $0.deviceID == $1.deviceID }, Self(.uafStatus) { $0.uafStatusCode == $1.uafStatusCode },
-        Self(.clientError) { $0.clientErrorCode == $1.clientErrorCode },
-        Self(.asmStatus) { $0.asmStatusCode == $1.asmStatusCode },
-        Self(.authenticators) { $0.authenticators == $1.authenticators },
-        Self(.contentHash) { $0.contentHash == $1.contentHash },
-        Self(.isConsumed) { $0.isConsumed == $1.isConsumed }, Self(.methods) { $0.methods == $1.methods },
-        Self(.assurance) { $0.assurance == $1.assurance }, Self(.progress) { $0.progress == $1.progress },
+        Self(.phase) { $0.phase }, Self(.outcome) { $0.outcome }, Self(.reference) { $0.reference },
+        Self(.accountID) { $0.accountID }, Self(.channel) { $0.channel }, Self(.expiresAt) { $0.expiresAt },
+        Self(.changedAt) { $0.changedAt }, Self(.continuationDigest) { $0.continuationDigest },
+        Self(.confirmationCode) { $0.confirmationCode }, Self(.deviceID) { $0.deviceID },
+        Self(.uafStatus) { $0.uafStatusCode }, Self(.clientError) { $0.clientErrorCode },
+        Self(.asmStatus) { $0.asmStatusCode }, Self(.authenticators) { $0.authenticators },
+        Self(.contentHash) { $0.contentHash }, Self(.isConsumed) { $0.isConsumed }, Self(.methods) { $0.methods },
+        Self(.assurance) { $0.assurance }, Self(.progress) { $0.progress },
     ]
 }
 
