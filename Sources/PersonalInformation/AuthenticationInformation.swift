@@ -71,7 +71,8 @@ where Validator.Value == Value {
     @discardableResult public func setSelection(_ alias: PersonalInformationAlias?) -> PersonalInformationAlias? {
         guard let alias, let index = self.aliases.firstIndex(of: alias) else { return nil }
         let adopted = self.aliases[index]
-        self.lock.withLock { self.state.selection = adopted }
+        // What was typed before has not the last word any more.
+        self.lock.withLock { (self.state.selection, self.state.supplied) = (adopted, nil) }
         return adopted
     }
 

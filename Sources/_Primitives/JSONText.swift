@@ -6,14 +6,18 @@ public struct JSONLimits: Sendable {
     public var depth: Int
     /// How many values there may be in all, members' values included.
     public var values: Int
+    /// Whether texts may have the character U+0000. Databases and C take it for the end of a text, so that what is looked up,
+    /// compared or kept by one would be another text: by default it is refused.
+    public var takesNUL: Bool
     /// The longest name of a member, in bytes of UTF-8: longer than any name of a message or of a registered claim.
     public static let nameBytes = 256
 
     /// The defaults: 64 KiB, 16 levels and 10,000 values, wide enough for every message of the product.
-    public init(bytes: Int = 65_536, depth: Int = 16, values: Int = 10_000) {
+    public init(bytes: Int = 65_536, depth: Int = 16, values: Int = 10_000, takesNUL: Bool = false) {
         self.bytes = bytes
         self.depth = depth
         self.values = values
+        self.takesNUL = takesNUL
     }
 }
 
@@ -330,6 +334,7 @@ private struct JSONReader {
                 code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
             }
             guard let scalar = Unicode.Scalar(code) else { throw self.malformed("half a surrogate pair") }
+            guard code != 0 || self.limits.takesNUL else { throw self.malformed("U+0000") }
             text.append(contentsOf: UTF8.encode(scalar)!)
         default: throw self.malformed("an unknown escape")
         }

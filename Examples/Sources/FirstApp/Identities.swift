@@ -43,6 +43,7 @@ protocol IdentityScreens: Sendable {
 struct GivenUp: Error {}
 
 func handle(_ text: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    try? await sdk.common.refreshServerKeys()
     switch try sdk.common.parseProcessInitializationData(text) {
     case .personalization(let data):
         guard await wasBegunHere(data.isFromLink, on: screens) else { return }

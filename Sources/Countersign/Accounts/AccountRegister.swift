@@ -288,7 +288,8 @@ actor AccountRegister: CustomReflectable {
     /// version has written, `corrupt` for everything else.
     private static func read(_ bytes: [UInt8]) throws -> Content {
         do {
-            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
+            // Whatever name an app has given is read back.
+            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000, takesNUL: true)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
                 throw StorageError(.corrupt, "the accounts are no object")
             }

@@ -63,10 +63,16 @@ struct IdentityActivations: Sendable {
     func open(_ code: ProcessCode, pin: SecretBytes) async throws -> ProvenCode {
         let exchange = ManagerExchange(self.core, code.server)
         let path = try Self.path(of: code)
-        let opened = try await exchange.send(
-            OpenRequest(claim: code.claim, security: try await self.core.securityReport()), to: path + "/open",
-            by: nil, as: OpenResponse.self, noting: .activationOpened
-        ).message
+        let opened: OpenResponse
+        do {
+            opened = try await exchange.send(
+                OpenRequest(claim: code.claim, security: try await self.core.securityReport()), to: path + "/open",
+                by: nil, noting: .activationOpened
+            ).message
+        } catch let error as Refused where error.problem.code == .activationUnknown {
+            // A server forgets a while after its end what it once made this code for.
+            throw IdentityProblem(error.now < code.expiresAt ? .activationDataConsumed : .activationDataExpired)
+        }
         let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: code.server, activation: code.id, version: 0))

@@ -107,20 +107,21 @@ struct IdentityCompletions: Sendable {
                     server: identity.server, activation: identity.activation, version: current &+ 1),
                 parameters: former.parameters, serviceKey: former.serviceKey)
         let finalChallenge = self.finalChallenge(identity)
-        let assertion = try await authenticator.register(
-            pin: pin, secret: secret, finalChallenge: finalChallenge,
-            service: try self.sessions.evaluator(self.session, self.checked))
-        if left == nil {
-            var changed = record
-            try changed.begin(secret, beside: current)
-            let both = changed
-            try self.core.register.change(identity) { $0.pin = both }
-        }
-        let response = RegistrationResponse(
-            header: OperationHeader(operation: .registration, appID: identity.appID), fcParams: finalChallenge,
-            assertions: [assertion])
         let version: UInt32?
         do {
+            // A PIN service refuses as over what the session has been used for, too.
+            let assertion = try await authenticator.register(
+                pin: pin, secret: secret, finalChallenge: finalChallenge,
+                service: try self.sessions.evaluator(self.session, self.checked))
+            if left == nil {
+                var changed = record
+                try changed.begin(secret, beside: current)
+                let both = changed
+                try self.core.register.change(identity) { $0.pin = both }
+            }
+            let response = RegistrationResponse(
+                header: OperationHeader(operation: .registration, appID: identity.appID), fcParams: finalChallenge,
+                assertions: [assertion])
             version = try await self.settling(pin) {
                 try await self.sessions.complete(
                     self.session,
@@ -133,6 +134,7 @@ struct IdentityCompletions: Sendable {
         guard let version else { return }
         // It is done, whatever the storage says now: the next session names the version again.
         _ = try? self.core.register.change(identity) { identity in try? identity.pin?.settle(on: version) }
+        self.checked.askedPins.forget()
     }
 
     /// Makes an activation for another device, and returns the text of its code. Its secret and the key of its PIN are made
@@ -181,6 +183,8 @@ struct IdentityCompletions: Sendable {
             {
                 // It is gone already: the answer of an earlier try was lost.
             }
+            // Where the storage fails now, the next try finds no account, and knows that it was this.
+            self.tries.note(nil)
             try await self.core.forget(identity)
         }
     }

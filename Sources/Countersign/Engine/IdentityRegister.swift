@@ -174,7 +174,8 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
     /// everything else.
     private static func read(_ bytes: [UInt8]) throws -> Content {
         do {
-            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
+            // Whatever name an app has given is read back.
+            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000, takesNUL: true)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
                 throw StorageError(.corrupt, "the identities are no object")
             }

@@ -165,9 +165,13 @@ struct IdentitySessions: Sendable {
         }
     }
 
-    /// Fetches the authorization code of a session that signed this app in. Throws as ``prepare(_:role:answers:)`` does.
+    /// Fetches the authorization code of a session that signed this app in: once, so it goes to its end. Throws as
+    /// ``prepare(_:role:answers:)`` does.
     func code(_ session: ClaimedSession) async throws -> CodeResponse {
-        try await self.send(EmptyMessage(), session, "code").message
+        try await ManagerExchange(self.core, session.server).sendToTheEnd(
+            EmptyMessage(), to: try Self.path(of: session, "code"),
+            by: ManagerExchange.Prover(try self.identity(of: session)), as: CodeResponse.self
+        ).message
     }
 
     /// Gives a session up. Throws as ``prepare(_:role:answers:)`` does.

@@ -10,8 +10,11 @@ extension IdentityCore {
     func getReady() async {
         let patience = Patience(clock: self.platform.clock, limit: Self.patience)
         try? await patience.compute {
-            for server in self.configuration.servers {
-                _ = try? await ManagerExchange(self, server.idmIdentifier).keys()
+            // At the same time: one that does not answer is no reason to know nothing of the others.
+            await withTaskGroup(of: Void.self) { group in
+                for server in self.configuration.servers {
+                    group.addTask { _ = try? await ManagerExchange(self, server.idmIdentifier).keys() }
+                }
             }
             await IdentityActivations(core: self).settleInterrupted()
         }

@@ -37,6 +37,8 @@ struct ManagerExchange: Sendable {
     private static let responseType = "application/jose"
     /// How old a server's keys may be before they are fetched anew.
     private static let keysAge = Duration.seconds(86_400)
+    /// As long as a server shows a new key at least before it signs by it: keys that are no older are as new as they can be.
+    static let keyAnnouncement = Duration.seconds(600)
     private static let keysPath = "/identity/keys"
 
     let core: IdentityCore
@@ -55,12 +57,14 @@ struct ManagerExchange: Sendable {
     /// The server's keys: those that were fetched less than a day ago, or fetched now. Where that fails, older ones do as
     /// long as they are good; not where the server has said that it speaks this version no more.
     ///
+    /// - Parameter limit: How old they may be, in the place of a day.
+    ///
     /// Throws ``EngineError``, `IdentityMessageError`, ``StorageError`` and what the transport throws.
-    func keys() async throws -> ManagerKeySet {
+    func keys(noOlderThan limit: Duration = Self.keysAge) async throws -> ManagerKeySet {
         let kept = try self.core.keptKeys(of: self.server)
         if let kept, let stored = self.core.register.server(self.server) {
             let age = self.core.platform.clock.now() - stored.fetched
-            if (.zero - Self.keysAge...Self.keysAge).contains(age) { return kept }
+            if (.zero - limit...limit).contains(age) { return kept }
         }
         do {
             return try await self.fetchKeys()

@@ -37,4 +37,7 @@ package final class AskedPins: @unchecked Sendable {
         self.lock.withLock { self.last = (pin, key, question) }
         return question
     }
+
+    /// Forgets the PIN and the question: what it was for is over.
+    func forget() { self.lock.withLock { self.last = nil } }
 }

@@ -25,23 +25,35 @@ public struct Authenticator: Sendable {
         try await self.life.running { core in
             let (claimed, document) = try await IdentitySessions(core: core).start(
                 data.session, claim: data.claim, at: data.idmIdentifier, replacing: data.replaces)
-            // What a person has begun in this app ends as they meant it, or not at all.
-            if let purpose = data.purpose, purpose != document.purpose {
-                throw CountersignError(.wrongProcess, "a session for something else")
-            }
-            // Whose browser waits, when a code that was made to be scanned comes in a link? Whoever sent the link.
-            if data.isFromLink, document.purpose == .userLogin, !document.isForLinks {
+            do {
+                return try self.request(document, claimed, data, core)
+            } catch {
+                // The app has nothing by which it could give up what this device has claimed, and a browser waits for it.
                 try? await IdentitySessions(core: core).abort(claimed)
-                throw CountersignError(.codeCameByLink)
+                throw error
             }
-            let identity = try core.identity(of: data.idmIdentifier)
-            guard let today = CalendarDay(Date(core.now(at: data.idmIdentifier)), in: .current) else {
-                throw CountersignError(.clockSkew, "a year that the calendar does not have")
-            }
-            return try AuthenticateRequest(
-                document, claimed, from: IdentityFactors(core: core).types(of: identity),
-                birthdate: BirthdateValidator(latest: today))
         }
+    }
+
+    private func request(
+        _ document: RequestDocument, _ claimed: ClaimedSession, _ data: AuthenticationInitializationData,
+        _ core: IdentityCore
+    ) throws -> AuthenticateRequest {
+        // What a person has begun in this app ends as they meant it, or not at all.
+        if let purpose = data.purpose, purpose != document.purpose {
+            throw CountersignError(.wrongProcess, "a session for something else")
+        }
+        // Whose browser waits, when a code that was made to be scanned comes in a link? Whoever sent the link.
+        if data.isFromLink, document.purpose == .userLogin, !document.isForLinks {
+            throw CountersignError(.codeCameByLink)
+        }
+        let identity = try core.identity(of: data.idmIdentifier)
+        guard let today = CalendarDay(Date(core.now(at: data.idmIdentifier)), in: .current) else {
+            throw CountersignError(.clockSkew, "a year that the calendar does not have")
+        }
+        return try AuthenticateRequest(
+            document, claimed, from: IdentityFactors(core: core).types(of: identity),
+            birthdate: BirthdateValidator(latest: today))
     }
 
     /// As ``startAuthentication(data:)-(AuthenticationInitializationData)``. It blocks.
@@ -110,7 +122,8 @@ public struct Authenticator: Sendable {
     /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed`,
     /// `wrongProcess` where the server ends it as something else than was begun,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left; otherwise sign again.
+    /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left and no factor of this device has
+    /// failed; otherwise sign again, also by another combination.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
         try await self.life.running { core in
             let (checked, factors, disclosure) = try userInfo.take()
@@ -125,7 +138,8 @@ public struct Authenticator: Sendable {
                 if error.problem.code.endsTheProcess { userInfo.move(to: nil) }
                 throw error
             } catch {
-                userInfo.put(back: factors)
+                // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
+                if !CountersignError.translating(error).errorCode.saysThatAFactorFailed { userInfo.put(back: factors) }
                 throw error
             }
             switch answer.message {
@@ -216,9 +230,21 @@ extension IdentityProblem.Code {
     fileprivate var endsTheProcess: Bool {
         switch self {
         case .sessionExpired, .sessionConsumed, .sessionUnknown, .sessionAborted, .sessionSuperseded,
-            .activationDisabled, .activationUnknown, .correctionLimitExceeded, .serviceInactive, .mergeConflict:
+            .activationDisabled, .activationUnknown, .correctionLimitExceeded, .serviceInactive, .mergeConflict,
+            // What comes during a rest is the end of its process.
+            .lockedOut:
             true
         default: false
         }
+    }
+}
+
+extension CountersignErrorCode {
+    /// Whether a factor of this device is not to be had, or has refused to sign.
+    fileprivate var saysThatAFactorFailed: Bool {
+        [
+            .biometricCancelled, .biometricInvalidated, .biometricUnavailable, .biometricLockedOut, .factorNotEnrolled,
+            .keyRemovedBySystem,
+        ].contains(self)
     }
 }

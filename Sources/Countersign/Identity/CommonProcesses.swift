@@ -10,8 +10,9 @@ public struct CommonProcesses: Sendable {
     /// whoever changes a letter of a code is found out here.
     ///
     /// Throws ``CountersignError``: `malformedData` for what is no code; `unknownManager`; `serverSignatureInvalid` for a code
-    /// that the server has not made; `protocolVersionUnsupported`; `connectionError` where the server's keys were never
-    /// fetched (``refreshServerKeys()``).
+    /// that the server has not made, or by a key that it has had for less than a day and this device does not know yet;
+    /// `protocolVersionUnsupported`; `connectionError` where the server's keys were never fetched. Of both
+    /// ``refreshServerKeys()`` before it is the remedy.
     public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
         let core = try self.life.core()
         return try CountersignError.running {
@@ -27,15 +28,24 @@ public struct CommonProcesses: Sendable {
         }
     }
 
-    /// Fetches the keys of the servers whose keys are older than a day, as the SDK does when it is initialised, and before it
-    /// sends anything.
+    /// Fetches the keys of the servers whose keys are older than ten minutes, so that a code is judged by those that the server
+    /// has now. By itself the SDK does so once a day, when it is initialised and before it sends anything, and where an answer is
+    /// signed by a key that it does not know.
     ///
-    /// Throws ``CountersignError``: the errors of the network, for the first server that fails.
+    /// Throws ``CountersignError``: the errors of the network, for the first server that fails. Every other one was asked all
+    /// the same.
     public func refreshServerKeys() async throws {
         try await self.life.running { core in
+            var failure: (any Error)?
             for server in core.configuration.servers {
-                _ = try await ManagerExchange(core, server.idmIdentifier).keys()
+                do {
+                    _ = try await ManagerExchange(core, server.idmIdentifier)
+                        .keys(noOlderThan: ManagerExchange.keyAnnouncement)
+                } catch {
+                    failure = failure ?? error
+                }
             }
+            if let failure { throw failure }
         }
     }
 
@@ -48,6 +58,8 @@ public struct CommonProcesses: Sendable {
     public func abort(_ holder: any IdentitySessionHolder) async throws {
         try await self.life.running { core in
             try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
+            // Nothing is signed in it any more, and the PIN that was typed is of no use.
+            (holder as? AuthenticationUserInformation)?.move(to: nil)
         }
     }
 

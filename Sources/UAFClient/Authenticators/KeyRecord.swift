@@ -125,7 +125,8 @@ struct KeyDatabase: Equatable {
     init(storage: any SecureStorage) throws {
         guard let bytes = try storage.read(Self.name) else { return }
         do {
-            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
+            // Whatever name an app has given is read back.
+            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000, takesNUL: true)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
                 throw StorageError(.corrupt, "the key store is no object")
             }

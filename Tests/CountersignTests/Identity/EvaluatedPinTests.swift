@@ -157,6 +157,26 @@ import _Primitives
         #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
     }
 
+    @Test("a change that is repeated after its answer was lost is done, though the service is not asked again")
+    func repeatedChange() async throws {
+        let phone = try await self.phone()
+        let personalizer = phone.sdk.personalizer
+        let data = try await personalizer.startChangePin(idmIdentifier: Self.server)
+        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data, pin: VirtualIdentityPhone.pin)
+        else {
+            Issue.record("another result")
+            return
+        }
+        #expect(access.pinSpec.setPin("246813") == .valid)
+        // The service answers; the server changes the PIN, and nobody hears of it.
+        await phone.server.letPass(1)
+        await phone.server.loseAnswers(2)
+        #expect(await identityError { try await personalizer.finishChangePin(request: access) } == .timeout)
+        #expect(await identityError { try await personalizer.finishChangePin(request: access) } == nil)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+        #expect(try await self.signIn(phone, pin: "246813").isUserLogin)
+    }
+
     @Test("a finger that is not shown asks nothing of the service") func fingerFirst() async throws {
         let phone = try await self.phone(withFinger: true)
         await phone.server.ask { $0.roles = [("a", "A", [["biometric", "pin", "device"]])] }

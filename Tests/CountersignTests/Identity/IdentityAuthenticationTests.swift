@@ -222,6 +222,56 @@ import UAFClient
         #expect(try await phone.finish(other, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
     }
 
+    @Test("a finger that fails at the last moment leaves nothing behind, and the other combination signs")
+    func otherCombination() async throws {
+        let phone = try await VirtualIdentityPhone.personalized(withFinger: true)
+        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"], ["pin", "device"]])] }
+        let info = try await phone.prepare()
+        phone.sensor.feel(.match)
+        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: "https://id.example")
+        phone.sensor.enroll(Array("other fingers".utf8))
+        #expect(
+            await identityError { _ = try await phone.finish(info, finger, DeviceFactor()) } == .biometricInvalidated)
+        #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
+        #expect(try await phone.finish(info, PinFactor(VirtualIdentityPhone.pin), DeviceFactor()).isUserLogin)
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+
+    @Test("what comes during a rest ends the process here as at the server: nothing is signed in it any more")
+    func closedByALockout() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.refuseNext(
+            IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: phone.clock.now() + .seconds(5))))
+        await #expect(throws: CountersignLockoutError.self) {
+            _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        }
+        #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
+    }
+
+    @Test("a process that was given up is over for the app, too") func givenUp() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        try info.sign(factor: PinFactor(VirtualIdentityPhone.pin))
+        try await phone.sdk.common.abort(info)
+        #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
+        #expect(
+            await identityError { _ = try await phone.sdk.authenticator.finishAuthentication(userInfo: info) }
+                == .sessionExpired)
+    }
+
+    @Test("what is claimed and then not gone on with is given up, so that no page waits for it") func mistakenPurpose()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.mistakePurpose(for: .delete)
+        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: "https://id.example")
+        #expect(
+            await identityError { _ = try await phone.sdk.authenticator.startAuthentication(data: data) }
+                == .wrongProcess)
+        #expect(await phone.server.ends == [.sessionAborted])
+    }
+
     @Test("a wrong PIN signs, and is a lockout; then nothing is signed any more, and all of it is right after the rest")
     func lockout() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
@@ -306,6 +356,28 @@ import UAFClient
             }
             #expect(code == (words == nil ? nil : .malformedData))
         }
+    }
+
+    @Test("what is chosen after something was typed goes in its place") func chosenAfterTyped() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask {
+            $0.attributes = [
+                RequestedAttribute(
+                    .givenName, aliases: [PersonalInformationAlias(id: "g-1", alias: "On my card", isPrimary: true)])
+            ]
+        }
+        let request = try await phone.start()
+        let name = try #require(request.info.givenName)
+        #expect(name.setValue(value: "Eve") == .valid)
+        name.setSelection(name.aliases.first)
+        guard
+            case .success(let info) = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(
+                request: request)
+        else {
+            Issue.record("not prepared")
+            return
+        }
+        #expect(info.confirmedAttributes.map(\.alias) == ["On my card"])
     }
 
     @Test("what is asked during a lockout ends with an error that says until when") func pendingLockout() async throws {

@@ -41,6 +41,17 @@ import _Primitives
         #expect(await identityError { _ = try await phone.open(code, pin: "824193") } == .activationDataConsumed)
     }
 
+    @Test("a code that the server has forgotten was used, or its time is over: nobody's identity is the matter")
+    func forgottenCode() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let code = try await phone.server.activationCode(pin: "824193")
+        await phone.server.refuseNext(IdentityProblem(.activationUnknown))
+        #expect(await identityError { _ = try await phone.open(code, pin: "824193") } == .activationDataConsumed)
+        phone.clock.advance(by: .seconds(601))
+        await phone.server.refuseNext(IdentityProblem(.activationUnknown))
+        #expect(await identityError { _ = try await phone.open(code, pin: "824193") } == .activationDataExpired)
+    }
+
     @Test("where the answers are lost the identity is there after the next try, once") func lostAnswers() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         let code = try await phone.server.activationCode(pin: "824193")

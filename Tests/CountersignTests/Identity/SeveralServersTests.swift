@@ -54,6 +54,28 @@ import _Primitives
         }
     }
 
+    @Test("a server that is not to be reached keeps nobody from the codes of the others") func oneIsDown() async throws
+    {
+        let clock = FakeClock()
+        let first = try VirtualIdentityServer(identifier: "https://first.example", clock: clock)
+        let second = try VirtualIdentityServer(identifier: "https://second.example", clock: clock)
+        for (down, other) in [(first, second), (second, first)] {
+            await down.goDown(true)
+            let sdk = CountersignSDK()
+            var configuration = IdentityConfiguration(servers: [first.trusted, second.trusted])
+            configuration.facetId = "linux:program:test"
+            try await sdk.initialize(
+                configuration, platform: Platform(storage: InMemoryStorage(), clock: clock),
+                transport: ByHost(servers: [first, second]))
+            _ = try sdk.common.parseProcessInitializationData(try await other.authenticationCode())
+            clock.advance(by: .seconds(601))
+            try await other.rotateKeys()
+            #expect(await identityError { try await sdk.common.refreshServerKeys() } == .connectionError)
+            _ = try sdk.common.parseProcessInitializationData(try await other.authenticationCode())
+            await down.goDown(false)
+        }
+    }
+
     @Test("two servers personalise one app, and neither gets to know anything of the other") func separated()
         async throws
     {

@@ -34,9 +34,12 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
 
     /// A parameter of the path, percent-decoded.
     ///
-    /// Throws a 404 ``Problem`` where it is not UTF-8: nothing has such a name.
+    /// Throws a 404 ``Problem`` where it is not UTF-8, or has control characters: nothing has such a name. The database takes
+    /// U+0000 for a text's end, and would find what another name is that of.
     func pathParameter(_ name: String) throws -> String {
-        guard let text = self.parameters.get(name)?.removingPercentEncoding, !text.isEmpty else {
+        guard let text = self.parameters.get(name)?.removingPercentEncoding, !text.isEmpty,
+            text.utf8.allSatisfy({ 0x20 <= $0 && $0 != 0x7F })
+        else {
             throw Problem(.notFound, Problem.Name.notFound, "There is nothing at this address.")
         }
         return text

@@ -26,8 +26,10 @@ struct IdentityCodeRun {
         let sdk = try await self.phone.sdk(for: address)
         do {
             return (sdk, try sdk.common.parseProcessInitializationData(text))
-        } catch let error as CountersignError where error.errorCode == .connectionError {
-            // The keys were never fetched: this says why.
+        } catch let error as CountersignError
+            where [.connectionError, .serverSignatureInvalid].contains(error.errorCode)
+        {
+            // The keys were never fetched, and this says why; or the server has a newer one.
             try await sdk.common.refreshServerKeys()
             return (sdk, try sdk.common.parseProcessInitializationData(text))
         }

@@ -29,6 +29,18 @@ public enum InviteConformance {
         _ = try await store.addInvite(
             Self.invite(for: "provisional"), provisional: Self.provisional, within: InviteBounds(open: 9), leaving: nil,
             audit: event(.inviteAdded))
+        try await Self.offerProven(store)
+    }
+
+    private static let proof = [UInt8](repeating: 7, count: 32)
+
+    /// The invitation's code, whose PIN somebody has proven.
+    private static func offerProven(_ store: Subject, by proof: [UInt8] = Self.proof, replacing: Bool = false)
+        async throws
+    {
+        var offer = sampleOffer("invite", account: "provisional")
+        (offer.tokenDigest, offer.tokenUntil) = (proof, Self.end)
+        try await store.offer(offer, replacing: replacing, limit: nil, audit: sampleAudit())
     }
 
     /// What there is of the invitation afterwards.
@@ -81,7 +93,7 @@ public enum InviteConformance {
             _ = try await takeStep(store, session, activation: "device-\(activation)") { scene, change in
                 scene.ceremony.progress = Array("merged".utf8)
                 change.merge = InviteMerge(
-                    invite: "invite", addressID: "address", addresses: addresses,
+                    invite: "invite", tokenDigest: Self.proof, addressID: "address", addresses: addresses,
                     audit: event(.accountMerged, scene.activation.device.accountID, at: now))
             }
             return nil
@@ -392,6 +404,19 @@ public enum InviteConformance {
             try await Self.expectPlace("account-alice", store, false)
             _ = try await store.setAccountLocked(false, id: "provisional", audit: sampleAudit())
             try expect(try await Self.merge(store, session: "another") == nil, "not any more")
+        },
+        ConformanceCheck("nothing goes by a code that was taken back, or made anew, since its PIN was proven") {
+            store in
+            try await Self.begin(store)
+            try await Self.offerProven(store, by: [UInt8](repeating: 9, count: 32), replacing: true)
+            try expect(try await Self.merge(store) == .notMergeable, "another proof")
+            try await Self.offerProven(store, replacing: true)
+            let audit = event(.init(rawValue: "activation-withdrawn"), at: .start)
+            try expect(
+                try await store.withdrawOffer(id: "invite", accountID: "provisional", audit: audit), "taken back")
+            try expect(try await Self.merge(store, session: "another") == .notMergeable, "taken back")
+            try expect(try await store.account(id: "provisional") != nil, "as it was")
+            try expect(try await store.invite("invite")?.state == .open, "still open")
         },
         ConformanceCheck("nothing goes where there is no room for its address, or without an account of its own") {
             store in

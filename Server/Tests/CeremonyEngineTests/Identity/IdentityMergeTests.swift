@@ -179,6 +179,31 @@ struct IdentityMergeTests {
         }
     }
 
+    @Test("A code that was made anew or taken back since its PIN was proven takes its invitation nowhere")
+    func aCodeThatIsNoneAnyMoreMergesNothing() async throws {
+        for isMadeAnew in [true, false] {
+            let invited = try await self.invited()
+            let (server, account) = (invited.server, invited.provisional.id)
+            let (session, prepared) = try await self.begin(invited)
+            if isMadeAnew {
+                _ = try await server.engine.identities.offers.offerOnPage(
+                    accountID: account, pin: "604817", isAnew: true, source: "a")
+            } else {
+                let audit = AuditEvent(.init(rawValue: "activation-withdrawn"), at: server.clock.now)
+                #expect(
+                    try await server.database.withdrawOffer(
+                        id: invited.offer.id, accountID: account, audit: audit))
+            }
+            await #expect(throws: IdentityProblem(.mergeConflict), "made anew: \(isMadeAnew)") { () async throws in
+                _ = try await invited.phone.finish(session, prepared)
+            }
+            #expect(try await server.database.account(id: account) != nil)
+            #expect(try await server.database.invite(invited.offer.id)?.state == .open)
+            #expect(try await server.database.additionalEmails(accountID: invited.account.id).isEmpty)
+            #expect(try await server.lockout(of: invited.phone)?.failuresInARow == 0, "the factors were right")
+        }
+    }
+
     @Test("A PIN that was proven before its account was locked begins no merge")
     func aProofIsNoneOnceItsAccountIsLocked() async throws {
         let invited = try await self.invited()

@@ -43,4 +43,20 @@ struct IdentityTrafficTests {
             #expect(answer.text.split(separator: ".").count == 3, "a compact JWS")
         }
     }
+
+    @Test("A name with a control character is nobody's: the database would take what is before U+0000 for it")
+    func controlCharacters() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for path in [
+                "sessions/unknown%00x/abort", "sessions/unknown%0Ax/start", "sessions/unknown%7Fx/finish",
+                "activations/unknown%00x/enroll",
+            ] {
+                let answer = try await client.execute(
+                    uri: "/identity/\(path)", method: .post, headers: [.contentType: "application/json"],
+                    body: ByteBuffer(string: "{}"))
+                #expect(answer.status == .notFound, "\(path)")
+            }
+        }
+    }
 }

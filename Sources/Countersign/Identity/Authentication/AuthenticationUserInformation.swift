@@ -104,6 +104,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         self.lock.withLock {
             self.state.factors = [:]
             self.state.isOpen = checked != nil
+            self.state.checked.askedPins.forget()
             if let checked { self.state.checked = checked }
         }
         if let deadlines = checked?.prepared.deadlines { self.identitySession.move(to: deadlines) }

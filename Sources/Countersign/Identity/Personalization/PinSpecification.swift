@@ -29,7 +29,7 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
     public let minLength: Int
     /// The most digits.
     public let maxLength: Int
-    private let former: SecretBytes?
+    private var former: SecretBytes?
     private let lock = NSLock()
     private var pin: SecretBytes?
 
@@ -55,8 +55,8 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
         return pin
     }
 
-    /// Forgets the PIN.
-    func forget() { self.lock.withLock { self.pin = nil } }
+    /// Forgets the PIN, and the one that it was to be another than.
+    func forget() { self.lock.withLock { (self.pin, self.former) = (nil, nil) } }
 
     private func judge(_ pin: SecretBytes) -> ResultCode {
         pin.withBytes { bytes in
@@ -66,7 +66,7 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
             }
             guard bytes.count >= self.minLength else { return .tooShort }
             guard bytes.count <= self.maxLength else { return .tooLong }
-            if let former, former == pin { return .unchanged }
+            if let former = self.lock.withLock({ self.former }), former == pin { return .unchanged }
             return SimplePin.isSimple(bytes) ? .tooSimple : .valid
         }
     }

@@ -55,7 +55,7 @@ public struct SessionBegins: CeremonyPart {
             if message.purpose == .merge {
                 let invitation = try await self.invitation(message, proven)
                 progress.invitation = invitation
-                progress.agreement = try await self.merges.agreement(to: invitation).text.text
+                progress.agreement = try await self.merges.agreement(to: invitation.id).text.text
             } else if message.token != nil || message.invitation != nil {
                 throw IdentityProblem(.invalidRequest)
             }
@@ -72,13 +72,13 @@ public struct SessionBegins: CeremonyPart {
     }
 
     /// The invitation whose PIN was proven, by the very device that asks.
-    private func invitation(_ message: AccessRequest, _ call: ProvenCall) async throws -> String {
+    private func invitation(_ message: AccessRequest, _ call: ProvenCall) async throws -> ProvenInvitation {
         guard let id = message.invitation, let token = message.token else { throw IdentityProblem(.invalidRequest) }
         guard let offer = try await self.store.offer(id: id) else {
             throw IdentityProblem(try await self.merges.wasMerged(id) ? .activationDataConsumed : .notProven)
         }
         guard let until = offer.tokenUntil, call.at < until, let device = call.activation.deviceThumbprint,
-            offer.hasEarned(token, for: device)
+            offer.hasEarned(token, for: device), let tokenDigest = offer.tokenDigest
         else { throw IdentityProblem(.notProven) }
         try offer.checkUsable(at: call.at)
         // Nobody takes out of the way what an operator has locked.
@@ -86,7 +86,7 @@ public struct SessionBegins: CeremonyPart {
         guard !offer.accountID.hasSameBytes(as: call.activation.device.accountID),
             try await self.merges.isMergeable(offer, at: call.at)
         else { throw IdentityProblem(.mergeConflict) }
-        return id
+        return ProvenInvitation(id: id, tokenDigest: tokenDigest)
     }
 
     /// Whether a key is that of an activation's finger or face.

@@ -2,6 +2,14 @@ import Ceremony
 import Store
 import _Primitives
 
+/// An invitation whose PIN the person has proven who takes it into their account.
+struct ProvenInvitation: Sendable, Equatable {
+    /// The invitation, and its activation, which has its name.
+    let id: String
+    /// The digest of what the proof has earned.
+    let tokenDigest: [UInt8]
+}
+
 /// Takes the account of an invitation into one that its person has already.
 ///
 /// The invitation's activation has the invitation's identifier, so that its code is told to be consumed also where its
@@ -11,10 +19,11 @@ struct AccountMerges: CeremonyPart {
     let store: any ClientStore & InviteStore & IdentityStore & OrganisationStore & ServiceStore
 
     /// What puts the invitation's account into another, for the step by which its person has proved themselves.
-    func plan(_ invitation: String, into accountID: String, at now: Timestamp) -> InviteMerge {
+    func plan(_ invitation: ProvenInvitation, into accountID: String, at now: Timestamp) -> InviteMerge {
         InviteMerge(
-            invite: invitation, addressID: self.newIdentifier(), addresses: self.limits.emailsPerAccount,
-            audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation))
+            invite: invitation.id, tokenDigest: invitation.tokenDigest, addressID: self.newIdentifier(),
+            addresses: self.limits.emailsPerAccount,
+            audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation.id))
     }
 
     /// What the person signs who takes an invitation's account into theirs. Throws `IdentityProblem` `mergeConflict` where the

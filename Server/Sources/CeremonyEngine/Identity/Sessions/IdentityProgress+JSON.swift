@@ -34,7 +34,8 @@ extension IdentityProgress {
         }
         if !self.document.isEmpty { object["document"] = .string(Base64URL.encode(self.document)) }
         object["inApp"] = self.inApp.map { .object($0.json) }
-        object["invitation"] = self.invitation.map { .string($0) }
+        object["invitation"] = self.invitation.map { .string($0.id) }
+        object["invitationToken"] = self.invitation.map { .string(Base64URL.encode($0.tokenDigest)) }
         object["agreement"] = self.agreement.map { .string($0) }
         object["replaces"] = self.replaces.map { .string($0.base64URL) }
         object["evaluation"] = self.evaluation.map { .string(Base64URL.encode($0)) }
@@ -97,7 +98,11 @@ extension IdentityProgress {
             }
             self.document = try object.string("document").flatMap { Base64URL.decode($0) } ?? []
             self.inApp = try object.object("inApp").map { try InAppWish(json: $0) }
-            self.invitation = try object.string("invitation")
+            self.invitation = try object.string("invitation").map { id in
+                // One of a session that was begun before there was a digest is merged by none.
+                ProvenInvitation(
+                    id: id, tokenDigest: try object.string("invitationToken").flatMap { Base64URL.decode($0) } ?? [])
+            }
             self.agreement = try object.string("agreement")
             self.replaces = try object.string("replaces").map { try KeyID(base64URL: $0) }
             self.evaluation = try object.string("evaluation").flatMap { Base64URL.decode($0) }

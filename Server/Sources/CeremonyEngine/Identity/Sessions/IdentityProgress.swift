@@ -20,8 +20,8 @@ struct IdentityProgress: Sendable, Equatable {
     var document: [UInt8] = []
     /// With a session that signs its own app in.
     var inApp: InAppWish?
-    /// With a merge: the activation of the invitation.
-    var invitation: String?
+    /// With a merge: the invitation whose PIN was proven.
+    var invitation: ProvenInvitation?
     /// With a merge: whose invitation it is and to what, as the person is shown it and signs it.
     var agreement: String?
     /// With a factor that takes the place of another: the key of that one.

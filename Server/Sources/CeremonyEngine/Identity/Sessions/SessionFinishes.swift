@@ -24,7 +24,7 @@ public struct SessionFinishes: CeremonyPart {
         let accountID: String
         /// What the phone is told if it is wrong.
         let ifRefused: LockoutInformation
-        let invitation: String?
+        let invitation: ProvenInvitation?
         /// Whether the PIN service was asked before.
         let isPinAsked: Bool
 
@@ -168,7 +168,7 @@ public struct SessionFinishes: CeremonyPart {
         do {
             let answer = try await self.accept(session, call, attempt, verified, merge: merge)
             // The page that shows the invitation's code.
-            self.steps.hub.wake(invitation)
+            self.steps.hub.wake(invitation.id)
             return answer
         } catch is InviteRefusal {
             // Nothing of that step is left: the factors were right, and there is nothing to merge any more.

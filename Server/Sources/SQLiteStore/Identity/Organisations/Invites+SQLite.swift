@@ -138,6 +138,10 @@ extension Database {
             throw InviteRefusal.unknown
         }
         guard try invite.isOpen(for: accountID, at: now) else { return }
+        // The code's activation has the invitation's name.
+        guard let offer = try self.offer(id: merge.invite, sealing), offer.state == .offered,
+            constantTimeEqual(offer.tokenDigest ?? [], merge.tokenDigest), !merge.tokenDigest.isEmpty
+        else { throw InviteRefusal.notMergeable }
         guard let provisional = invite.provisionalAccountID, !provisional.hasSameBytes(as: accountID),
             try self.isUnlocked(provisional), try !self.hasActiveDevice(provisional)
         else { throw InviteRefusal.notMergeable }

@@ -145,6 +145,9 @@ public protocol InviteStore: Sendable {
 public struct InviteMerge: Sendable {
     /// The invitation.
     public var invite: String
+    /// The digest of what the proof of the invitation's PIN has earned. A code that was taken back or made anew since has
+    /// another one, or none, and nothing is merged by it.
+    public var tokenDigest: [UInt8]
     /// What the address is called: random, 16 bytes as base64url.
     public var addressID: String
     /// The most addresses that an account has beside its first one. Where there is no room, nothing of the step is done.
@@ -153,8 +156,9 @@ public struct InviteMerge: Sendable {
     public var audit: AuditEvent
 
     /// Describes a merge.
-    public init(invite: String, addressID: String, addresses: Int, audit: AuditEvent) {
+    public init(invite: String, tokenDigest: [UInt8], addressID: String, addresses: Int, audit: AuditEvent) {
         self.invite = invite
+        self.tokenDigest = tokenDigest
         self.addressID = addressID
         self.addresses = addresses
         self.audit = audit
