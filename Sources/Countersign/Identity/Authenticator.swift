@@ -20,7 +20,8 @@ public struct Authenticator: Sendable {
     ///
     /// Throws ``CountersignError``: `codeCameByLink`, `wrongProcess` where the server takes what was begun in this app for
     /// something else, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
-    /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``.
+    /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``. After
+    /// `connectionError` and `timeout` the server may have given the code to this device: have another one shown.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.life.running { core in
             let (claimed, document) = try await IdentitySessions(core: core).start(
@@ -79,7 +80,8 @@ public struct Authenticator: Sendable {
     ///
     /// With `failure` the attributes of the same request say what is wrong. Throws ``CountersignError``: `roleNotSelected`,
     /// `correctionLimitExceeded` after too many failures, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``.
+    /// ``CountersignSecurityInsufficientError``. After `connectionError` and `timeout` the server may be further than the app:
+    /// begin anew.
     public func prepareAuthenticationUserInformation(request: AuthenticateRequest) async throws
         -> PrepareAuthenticationUserInformationResult
     {
@@ -123,7 +125,8 @@ public struct Authenticator: Sendable {
     /// `wrongProcess` where the server ends it as something else than was begun,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
     /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left and no factor of this device has
-    /// failed; otherwise sign again, also by another combination.
+    /// failed; otherwise sign again, also by another combination. After `timeout` the server may have judged already: where the
+    /// next try ends with `wrongProcess` or a lockout, begin anew.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
         try await self.life.running { core in
             let (checked, factors, disclosure) = try userInfo.take()

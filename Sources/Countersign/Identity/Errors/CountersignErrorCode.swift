@@ -49,9 +49,10 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
 
     // MARK: The server
 
-    /// The server does not answer, or its keys were never fetched. Transient: let the person try again.
+    /// The server does not answer, or its keys were never fetched. Transient: let the person try again. Where a step had left,
+    /// the server may have taken it: the function says whether it can be called once more.
     public static let connectionError = Self(base: .connectionError)
-    /// The server did not answer in time. Transient: let the person try again.
+    /// The server did not answer in time. Transient, as ``connectionError`` is.
     public static let timeout = Self(base: .timeout)
     /// The server's certificate or name does not hold. Nothing was sent. Report it.
     public static let tlsError = Self(base: .tlsError)
