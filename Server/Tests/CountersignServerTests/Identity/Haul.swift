@@ -6,7 +6,6 @@ import CountersignServer
 import CountersignTestKit
 import Crypto
 import Foundation
-import GRDB
 import SQLiteStore
 import Store
 import Testing
@@ -112,7 +111,7 @@ struct Haul: Sendable {
             server: IdentityStage.issuer, activation: activation.device.id, version: activation.pinVersion ?? 0)
         let keys = try await stage.server.database.credentials(accountID: account.id).map(\.publicKey)
         let offers = try await stage.server.database.offers(accountID: account.id, at: stage.server.clock.now())
-        let drawn = phone.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }
+        let drawn = stage.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }
         let half = try await TriedPins.run {
             try drawn.first { half in
                 let key = try TriedPins.key(
@@ -130,9 +129,9 @@ struct Haul: Sendable {
         return Haul(
             phone: context,
             waiting: PinScheme.Context(server: IdentityStage.issuer, activation: waiting.id, version: 0),
-            code: [Array(waiting.code.utf8)] + answers, database: try await Self.cells(of: stage.server),
+            code: [Array(waiting.code.utf8)] + answers, database: try await stage.server.cells().map(\.bytes),
             openedKeys: keys + offers.map(\.pinKey),
-            kept: phone.storage.everWritten, storage: phone.storage.everWritten + phone.drawn.all,
+            kept: phone.storage.everWritten, storage: phone.storage.everWritten + stage.drawn.all,
             traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
             records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
             agreements: try await Self.agreements(of: account.id, from: stage),
@@ -160,25 +159,6 @@ struct Haul: Sendable {
             try PinScheme.pin1.key(
                 pin: SecretBytes(utf8: pin), deviceSecret: SecretBytes(half), parameters: try PinParameters(),
                 context: context)
-        }
-    }
-
-    /// Every text and every blob of every table.
-    private static func cells(of server: ServerFixture) async throws -> [[UInt8]] {
-        let database = try DatabaseQueue(path: server.folder + "/countersign.sqlite")
-        return try await database.read { db in
-            let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
-            return try tables.flatMap { table in
-                try Row.fetchAll(db, sql: "SELECT * FROM \(table)").flatMap { row in
-                    row.databaseValues.compactMap { value -> [UInt8]? in
-                        switch value.storage {
-                        case .blob(let data): Array(data)
-                        case .string(let text): Array(text.utf8)
-                        case .null, .int64, .double: nil
-                        }
-                    }
-                }
-            }
         }
     }
 }

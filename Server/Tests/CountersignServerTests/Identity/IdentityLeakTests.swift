@@ -8,6 +8,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import PersonalInformation
+import SQLiteStore
 import Store
 import Testing
 import UAF
@@ -22,6 +23,11 @@ struct IdentityLeakTests {
     private struct Search: Sendable {
         let stage: IdentityStage
         let secrets = SecretsSeen()
+        /// Names of keys, which servers and their trails have as they are, also of those that are gone by now.
+        private let keyNames = SecretsSeen()
+
+        /// Members of answers that open something, or show of what a digest is.
+        private static let secretMembers: Set<String> = ["claim", "salts", "token"]
 
         init(_ stage: IdentityStage) {
             self.stage = stage
@@ -47,12 +53,45 @@ struct IdentityLeakTests {
                 }
                 // What nobody has proved anything for, anybody may know.
                 guard exchange.proof != nil || exchange.path.hasPrefix("/identity/activations/") else { continue }
-                self.secrets.note(String(decoding: exchange.answer, as: UTF8.self), as: "answer")
+                let answer = String(decoding: exchange.answer, as: UTF8.self)
+                self.secrets.note(answer, as: "answer")
+                // As a whole it is in no log: but what it gives may be, alone.
+                let parts = answer.split(separator: ".")
+                guard parts.count == 3, let payload = Base64URL.decode(parts[1]), let json = try? JSON(parsing: payload)
+                else { continue }
+                self.note(secretsOf: json)
             }
         }
 
-        func run(_ moment: String) throws {
+        private func note(secretsOf json: JSON, as secret: String? = nil) {
+            switch json {
+            case .object(let object):
+                for (name, value) in object.members {
+                    self.note(secretsOf: value, as: secret ?? (Self.secretMembers.contains(name) ? name : nil))
+                }
+            case .array(let values): for value in values { self.note(secretsOf: value, as: secret) }
+            case .string(let text): if let secret { self.secrets.note(text, as: "\(secret) of an answer") }
+            default: break
+            }
+        }
+
+        /// What phones drew for secrets and for nonces; names of keys are drawn, too, and are none.
+        private func noteDraws() async throws {
+            if let account = try await self.stage.server.database.account(username: "alice") {
+                for key in try await self.stage.server.database.credentials(accountID: account.id) {
+                    self.keyNames.note(Base64URL.encode(key.keyID), as: "key")
+                }
+            }
+            let open = self.keyNames.values
+            for bytes in self.stage.drawn.all where bytes.count >= 32 {
+                let text = Base64URL.encode(bytes)
+                if open[text] == nil { self.secrets.note(text, as: "draw") }
+            }
+        }
+
+        func run(_ moment: String) async throws {
             self.noteTraffic()
+            try await self.noteDraws()
             let finder = SecretFinder(self.secrets)
             for folder in [self.stage.folder, self.stage.server.folder] {
                 for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
@@ -76,10 +115,10 @@ struct IdentityLeakTests {
         await #expect(throws: CountersignError.self) { () async throws in
             _ = try await phone.open(offer.code, pin: Self.pins.own)
         }
-        try search.run("a wrong PIN of the activation")
+        try await search.run("a wrong PIN of the activation")
         search.stage.server.clock.advance(by: .seconds(60))
         try await phone.personalize(offer.code, pin: Self.pins.code)
-        try search.run("personalised")
+        try await search.run("personalised")
         return phone
     }
 
@@ -104,18 +143,18 @@ struct IdentityLeakTests {
                 throw OtherProcess()
             }
             let info = try await phone.prepare(data)
-            try search.run("prepared")
+            try await search.run("prepared")
             guard case .lockout = try await phone.finish(info, pin: Self.pins.own) else {
                 Issue.record("a wrong PIN was taken")
                 return
             }
-            try search.run("a wrong PIN")
+            try await search.run("a wrong PIN")
             stage.server.clock.advance(by: .seconds(60))
             guard case .userLogin = try await phone.finish(info, pin: Self.pins.code) else {
                 Issue.record("not signed in")
                 return
             }
-            try search.run("signed in")
+            try await search.run("signed in")
             let completed = try await browser.get("/sign-in/complete?request=\(request)")
             let authorization = try #require(completed.redirectParameters["code"])
             search.secrets.note(authorization, as: "authorization code")
@@ -127,10 +166,11 @@ struct IdentityLeakTests {
             ).object
             #expect(try claims.string("email") == IdentityStage.values.work)
             #expect(try claims.string("given_name") == IdentityStage.values.given)
-            try search.run("the service knows who it is")
+            try await search.run("the service knows who it is")
             #expect(
                 search.secrets.names.isSuperset(of: [
                     "PIN", "value", "code", "secret of a code", "claim", "proof", "answer", "authorization code",
+                    "draw", "token of an answer", "salts of an answer",
                 ]))
             #expect(stage.lines.all.count >= 10)
         }
@@ -147,7 +187,7 @@ struct IdentityLeakTests {
             guard case .apiAccessChangePin(let changing) = try await self.permitted(phone, change) else { return }
             #expect(changing.pinSpec.setPin(Self.pins.new) == .valid)
             try await personalizer.finishChangePin(request: changing)
-            try search.run("changed the PIN")
+            try await search.run("changed the PIN")
 
             let pin = Self.pins.new
             let add = try await personalizer.startAddAuthenticationFactor(server)
@@ -155,7 +195,7 @@ struct IdentityLeakTests {
             phone.sensor.feel(.match)
             adding.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
             try await personalizer.finishAddAuthenticationFactor(request: adding)
-            try search.run("added a finger")
+            try await search.run("added a finger")
 
             let new = try await personalizer.startRequestNewActivationData(idmIdentifier: server)
             guard
@@ -164,9 +204,9 @@ struct IdentityLeakTests {
             #expect(offering.pinSpec.setPin(Self.pins.own) == .valid)
             let code = try await personalizer.finishRequestNewActivationData(offering)
             search.note(code: code)
-            try search.run("offered a second phone")
+            try await search.run("offered a second phone")
             try await stage.phone("second").personalize(code, pin: Self.pins.own)
-            try search.run("personalised a second phone")
+            try await search.run("personalised a second phone")
 
             let address = "wilhelmine@invited.example"
             search.secrets.note(address, as: "value")
@@ -182,12 +222,13 @@ struct IdentityLeakTests {
                 Issue.record("not merged")
                 return
             }
-            try search.run("merged")
+            try await search.run("merged")
 
             let end = try await personalizer.startDeletion(idmIdentifier: server)
             guard case .apiAccessDelete(let deletion) = try await self.permitted(phone, pin: pin, end) else { return }
             try await personalizer.finishDeletion(request: deletion)
-            try search.run("deleted")
+            try await search.run("deleted")
+            #expect(search.secrets.names.isSuperset(of: ["draw", "claim of an answer"]))
             #expect(try personalizer.personalizedIdentities.isEmpty)
         }
     }

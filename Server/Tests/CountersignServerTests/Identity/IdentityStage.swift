@@ -31,6 +31,8 @@ struct IdentityStage: Sendable {
     let traffic: Traffic
     /// Where phones and traces are.
     let folder: String
+    /// Everything that phones drew by chance.
+    let drawn = DrawnBytes()
     private let phoneTrace: TraceRecorder
 
     /// Who comes in which role, and what the service wants to know of them.
@@ -80,15 +82,15 @@ struct IdentityStage: Sendable {
         var configuration = IdentityConfiguration(
             servers: [.init(idmIdentifier: Self.issuer, rootKeys: [JSON.object(root).text])])
         configuration.facetId = "linux:program:countersign-phone"
-        let (drawn, sensor) = (DrawnBytes(), ScriptedSensor())
+        let sensor = ScriptedSensor()
         let storage = NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
         let sdk = CountersignSDK()
         try await sdk.initialize(
             configuration,
             platform: Platform(
-                storage: storage, fingerprintSensor: sensor, clock: self.server.clock, random: drawn.source),
+                storage: storage, fingerprintSensor: sensor, clock: self.server.clock, random: self.drawn.source),
             transport: self.traffic, traceRecorder: self.phoneTrace)
-        return StagePhone(sdk: sdk, storage: storage, sensor: sensor, drawn: drawn, lines: self.lines)
+        return StagePhone(sdk: sdk, storage: storage, sensor: sensor, lines: self.lines)
     }
 
     /// An activation of alice's, whose PIN is chosen.
@@ -111,8 +113,6 @@ struct StagePhone: Sendable {
     /// Everything that it has ever kept, opened.
     let storage: NotedStorage
     let sensor: ScriptedSensor
-    /// Everything that it drew by chance.
-    let drawn: DrawnBytes
     let lines: LoggedLines
 
     /// Puts the texts of an error among the lines.
