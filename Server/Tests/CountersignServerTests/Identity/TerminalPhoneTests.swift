@@ -7,6 +7,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import SQLiteStore
+import Store
 import Testing
 import _Primitives
 
@@ -318,6 +320,81 @@ struct TerminalPhoneTests {
             #expect(outcome.refusal == nil, "\(outcome.lines)")
             let after = try await fixture.phone { phone, _ in _ = try await phone.identity() }
             #expect(after.refusal?.reason == "not-personalized")
+        }
+    }
+
+    /// Signs a phone's person in at the service, in a browser of their own: the access token, and what it calls them.
+    private func tokens(
+        _ fixture: TerminalPhoneFixture, _ options: [String], lines: [String], named name: String = ""
+    ) async throws -> (access: String, subject: String) {
+        let browser = TestBrowser(fixture.client)
+        let (request, page) = try await fixture.server.signInPage(browser, fixture.party)
+        let outcome = try await fixture.scan(
+            try TerminalPhoneFixture.code(on: page), options, lines: lines, named: name)
+        #expect(outcome.refusal == nil, "\(outcome.lines)")
+        let back = try await browser.get("/sign-in/complete?request=\(request)")
+        let code = try #require(back.redirectParameters["code"])
+        let access = try await fixture.party.exchange(code, fixture.client).object.requiredString("access_token")
+        let claims = try await self.userinfo(fixture, access)
+        #expect(claims.response.status == .ok)
+        return (access, try claims.object.requiredString("sub"))
+    }
+
+    private func userinfo(_ fixture: TerminalPhoneFixture, _ access: String) async throws -> (
+        response: TestResponse, object: JSONObject
+    ) {
+        try await fixture.client.send(.get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
+    }
+
+    @Test("A deleted account opens nothing, is left in the trail alone, and touches neither services nor anybody else")
+    func deletedAccount() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let (server, party) = (fixture.server, fixture.party)
+            let account = try await server.assembly.directory.account(written: "alice").id
+            let bob = try await server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+            _ = try await server.assembly.identities.addValue(
+                .init(attribute: "email", value: "bob@home.example", alias: "Home", isVerified: true), to: "bob",
+                by: "test")
+            let offer = try await server.assembly.ceremonies.identities.offers.offer(
+                accountID: bob.id, pin: "391752", by: "test")
+            #expect(try await fixture.enroll(offer.code, pins: ["391752"], named: "-bob").refusal == nil)
+            let other = try await self.tokens(
+                fixture, ["--value-stdin"], lines: [#"{"givenName":"Bob"}"#, "391752"], named: "-bob")
+
+            #expect(try await fixture.enroll().refusal == nil)
+            let second = try await fixture.newActivation(name: "Tablet", isMailed: false)
+            #expect(try await fixture.enroll(second, pins: ["604817"], named: "-second").refusal == nil)
+            let own = try await self.tokens(
+                fixture, ["--alias", "email=Office", "--value-stdin"], lines: [Self.values, "258036"])
+            let client = try await server.database.client(party.id)
+            let profile = try await server.database.serviceProfile(party.id)
+            #expect(client != nil && profile != nil)
+            func tables(with text: String) async throws -> Set<String> {
+                Set(try await server.cells().filter { $0.contains(text) }.map(\.table))
+            }
+            let before = try await tables(with: account)
+            #expect(
+                before.isSuperset(of: [
+                    "account", "attribute_selection", "audit", "ceremony", "credential", "device", "identity_consent",
+                    "identity_history", "oauth_authentication", "oauth_session", "oauth_subject", "personal_value",
+                ]), "the search would find something: \(before.sorted())")
+            #expect(try await tables(with: own.subject).contains("oauth_subject"))
+
+            let outcome = try await fixture.phone(lines: ["258036"]) { phone, person async throws in
+                try await OwnIdentity(phone, answeredBy: person).deleteAccount(isAgreed: true)
+            }
+            #expect(outcome.refusal == nil, "\(outcome.lines)")
+            #expect(try await self.userinfo(fixture, own.access).response.status == .unauthorized)
+            let refused = try await fixture.scan(
+                try await fixture.code(in: TestBrowser(fixture.client)), lines: ["604817"], named: "-second")
+            #expect(refused.refusal != nil, "no activation answers any more")
+            #expect(try await tables(with: account) == ["audit"])
+            #expect(try await tables(with: own.subject).isEmpty)
+
+            #expect(try await server.database.client(party.id) == client)
+            #expect(try await server.database.serviceProfile(party.id) == profile)
+            #expect(try await self.userinfo(fixture, other.access).response.status == .ok)
+            #expect(try await self.tokens(fixture, [], lines: ["391752"], named: "-bob").subject == other.subject)
         }
     }
 
