@@ -2,6 +2,7 @@ import Accounts
 import Ceremony
 import CeremonyEngine
 import JOSE
+import PersonalInformation
 import SQLiteStore
 import Store
 import Testing
@@ -82,6 +83,50 @@ struct IdentityHistoryTests {
         #expect(try await self.history(server, account) == [second, first])
         try await server.engine.sweep.run()
         #expect(try await self.history(server, account) == [second, first])
+    }
+
+    @Test("A session past the limit of corrections stands there as failed, once")
+    func tooManyCorrections() async throws {
+        let server = try TestServer()
+        try await server.addService(attributes: [.givenName: .required])
+        let (account, phone) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        for _ in 0..<server.engine.configuration.limits.correctionsPerSession {
+            guard case .errors = try await phone.prepare(code.id) else {
+                Issue.record("prepared")
+                return
+            }
+        }
+        #expect(try await self.history(server, account).isEmpty, "it goes on")
+        let failed = self.entry(.failed, at: server.clock.now)
+        for _ in 0..<2 {
+            await expectRefusal(.correctionLimitExceeded) { () async throws in _ = try await phone.prepare(code.id) }
+            #expect(try await self.history(server, account) == [failed])
+            server.clock.advance(.seconds(1))
+        }
+    }
+
+    @Test(
+        "Sessions that a request ends while the activation rests stand there as failed, once: its own, and another one")
+    func endedWhileALockoutRuns() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let (one, other) = (try await server.showCode("one"), try await server.showCode("other"))
+        _ = try await phone.start(other)
+        _ = try await phone.start(one)
+        let next = try #require(try await phone.miss(one.id, try await phone.prepared(one.id)).next)
+        #expect(try await self.history(server, account).isEmpty, "the wrong attempt alone ends nothing")
+        let failed = [
+            self.entry(.failed, at: server.clock.now, role: "patient"), self.entry(.failed, at: server.clock.now),
+        ]
+        for _ in 0..<2 {
+            await expectRefusal(.lockedOut) { () async throws in _ = try await phone.prepare(other.id) }
+            await expectRefusal(.lockedOut) { () async throws in _ = try await phone.finish(one.id, next) }
+            #expect(try await self.history(server, account) == failed)
+            server.clock.advance(.seconds(6))
+        }
     }
 
     @Test("A login that was accepted, and that its browser did not fetch, is no second entry")

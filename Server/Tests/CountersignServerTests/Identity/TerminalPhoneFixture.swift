@@ -158,6 +158,16 @@ struct TerminalPhoneFixture: Sendable {
         if let refusal = outcome.refusal { throw refusal }
     }
 
+    /// Has the phone claim the session of a code, and leave it there.
+    func claim(_ code: String) async throws {
+        try await self.app { sdk, _ async throws in
+            guard case .authentication(let data) = try sdk.common.parseProcessInitializationData(code) else {
+                throw OtherProcess()
+            }
+            _ = try await sdk.authenticator.startAuthentication(data: data)
+        }
+    }
+
     /// An activation of alice's, whose PIN is chosen.
     func offer(pin: String = "258036") async throws -> ActivationOffer {
         let account = try await self.server.assembly.directory.account(written: "alice")
