@@ -235,6 +235,48 @@ struct IdentityAttributeTests {
         #expect(errors == (code == .none ? [:] : [attribute: code]))
     }
 
+    /// Values of so many characters, and valid ones of what has no length.
+    private func values(lengths: [PersonalAttribute: Int]) -> [PersonalAttribute: AttributeAnswer] {
+        func text(_ attribute: PersonalAttribute) -> String { String(repeating: "x", count: lengths[attribute] ?? 0) }
+        var answers: [PersonalAttribute: AttributeAnswer] = [
+            .birthdate: .value("1987-03-14"), .nationality: .value("CH"), .gender: .value("female"),
+            .address: .value("\(text(.address))\n7b\n1204\nGeneva\nCH"),
+        ]
+        for attribute in [PersonalAttribute.username, .nickname, .givenName, .familyName, .placeOfBirth, .salutation] {
+            answers[attribute] = .value(text(attribute))
+        }
+        return answers
+    }
+
+    @Test("The bounds that a session tells are those of the server's rules, by which it takes or refuses what is typed")
+    func boundsAreTheServers() async throws {
+        let server = try TestServer()
+        let asked = PersonalAttribute.allCases.map { ($0, ServiceProfile.Requirement.required) }
+        try await server.addService(attributes: Dictionary(uniqueKeysWithValues: asked))
+        let (account, phone) = try await server.personalise()
+        _ = try await self.add(.email, "a@b.example", alias: "Home", to: account, on: server)
+        _ = try await self.add(.phoneNumber, "+41225550123", alias: "Mobile", to: account, on: server)
+        let code = try await server.showCode()
+        let bounds = try await phone.start(code).bounds
+        // No operator sets them: they are the rules' own.
+        let day = try #require(CalendarDay(year: 2027, month: 1, day: 15))
+        #expect(bounds == ValidatorBounds(PersonalInformationRules(birthdate: BirthdateValidator(latest: day))))
+        #expect(bounds.lengths[.givenName] == 1...128 && bounds.lengths[.salutation] == 1...64)
+        #expect(bounds.lengths[.address] == 1...256 && bounds.lengths[.email] == 1...254)
+        #expect(bounds.lengths[.phoneNumber] == 7...15 && bounds.lengths.count == 9)
+
+        // Nobody types an address of e-mail or a telephone number here.
+        let typed = bounds.lengths.filter { !$0.key.needsVerification }
+        let wrong = typed.mapValues { _ in AuthenticationInformationErrorCode.invalid }
+        let longer = self.values(lengths: typed.mapValues { $0.upperBound + 1 })
+        #expect(try await self.errors(phone, code.id, longer) == wrong)
+        let shorter = self.values(lengths: typed.mapValues { $0.lowerBound - 1 })
+        #expect(try await self.errors(phone, code.id, shorter) == wrong)
+        let longest = self.values(lengths: typed.mapValues(\.upperBound))
+        let document = try SessionDocument(parsing: try await phone.prepared(code.id, answers: longest).document)
+        #expect(Set(document.attributes.keys) == Set(PersonalAttribute.allCases))
+    }
+
     @Test("What the account has of a person is not typed over, and what is to be verified is not typed at all")
     func whatCannotBeSupplied() async throws {
         let (phone, session, _) = try await self.asking()
