@@ -386,6 +386,7 @@ import UAFClient
         let error = await #expect(throws: CountersignLockoutError.self) { _ = try await phone.start() }
         #expect(error?.errorCode == .lockedOut)
         #expect(error?.information.isPermanent == false)
+        #expect(error.map { $0.information.lockedUntil > $0.information.serverTime } == true)
     }
 
     @Test("a lockout for good says so, and the activation is disabled") func permanentLockout() async throws {

@@ -314,18 +314,21 @@ struct IdentityLockoutTests {
         #expect(try await server.lockout(of: phone)?.isPermanent == false)
     }
 
-    @Test("Of many attempts at once one is judged, and one is counted")
-    func ofManyAttemptsAtOnceOneIsJudged() async throws {
-        let (server, phone, session, prepared) = try await self.prepared()
-        var calls: [IdentityCall] = []
-        for _ in 0..<50 {
-            calls.append(
-                try await phone.finishCall(session, prepared, [.device, .pin]) { factor in
-                    if factor.type == .pin { factor.key = P256.Signing.PrivateKey() }
-                })
+    /// What wrong attempts come to that are all made at once, in any order.
+    private func attemptsAtOnce(
+        _ count: Int, by phone: IdentityPhone, in sessions: [(id: String, prepared: PreparedSession)]
+    ) async throws -> [String] {
+        let server = phone.server
+        var calls: [(session: String, call: IdentityCall)] = []
+        for index in 0..<count {
+            let (session, prepared) = sessions[index % sessions.count]
+            let call = try await phone.finishCall(session, prepared, [.device, .pin]) { factor in
+                if factor.type == .pin { factor.key = P256.Signing.PrivateKey() }
+            }
+            calls.append((session, call))
         }
-        let codes = try await withThrowingTaskGroup(of: String.self) { group in
-            for call in calls {
+        return try await withThrowingTaskGroup(of: String.self) { group in
+            for (session, call) in calls {
                 group.addTask {
                     let reply = try await server.engine.identities.finishes.finish(session, call)
                     switch try await server.content(of: reply, to: call) {
@@ -338,10 +341,36 @@ struct IdentityLockoutTests {
             for try await code in group { codes.append(code) }
             return codes
         }
+    }
+
+    /// How many attempts the trail has that were judged to be wrong.
+    private func refusedAttempts(_ server: TestServer) async throws -> Int {
+        try await server.database.auditEntries(after: 0, limit: 999)
+            .count { $0.event.kind.rawValue == "identity-attempt-refused" }
+    }
+
+    @Test("Of many attempts at once one is judged, and one is counted")
+    func ofManyAttemptsAtOnceOneIsJudged() async throws {
+        let (server, phone, session, prepared) = try await self.prepared()
+        let codes = try await self.attemptsAtOnce(50, by: phone, in: [(session, prepared)])
         #expect(codes.filter { $0 == "judged" }.count == 1)
         #expect(codes.filter { $0 == "lockedOut" }.count == 49)
         #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
         #expect(try await server.lockout(of: phone)?.failures.count == 1)
+        #expect(try await self.refusedAttempts(server) == 1)
+    }
+
+    @Test("Of many attempts at once in two sessions of an activation one is judged, and one is counted")
+    func ofManyAttemptsInTwoSessionsOneIsJudged() async throws {
+        let (server, phone, session, prepared) = try await self.prepared()
+        let (other, otherPrepared) = try await self.next("other", phone)
+        let codes = try await self.attemptsAtOnce(
+            50, by: phone, in: [(session, prepared), (other, otherPrepared)])
+        #expect(codes.filter { $0 == "judged" }.count == 1)
+        #expect(codes.filter { $0 == "lockedOut" }.count == 49)
+        #expect(try await server.lockout(of: phone)?.failuresInARow == 1)
+        #expect(try await server.lockout(of: phone)?.failures.count == 1)
+        #expect(try await self.refusedAttempts(server) == 1)
     }
 
     @Test("A thousand requests that nobody has proved are refused, and count for nothing")

@@ -157,6 +157,8 @@ struct IdentityRaceTests {
     func othersRest() async throws {
         let scene = try await Scene()
         let call = try await scene.call(isRight: true)
+        // Other factors of the same session, which are as right.
+        let second = try await scene.call(isRight: true)
         let until = scene.server.clock.now + .seconds(32)
         let third = try await scene.server.showCode("third")
         let reply = try await scene.judge(call) { () async throws in
@@ -167,6 +169,10 @@ struct IdentityRaceTests {
             await rests("prepare") { () async throws in _ = try await scene.phone.prepare(scene.other.id) }
             await rests("prolong") { () async throws in try await scene.end(scene.other.id, by: "prolong") }
             await rests("start") { () async throws in _ = try await scene.phone.start(third) }
+            await rests("finish") { () async throws in
+                let finishes = scene.server.engine.identities.finishes
+                _ = try await scene.read(try await finishes.finish(scene.session, second), second)
+            }
             #expect(try await scene.state("other") == .claimed)
             // The rest is over, and the server that judges has not said a word: nobody gets an attempt back by that.
             scene.server.clock.advance(.seconds(30))
