@@ -443,32 +443,66 @@ struct IdentityAccessTests {
         #expect(try await other.login(try await server.showCode("bob again")).purpose == .userLogin)
     }
 
-    @Test("Nothing is done without a grant, by another's, for something else, a second time, or later")
-    func nothingIsDoneWithoutAGrantOrTwice() async throws {
+    /// What a purpose is completed with: everything is as it has to be.
+    private func completion(
+        _ purpose: SessionDocument.Purpose, over prepared: PreparedSession, of phone: IdentityPhone
+    ) throws -> Completion {
+        let challenge = SessionDocument.challenge(of: prepared.document)
+        switch purpose {
+        case .addFactor: return .addFactor(response: try phone.registration([TestFactor(.biometric)], challenge))
+        case .changePin: return .changePin(version: 2, response: try phone.registration([TestFactor(.pin)], challenge))
+        case .newActivation:
+            let offer = TestOffer(id: RandomSource.system.identifier())
+            return .newActivation(
+                Completion.NewActivation(
+                    claimDigest: ProcessCode.digest(ofClaim: offer.claim),
+                    pinKey: try JWK(p256: offer.pin.publicKey.rawRepresentation), pin: try PinParameters(),
+                    activation: offer.id, name: nil, secretForMail: nil))
+        default: return .delete
+        }
+    }
+
+    @Test(
+        "Nothing is done without a grant, by another's, for something else, a second time, or later",
+        arguments: [SessionDocument.Purpose.addFactor, .changePin, .newActivation, .delete])
+    func nothingIsDoneWithoutAGrantOrTwice(purpose: SessionDocument.Purpose) async throws {
         let server = try TestServer()
         let (account, phone) = try await server.personalise()
-        let offer = try await phone.access(AccessRequest(purpose: .delete))
+        let (_, stranger) = try await server.personalise("bob")
+        // Begun, and everything is right but that nobody has signed.
+        let offer = try await phone.access(AccessRequest(purpose: purpose))
+        _ = try await phone.start(offer.session, claim: offer.claim)
+        let unsigned = try self.completion(purpose, over: try await phone.prepared(offer.session), of: phone)
         await #expect(throws: IdentityProblem(.notProven)) { () async throws in
-            _ = try await server.personalise("bob").phone.complete(offer.session, .delete)
+            _ = try await stranger.complete(offer.session, unsigned)
         }
         await #expect(throws: IdentityProblem(.outOfOrder)) { () async throws in
-            _ = try await phone.complete(offer.session, .delete)
+            _ = try await phone.complete(offer.session, unsigned)
         }
-        let (session, prepared) = try await phone.granted(.addFactor)
+
+        let (late, early) = try await phone.granted(purpose)
+        let other = try self.completion(purpose == .delete ? .addFactor : .delete, over: early, of: phone)
         await #expect(throws: IdentityProblem(.invalidRequest)) { () async throws in
-            _ = try await phone.complete(session, .delete)
+            _ = try await phone.complete(late, other)
         }
-        let response = try phone.registration(
-            [TestFactor(.biometric)], SessionDocument.challenge(of: prepared.document))
-        _ = try await phone.complete(session, .addFactor(response: response))
-        await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in
-            _ = try await phone.complete(session, .addFactor(response: response))
-        }
-        let (late, _) = try await phone.granted(.delete)
         server.clock.advance(.seconds(301))
+        let overdue = try self.completion(purpose, over: early, of: phone)
         await #expect(throws: IdentityProblem(.grantExpired)) { () async throws in
-            _ = try await phone.complete(late, .delete)
+            _ = try await phone.complete(late, overdue)
         }
         #expect(try await server.database.account(id: account.id) != nil)
+        let database = server.database
+        #expect(try await database.credentials(accountID: account.id).count == 2)
+        #expect(try await database.offers(accountID: account.id, at: server.clock.now).isEmpty)
+        #expect(try await database.activation(id: phone.id)?.pinVersion == 1)
+
+        let (session, prepared) = try await phone.granted(purpose)
+        let right = try self.completion(purpose, over: prepared, of: phone)
+        _ = try await phone.complete(session, right)
+        // Of a deleted account nobody is left who could prove anything.
+        await #expect(throws: IdentityProblem(purpose == .delete ? .notProven : .sessionConsumed)) {
+            () async throws in
+            _ = try await phone.complete(session, right)
+        }
     }
 }
