@@ -344,9 +344,19 @@ import _Primitives
         #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
     }
 
+    /// What a phone keeps as a list, by the name of the value that it is in.
+    private func kept(_ list: String, in name: String, by phone: VirtualIdentityPhone) throws -> [JSON] {
+        let stored = try #require(phone.storage.snapshot[name])
+        guard case .object(let content) = try JSON(parsing: stored) else { throw WrongCode() }
+        return try #require(try content.array(list))
+    }
+
     @Test("taken off this device its keys are gone at once, and the server hears of it when it can be reached")
     func depersonalization() async throws {
-        let phone = try await VirtualIdentityPhone.personalized()
+        let keys = VerifyingKeys()
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
+        try await phone.personalize()
+        #expect(keys.count == 3, "two by which the device speaks for itself, and one of its factor")
         await phone.server.goDown(true)
         try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
         #expect(try phone.sdk.personalizer.personalizedIdentities.isEmpty)
@@ -355,9 +365,22 @@ import _Primitives
             try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
         }
         #expect(again == .notPersonalized)
+        // What tells the server is left, and nothing of the factors.
+        #expect(keys.count == 2)
+        #expect(try self.kept("keys", in: "identity-authenticators", by: phone).isEmpty)
+        guard case .object(let ending)? = try self.kept("identities", in: "identity-identities", by: phone).first else {
+            Issue.record("nothing tells the server")
+            return
+        }
+        #expect(try ending.string("state") == "ending")
+        #expect(try ending.array("keys")?.isEmpty == true)
+        #expect(ending["pin"] == nil && ending["device"] != nil)
         await phone.server.goDown(false)
-        let restarted = try await phone.restarted()
+        let restarted = try await VirtualIdentityPhone(
+            server: phone.server, storage: InMemoryStorage(phone.storage.snapshot), clock: phone.clock, keys: keys)
         #expect(await phone.server.activeActivations.isEmpty)
+        #expect(keys.count == 0)
+        #expect(try self.identities(restarted) == 0)
         try await restarted.personalize()
     }
 
