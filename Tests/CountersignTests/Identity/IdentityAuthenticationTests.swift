@@ -6,6 +6,7 @@ import PersonalInformation
 import Testing
 import UAF
 import UAFClient
+import _Primitives
 
 @Suite("Authentications of identities (decisions 57 and 60)") struct IdentityAuthenticationTests {
     @Test("who asks is shown, and the result says who was signed in where") func metadata() async throws {
