@@ -13,10 +13,10 @@ extension TownHallApp {
         do {
             let information = try await self.confirmed(request)
             return try await self.finished(information)
-        } catch let end as GivenUp {
-            // The page that waits hears of it. Where nobody can be told, the session runs out by itself.
+        } catch {
+            // The page that waits hears of it. Where nobody can be told, the session runs out by itself, or has ended already.
             try? await self.sdk.common.abort(request)
-            throw end
+            throw error
         }
     }
 
