@@ -234,8 +234,8 @@ extension IdentityProblem.Code {
         switch self {
         case .sessionExpired, .sessionConsumed, .sessionUnknown, .sessionAborted, .sessionSuperseded,
             .activationDisabled, .activationUnknown, .correctionLimitExceeded, .serviceInactive, .mergeConflict,
-            // What comes during a rest is the end of its process.
-            .lockedOut:
+            // What comes during a rest is the end of its process, and so are values that are not there any more.
+            .lockedOut, .answersOutdated:
             true
         default: false
         }

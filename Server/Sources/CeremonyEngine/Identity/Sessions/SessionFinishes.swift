@@ -119,8 +119,12 @@ public struct SessionFinishes: CeremonyPart {
             return try await self.steps.answer(session, call) { turn in
                 _ = turn.settle(call.name.hash, isRight: true)
                 guard turn.isActive else { throw KeptRefusal(problem: IdentityProblem(.activationDisabled)) }
-                throw KeptRefusal(
-                    problem: IdentityProblem(error.code == .outdated ? .answersOutdated : .serviceInactive))
+                // Nothing can be prepared in it any more; and the same factors, sent again and again, would each time take back
+                // what was counted in other sessions.
+                let effects = (try? turn.take(.expire)) ?? []
+                throw EndedSession(
+                    problem: IdentityProblem(error.code == .outdated ? .answersOutdated : .serviceInactive),
+                    effects: effects)
             }
         }
     }
