@@ -96,6 +96,8 @@ public final class EncryptedFileStorage: SecureStorage {
     }
 
     deinit {
+        // By closing alone a process that this one is just starting would hold it until it has become another program.
+        flock(self.lockFile, LOCK_UN)
         close(self.lockFile)
         if let writingFile { close(writingFile) }
     }

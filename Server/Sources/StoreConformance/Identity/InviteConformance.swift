@@ -270,6 +270,7 @@ public enum InviteConformance {
             invite, provisional: Self.provisional, within: InviteBounds(open: 9), leaving: nil,
             audit: event(.inviteAdded))
         try expect(try await store.invite("invite") == invite, "as it was added")
+        try await Self.offerProven(store)
     }
 
     private static func change(_ store: Subject, _ body: (inout ServiceProfile) -> Void) async throws {
