@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 SECONDS = 20
-# What expires here has thirty seconds at most, and a busy machine takes its time.
+# The server looks for what has expired every fifteen seconds.
 EXPIRY_SECONDS = 60
 ACCESSIBILITY_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 

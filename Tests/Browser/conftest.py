@@ -62,7 +62,7 @@ def deployment(tmp_path_factory):
 @pytest.fixture(scope="session")
 def hasty_deployment(tmp_path_factory):
     """A server whose codes last fifteen seconds, and what a phone has taken as long: time enough to take one."""
-    limits = {"dispatchLifetime": 15, "claimedLifetime": 15, "sweepInterval": 1}
+    limits = {"dispatchLifetime": 15, "claimedLifetime": 15}
     running = Deployment(tmp_path_factory.mktemp("hasty"), limits=limits)
     yield running
     running.stop()

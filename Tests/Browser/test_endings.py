@@ -11,7 +11,7 @@ from conftest import Deployment
 @pytest.fixture(scope="module")
 def brief_deployment(tmp_path_factory):
     """A server that gives a person ten seconds for a sign-in, and three for each code."""
-    limits = {"dispatchLifetime": 3, "authorizationRequestLifetime": 10, "sweepInterval": 1}
+    limits = {"dispatchLifetime": 3, "authorizationRequestLifetime": 10}
     running = Deployment(tmp_path_factory.mktemp("brief"), limits=limits)
     yield running
     running.stop()
