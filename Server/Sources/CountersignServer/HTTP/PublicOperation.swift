@@ -104,6 +104,7 @@ struct PublicOperation: Sendable {
             (400, "The request is not what is asked for."), (414, "The address is too long."),
             (503, "The server cannot store anything just now."),
         ]
+        if self.path.contains("{") { refused.append((404, "Nothing has a name of such letters.")) }
         if self.body != nil {
             refused += [
                 (408, "The body did not come in time."), (413, "The body is too large."),
