@@ -152,6 +152,13 @@ final class IdentityPhone: Sendable {
         return try await self.read(try await self.server.engine.identities.starts.prepare(session, call), to: call)
     }
 
+    /// Leaves out what a session asks for as often as that can be corrected. Throws where nothing was wrong with that.
+    func useUpCorrections(_ session: String) async throws {
+        for _ in 0..<self.server.engine.configuration.limits.correctionsPerSession {
+            guard case .errors = try await self.prepare(session) else { throw IdentityProblem(.invalidRequest) }
+        }
+    }
+
     /// Prepares where everything is right.
     func prepared(_ session: String, role: String? = nil, answers: [PersonalAttribute: AttributeAnswer] = [:])
         async throws -> PreparedSession
