@@ -17,6 +17,7 @@ public struct SessionBegins: CeremonyPart {
     /// `POST /identity/in-app`.
     public func inApp(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
+            if let given = try await self.answerGiven(to: proven) { return given }
             let message = try InAppRequest(parsing: proven.body)
             try Self.check(message.version)
             let wish = InAppWish(
@@ -46,6 +47,7 @@ public struct SessionBegins: CeremonyPart {
     /// `POST /identity/api-access`.
     public func access(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
+            if let given = try await self.answerGiven(to: proven) { return given }
             let message = try AccessRequest(parsing: proven.body)
             try Self.check(message.version)
             try proven.activation.requireReady(at: proven.at)
@@ -108,11 +110,22 @@ public struct SessionBegins: CeremonyPart {
         }
     }
 
+    /// The answer to a request that came before; `nil` for a new one. It is looked for before anything is judged or spent:
+    /// whoever has lost the answer begins nothing, and may have used the budget up with the session that they ask about.
+    private func answerGiven(to call: ProvenCall) async throws -> [UInt8]? {
+        switch try await self.store.answer(to: call.name) {
+        case .again(let given)?: return given
+        case .replayed?: throw IdentityProblem(.replayRefused)
+        case .decided?, .missing?, nil: return nil
+        }
+    }
+
     private func begin(_ call: ProvenCall, _ progress: IdentityProgress, _ detail: CeremonyDetail) async throws
         -> [UInt8]
     {
         // Each is a row, a token, an answer and an entry of the trail: as many as a network's pages can show.
-        if let shortage = self.budgets.codes.spend("activation \(call.activation.device.id)", at: call.at) {
+        let budgeted = "activation \(call.activation.device.id)"
+        if let shortage = self.budgets.codes.spend(budgeted, at: call.at) {
             throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
         }
         let claim = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
@@ -134,7 +147,10 @@ public struct SessionBegins: CeremonyPart {
                 detail: session.purpose.rawValue))
         switch step {
         case .decided: return answer
-        case .again(let given): return given
+        case .again(let given):
+            // The same request came twice at once, and has begun one session.
+            self.budgets.codes.refund(budgeted)
+            return given
         case .replayed: throw IdentityProblem(.replayRefused)
         case .missing: throw IdentityProblem(.activationUnknown)
         }

@@ -1,0 +1,74 @@
+import Ceremony
+import CeremonyEngine
+import Store
+import Testing
+import _Primitives
+
+@Suite("What an activation can have its server do")
+struct IdentityBudgetTests {
+    // MARK: Sessions that an app begins
+
+    /// An app that may begin so many sessions, and the next of them an hour later.
+    private func phone(sessions: Int) async throws -> (server: TestServer, phone: IdentityPhone) {
+        let server = try TestServer { ($0.limits.codeBurst, $0.limits.codesPerMinute) = (sessions, 0) }
+        try await server.addService { $0.allowsInApp = true }
+        return (server, try await server.personalise().phone)
+    }
+
+    /// Begins a session of an app's own, or of its account's.
+    private func begin(_ call: IdentityCall, at server: TestServer) async throws -> IdentityReply {
+        let begins = server.engine.identities.begins
+        return try await call.path == "/identity/in-app" ? begins.inApp(call) : begins.access(call)
+    }
+
+    private func call(_ path: String, of phone: IdentityPhone) throws -> IdentityCall {
+        guard path == "/identity/in-app" else { return try phone.call(path, AccessRequest(purpose: .changePin)) }
+        return try phone.call(
+            path,
+            InAppRequest(
+                clientID: TestServer.service, redirectURI: TestInAppServices.redirectURI, scope: "openid", state: nil,
+                nonce: nil, codeChallenge: Base64URL.encode([UInt8](repeating: 7, count: 32))))
+    }
+
+    private static let paths = ["/identity/in-app", "/identity/api-access"]
+
+    @Test(
+        "A session whose answer was lost is told again when the budget is used up, and another is refused",
+        arguments: paths)
+    func aLostAnswerIsGivenAgain(path: String) async throws {
+        let (server, phone) = try await self.phone(sessions: 1)
+        let call = try self.call(path, of: phone)
+        let first = try await self.begin(call, at: server)
+        #expect(first.refusal == nil)
+        #expect(try await self.begin(call, at: server) == first)
+        #expect(try await self.begin(try self.call(path, of: phone), at: server).status == .tooMany(retryAfter: 3600))
+        #expect(try await self.begin(call, at: server) == first)
+    }
+
+    @Test(
+        "A request that comes again, one after the other or at once, takes nothing from the next session",
+        arguments: paths)
+    func aRepetitionCostsNothing(path: String) async throws {
+        let (server, phone) = try await self.phone(sessions: 2)
+        let call = try self.call(path, of: phone)
+        let replies = try await withThrowingTaskGroup(of: IdentityReply.self) { group in
+            for _ in 0..<2 { group.addTask { try await self.begin(call, at: server) } }
+            return try await group.reduce(into: [IdentityReply]()) { $0.append($1) }
+        }
+        #expect(replies.count == 2 && replies[0] == replies[1] && replies[0].refusal == nil)
+        for _ in 0..<3 { #expect(try await self.begin(call, at: server) == replies[0]) }
+        #expect(try await self.begin(try self.call(path, of: phone), at: server).refusal == nil)
+        #expect(try await self.begin(try self.call(path, of: phone), at: server).refusal == "tooManyRequests")
+    }
+
+    @Test("Other bytes under the name of a request that began a session are refused, and cost nothing")
+    func otherBytesUnderOneNameCostNothing() async throws {
+        let (server, phone) = try await self.phone(sessions: 2)
+        let path = "/identity/api-access"
+        let first = try phone.call(path, AccessRequest(purpose: .changePin), name: "one")
+        #expect(try await self.begin(first, at: server).refusal == nil)
+        let other = try phone.call(path, AccessRequest(purpose: .delete), name: "one")
+        for _ in 0..<3 { #expect(try await self.begin(other, at: server).refusal == "replayRefused") }
+        #expect(try await self.begin(try self.call(path, of: phone), at: server).refusal == nil)
+    }
+}
