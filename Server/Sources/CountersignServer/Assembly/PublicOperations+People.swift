@@ -171,8 +171,10 @@ extension PublicOperations {
                 refusing: [over]),
             PublicOperation(
                 method: .post, path: "/account/address/confirm", id: "confirmAddress",
-                summary: "A link is spent: the address is the person's.", body: (.form, [link]),
-                answers: [Self.page], refusals: .pages, refusing: [over]),
+                summary: "A link is spent: the address is the person's.",
+                body: (.form, [link, .required("confirmation", "What the page carried.")]), answers: [Self.page],
+                refusals: .pages,
+                refusing: [over, (403, "Nobody is signed in, or nobody was when the page was opened.")]),
         ]
     }()
 

@@ -11,7 +11,8 @@ import _Primitives
 /// The pages of those who come back from their mailboxes, and those on which they have a link mailed.
 ///
 /// Opening a link changes nothing, since programs that look after mailboxes open links too: a link is spent by the form of
-/// its page. The form carries the link and needs no cookie, as people read their mail in another browser.
+/// its page. The form of a new password carries the link and needs no cookie, as people read their mail in another browser.
+/// That of an address needs the session of its account, and the sign that every form of a session has.
 struct MailedLinkRoutes: Sendable {
     let resets: PasswordResets
     let confirmations: AddressConfirmations
@@ -186,18 +187,33 @@ struct MailedLinkRoutes: Sendable {
 
     @Sendable private func showConfirmation(_ request: Request, _ context: ServerContext) async throws -> Response {
         let link = try SignInAddress.parameter("link", of: request.uri.query ?? "")
+        return try await self.confirmationPage(link, try await self.visitor(request)?.session, context)
+    }
+
+    private func confirmationPage(
+        _ link: String, _ session: SessionSecret?, _ context: ServerContext, status: HTTPResponse.Status = .ok
+    ) async throws -> Response {
         guard let summary = try await self.confirmations.visit(link: link), let address = summary.address else {
             return self.over(context)
         }
-        let page = AddressConfirmationPage(link: link, username: summary.username, address: address)
-        return .page(self.answers.pages.html(page, action: MailedLinkPaths.addressConfirmation))
+        let page = AddressConfirmationPage(
+            link: link, username: summary.username, address: address,
+            confirmation: session.map { self.cookies.formToken($0) })
+        return .page(self.answers.pages.html(page, action: MailedLinkPaths.addressConfirmation), status: status)
     }
 
     @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         // A mistyped address is a stranger's, who can read the mail, and is not to have the account by it.
         guard let visitor = try await self.visitor(request) else { return self.nobody }
-        guard try await self.confirmations.confirm(link: form["link"] ?? "", accountID: visitor.accountID) else {
+        let link = form["link"] ?? ""
+        // Nor may that stranger, who has the link, have the person's browser send it. A page that was opened before its
+        // person had signed in has no sign of theirs yet: it is shown once more.
+        guard form["confirmation"] != nil else {
+            return try await self.confirmationPage(link, visitor.session, context, status: .forbidden)
+        }
+        try self.cookies.requireToken(of: form, visitor.session)
+        guard try await self.confirmations.confirm(link: link, accountID: visitor.accountID) else {
             return self.over(context)
         }
         return .page(

@@ -58,12 +58,16 @@ public struct AddressConfirmationPage: Sendable {
     public var username: String
     /// The address.
     public var address: String
+    /// What the form carries as a sign that it stood on our page in this person's browser; `nil` where nobody is signed in
+    /// there. The link is no such sign: whoever reads the mailbox has it, too.
+    public var confirmation: String?
 
     /// A page of these values.
-    public init(link: String, username: String, address: String) {
+    public init(link: String, username: String, address: String, confirmation: String? = nil) {
         self.link = link
         self.username = username
         self.address = address
+        self.confirmation = confirmation
     }
 }
 
@@ -121,6 +125,9 @@ extension PageRenderer {
             lead: "\(page.address) is the address of the name \(page.username) at \(self.serviceName).",
             action: action, submit: "Yes, it is mine")
         view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
+        if let confirmation = page.confirmation {
+            view.hidden.append(.init(hiddenName: "confirmation", hiddenValue: confirmation))
+        }
         return self.render(view, template: "form", title: view.headline)
     }
 }

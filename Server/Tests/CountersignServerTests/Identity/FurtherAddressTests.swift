@@ -65,8 +65,12 @@ struct FurtherAddressTests {
             String(try #require(try self.fixture.server.mail.link().split(separator: "=").last))
         }
 
+        /// Opens a link, and sends the form that its page has for this browser.
         func confirm(_ link: String, _ browser: TestBrowser? = nil) async throws -> TestResponse {
-            try await self.fixture.post("/account/address/confirm", ["link": link], browser ?? self.browser)
+            let browser = browser ?? self.browser
+            let page = try await browser.get("/account/address/confirm?link=\(link)")
+            guard page.status == .ok else { return page }
+            return try await browser.post("/account/address/confirm", form: page.hiddenFields)
         }
 
         func confirm() async throws {

@@ -585,13 +585,44 @@ struct AddressConfirmationTests {
             #expect(stranger.status == .forbidden && stranger.text.contains("Sign in"))
             let stolen = try await isVerified()
             #expect(stolen == false)
-            #expect(try await place.post("/account/address/confirm", ["link": link]).status == .ok)
+            let form = ["link": link, "confirmation": token]
+            #expect(try await place.post("/account/address/confirm", form).status == .ok)
             let confirmed = try await isVerified()
             #expect(confirmed == true)
-            #expect(try await place.post("/account/address/confirm", ["link": link]).status == .notFound)
+            #expect(try await place.post("/account/address/confirm", form).status == .notFound)
             #expect(try await place.browser.get("/account/address").text.contains("is known to be yours"))
             let again = try await place.post("/account/address", ["confirmation": token])
             #expect(again.status == .forbidden)
+        }
+    }
+
+    @Test("whoever reads the mailbox has the person's browser confirm nothing: a form needs the sign of its own page")
+    func aFormOfAnotherPageConfirmsNothing() async throws {
+        try await PasswordPlace.run { place in
+            try await place.enter(isVerified: false)
+            _ = try await place.claims(
+                after: try await place.show(PasswordPlace.password, try await place.begin()))
+            let token = PasswordPlace.hidden("confirmation", try await place.browser.get("/account/address"))
+            _ = try await place.post("/account/address", ["confirmation": token])
+            #expect(try await place.sendMail() == [.sent])
+            let address = try place.server.mail.link()
+            let link = try PasswordPlace.secret(of: address)
+            // The stranger has the link, and a page of their own.
+            let strangers = try await TestBrowser(place.client).get(address)
+            #expect(strangers.status == .ok && PasswordPlace.hidden("confirmation", strangers).isEmpty)
+            for sign in ["other", String(token.dropLast())] {
+                let forged = try await place.post("/account/address/confirm", ["link": link, "confirmation": sign])
+                #expect(forged.status == .badRequest)
+            }
+            // One that was opened before the person had signed in asks once more.
+            let again = try await place.post("/account/address/confirm", ["link": link])
+            #expect(again.status == .forbidden && PasswordPlace.hidden("confirmation", again) == token)
+            let before = try await place.server.assembly.directory.account(username: "alice").email?.isVerified
+            #expect(before == false)
+            let form = ["link": PasswordPlace.hidden("link", again), "confirmation": token]
+            #expect(try await place.post("/account/address/confirm", form).status == .ok)
+            let after = try await place.server.assembly.directory.account(username: "alice").email?.isVerified
+            #expect(after == true)
         }
     }
 
@@ -606,7 +637,8 @@ struct AddressConfirmationTests {
             #expect(try await place.sendMail() == [.sent])
             let link = try PasswordPlace.secret(of: place.server.mail.link())
             try await place.enter("new@post.example", isVerified: false)
-            #expect(try await place.post("/account/address/confirm", ["link": link]).status == .notFound)
+            let form = ["link": link, "confirmation": token]
+            #expect(try await place.post("/account/address/confirm", form).status == .notFound)
             let email = try await place.server.assembly.directory.account(username: "alice").email
             #expect(email == AccountEmail(address: "new@post.example", isVerified: false))
         }
