@@ -196,7 +196,7 @@ public struct RegistrationAnswers: CeremonyPart {
         _ verified: VerifiedRegistration, accountID: String, _ context: ClientContext, at now: Timestamp
     ) async throws -> DeviceRegistration {
         // The name goes to operators' terminals and to other devices: nothing in it may act there.
-        let shown = DisplayText.line(context.deviceName ?? "", maximumLength: self.limits.nameCharacters)
+        let shown = DisplayText.name(context.deviceName ?? "", length: self.limits.nameCharacters)
         let device = DeviceRecord(
             id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: false,
             createdAt: now,

@@ -215,12 +215,12 @@ extension TestServer {
     /// A page's code.
     func showCode(
         _ reference: String = "request", service: String = TestServer.service, byLink: Bool = false,
-        origin: String? = "https://health.example"
+        origin: String? = "https://health.example", named name: String = "Health Portal"
     ) async throws -> ProcessCode {
         let view = try await self.engine.signIns.begin(
             reference: reference, browser: self.browser,
             requester: SignInRequester(
-                client: service, service: "Health Portal", origin: origin, address: "192.0.2.1",
+                client: service, service: name, origin: origin, address: "192.0.2.1",
                 browser: "Chrome on Linux"), source: "a")
         let codes = try Self.codes(of: view)
         let text = byLink ? String(codes.link.drop { $0 != "#" }.dropFirst()) : codes.qrContent

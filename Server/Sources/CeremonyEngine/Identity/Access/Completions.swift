@@ -144,7 +144,7 @@ public struct Completions: CeremonyPart {
         -> CompleteResponse
     {
         let expiresAt = turn.now + self.limits.activationLifetime
-        let name = wanted.name.map { DisplayText.line($0, maximumLength: self.limits.nameCharacters) }
+        let name = wanted.name.map { DisplayText.name($0, length: self.limits.nameCharacters) }
         let signed = try self.envelope.keys.sign(
             .activation, id: wanted.activation, claimDigest: wanted.claimDigest, expiresAt: expiresAt, at: turn.now)
         var offer = PendingActivationRecord(

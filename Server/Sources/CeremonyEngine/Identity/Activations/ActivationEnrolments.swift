@@ -145,7 +145,7 @@ public struct ActivationEnrolments: CeremonyPart {
     }
 
     private func name(_ text: String) -> String {
-        let shown = DisplayText.line(text, maximumLength: self.limits.nameCharacters)
+        let shown = DisplayText.name(text, length: self.limits.nameCharacters)
         return shown.isEmpty ? "Phone" : shown
     }
 }

@@ -80,7 +80,7 @@ public struct ActivationOffers: CeremonyPart {
         let id = invite ?? self.newIdentifier()
         let key = try await self.key(pin: SecretBytes(Array(chosen.utf8)), secret, parameters, activation: id)
         let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
-        let shown = name.map { DisplayText.line($0, maximumLength: self.limits.nameCharacters) }
+        let shown = name.map { DisplayText.name($0, length: self.limits.nameCharacters) }
         do {
             try await self.store.offer(
                 PendingActivationRecord(

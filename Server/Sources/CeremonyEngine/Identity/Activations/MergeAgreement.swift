@@ -29,7 +29,7 @@ struct MergeAgreement {
             rows[$0].value.unicodeScalars.count < rows[$1].value.unicodeScalars.count
         }
         for (number, index) in names.enumerated() {
-            rows[index].value = Self.cut(rows[index].value, to: room / (names.count - number))
+            rows[index].value = DisplayText.cut(rows[index].value, to: room / (names.count - number))
             room -= rows[index].value.unicodeScalars.count
         }
         self.text = try TransactionText(normalizing: Self.written(rows))
@@ -42,11 +42,6 @@ struct MergeAgreement {
     /// One line that can be shown, in its normal form: that can be longer than what it is made of.
     private static func line(_ text: String, _ longest: Int) -> String {
         DisplayText.line(text, maximumLength: longest).precomposedStringWithCanonicalMapping
-    }
-
-    private static func cut(_ name: String, to length: Int) -> String {
-        let scalars = name.unicodeScalars
-        return scalars.count <= length ? name : String(scalars.prefix(length - 1)) + "…"
     }
 
     private static func shortened(_ address: String, to length: Int) -> String {

@@ -88,10 +88,11 @@ struct SessionTermsReader: CeremonyPart {
             })
     }
 
-    /// A name as it stands in documents: one line that can be shown.
+    /// A name as it stands in documents: one line that can be shown, and no longer than they take.
     private func name(_ text: String?) -> String {
-        let line = DisplayText.line(text ?? "", maximumLength: SessionDocument.maximumNameLength)
-        return line.isEmpty ? self.configuration.serviceName : line
+        let line = DisplayText.name(text ?? "", length: SessionDocument.maximumNameLength)
+        return line.isEmpty
+            ? DisplayText.name(self.configuration.serviceName, length: SessionDocument.maximumNameLength) : line
     }
 
     // MARK: What is typed
