@@ -159,6 +159,11 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Personalised identities
 
+    /// Requests that one device can prove to be its own at once, by its key. No app sends so many: it is the bound of one in a
+    /// loop, and of a key that somebody has got. Past it: 429, before the database is asked for anything more.
+    public var provenRequestBurst = 3_000
+    /// Requests that it can prove each minute after that: about a hundredth of a core. Past it: 429.
+    public var provenRequestsPerMinute = 600
     /// How long a session can be claimed that an app has opened for itself.
     public var inAppLifetime: Duration = .seconds(5 * 60)
     /// How long a session can be claimed that was pushed to a person's devices.

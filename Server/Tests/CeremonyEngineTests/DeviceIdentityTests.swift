@@ -427,6 +427,25 @@ struct DeviceIdentityTests {
         _ = try await prove(device)
     }
 
+    @Test("A device proves so many requests, and no more until time has passed; another is not counted with it")
+    func provenBudget() async throws {
+        let server = try TestServer { ($0.limits.provenRequestBurst, $0.limits.provenRequestsPerMinute) = (2, 6) }
+        let (device, other) = (TestDevice(), TestDevice())
+        try await Self.enrol(server, device)
+        try await Self.enrol(server, other, "bob")
+        func prove(_ device: TestDevice) async throws {
+            _ = try await server.engine.deviceProofs.prover(of: try device.call(at: server.clock.now))
+        }
+        for _ in 0..<2 { try await prove(device) }
+        for _ in 0..<2 {
+            await #expect(throws: DeviceProofRefusal.tooManyRequests(retryAfter: 10)) { try await prove(device) }
+        }
+        try await prove(other)
+        server.clock.advance(.seconds(10))
+        try await prove(device)
+        await #expect(throws: DeviceProofRefusal.tooManyRequests(retryAfter: 10)) { try await prove(device) }
+    }
+
     @Test("A device that was taken away is known as gone for as long as a lost answer may be asked for, and no longer")
     func gone() async throws {
         let server = try TestServer()

@@ -559,6 +559,8 @@ struct SettableLimitsTests {
         #expect(limits.codeBurst == Limits().codeBurst)
         let refusals = try SettableLimits.applied(["refusalBurst": 7, "refusalsPerMinute": 8])
         #expect(refusals.refusalBurst == 7 && refusals.refusalsPerMinute == 8)
+        let proven = try SettableLimits.applied(["provenRequestBurst": 5, "provenRequestsPerMinute": 6])
+        #expect(proven.provenRequestBurst == 5 && proven.provenRequestsPerMinute == 6)
         let clients = try SettableLimits.applied([
             "challengeBurst": 1, "challengesPerMinute": 2, "dispatchBurst": 3, "dispatchesPerMinute": 4,
             "openDispatchBurst": 5, "openDispatchesPerMinute": 6, "personDispatchBurst": 7,

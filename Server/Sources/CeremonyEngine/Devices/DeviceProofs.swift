@@ -12,7 +12,8 @@ public enum DeviceProofRefusal: Error, Equatable {
     case clockSkew(now: Timestamp)
     /// The proof has counted before.
     case replayRefused
-    /// The caller's network has proved nothing too often; seconds until it may come again.
+    /// The caller's network has proved nothing too often, or the device has proved too much; seconds until it may come
+    /// again.
     case tooManyRequests(retryAfter: Int)
 }
 
@@ -35,7 +36,8 @@ public struct DeviceProofs: CeremonyPart {
 
     /// Whose request it is. Cost: one query, and one row that is written.
     ///
-    /// A source has a budget of requests that prove nothing. Throws ``DeviceProofRefusal`` and the store's errors.
+    /// A source has a budget of requests that prove nothing, a device one of those that it proves. Throws
+    /// ``DeviceProofRefusal`` and the store's errors.
     public func prover(of call: IdentityCall) async throws -> Prover {
         let now = self.time.now()
         // Counted before it is judged, and given back where it was proved.
@@ -61,6 +63,10 @@ public struct DeviceProofs: CeremonyPart {
             let key = JWK(point: found.signingKey), let verifier = VerificationKey(keptPoint: found.signingKey)
         else { throw DeviceProofRefusal.notProven }
         let verified = try self.verified(claim, of: call, by: verifier, at: now)
+        // Before the row that each writes, and once it is proven: nobody else uses a device's budget up.
+        if let shortage = self.budgets.provenRequests.spend(found.deviceID, at: now) {
+            throw DeviceProofRefusal.tooManyRequests(retryAfter: shortage.retryAfterSeconds)
+        }
         var hash = SHA256()
         // By the key, which several registrations of one phone have.
         hash.update(data: Array("device key \(key.thumbprint) \(verified.identifier)".utf8))

@@ -11,6 +11,8 @@ struct Budgets: Sendable {
     let guesses: Budget
     /// Answers of a network that are refused.
     let refusals: Budget
+    /// Requests that a device has proven to be its own.
+    let provenRequests: Budget
     /// A client's dispatches to people whom it names.
     let dispatches: Budget
     /// A client's dispatches that name nobody.
@@ -37,6 +39,9 @@ struct Budgets: Sendable {
             "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute, sources: sources)
         self.refusals = Budget(
             "refusalsPerMinute", burst: limits.refusalBurst, perMinute: limits.refusalsPerMinute, sources: sources)
+        self.provenRequests = Budget(
+            "provenRequestsPerMinute", burst: limits.provenRequestBurst, perMinute: limits.provenRequestsPerMinute,
+            sources: sources, remedy: "Too many requests from this device.")
         self.dispatches = Budget(
             "dispatchesPerMinute", burst: limits.dispatchBurst, perMinute: limits.dispatchesPerMinute, sources: sources,
             remedy: "This client has dispatched too often. Wait, or have the operator raise dispatchesPerMinute.")

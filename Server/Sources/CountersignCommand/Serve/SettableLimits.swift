@@ -40,6 +40,7 @@ enum SettableLimits {
         "passwordAttempts": \.passwords.passwordAttempts, "passwordBurst": \.passwords.passwordBurst,
         "passwordsPerMinute": \.passwords.passwordsPerMinute,
         "secondFactorAttempts": \.passwords.secondFactorAttempts,
+        "provenRequestBurst": \.provenRequestBurst, "provenRequestsPerMinute": \.provenRequestsPerMinute,
         "pushedRequestBurst": \.oauth.pushedRequestBurst,
         "pushedRequestsPerMinute": \.oauth.pushedRequestsPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,

@@ -109,7 +109,8 @@ struct DeviceAuthorization: Sendable {
                 now)
         case .tooManyRequests(let seconds):
             return Problem(
-                .tooManyRequests, "too-many-requests", "Too many requests that prove nothing. Come again later.",
+                .tooManyRequests, "too-many-requests",
+                "Too many requests of this device, or too many that prove nothing. Come again later.",
                 headers: [.retryAfter: String(seconds)])
         }
     }

@@ -9,7 +9,7 @@ import _Primitives
 /// Personalised identities over HTTP: JSON in, signed answers out.
 ///
 /// Whatever the server decides is a signed answer of status 200; 401 is for whoever proves nothing, 429 for networks that
-/// do so too often. Problem documents are for what is no request of a phone at all.
+/// do so too often and for devices that prove too much. Problem documents are for what is no request of a phone at all.
 struct IdentityRoutes: Sendable {
     let identities: Identities
     let limits: Limits

@@ -71,4 +71,78 @@ struct IdentityBudgetTests {
         for _ in 0..<3 { #expect(try await self.begin(other, at: server).refusal == "replayRefused") }
         #expect(try await self.begin(try self.call(path, of: phone), at: server).refusal == nil)
     }
+
+    // MARK: Requests that a device proves
+
+    /// A server whose devices prove so many requests at once, and another one every ten seconds.
+    private func server(requests: Int) throws -> TestServer {
+        try TestServer { ($0.limits.provenRequestBurst, $0.limits.provenRequestsPerMinute) = (requests, 6) }
+    }
+
+    private func ask(_ phone: IdentityPhone) async throws -> IdentityReply {
+        let call = try phone.call("/identity/activation", method: "GET")
+        return try await phone.server.engine.identities.activations.record(call)
+    }
+
+    @Test("A device proves so many requests, and no more until time has passed; nobody else uses them up")
+    func aDeviceProvesSoMany() async throws {
+        let server = try self.server(requests: 3)
+        let (account, phone) = try await server.personalise()
+        let other = try await server.addIdentity(to: account)
+        let old = try phone.call("/identity/activation", method: "GET")
+        server.clock.advance(.seconds(61))
+        let forger = IdentityPhone(server, id: phone.id, factors: [])
+        for _ in 0..<5 {
+            #expect(try await self.ask(forger).refusal == "notProven")
+            #expect(try await server.engine.identities.activations.record(old).refusal == "clockSkew")
+        }
+        for _ in 0..<3 { #expect(try await self.ask(phone).refusal == nil) }
+        for _ in 0..<2 {
+            let call = try phone.call("/identity/activation", method: "GET")
+            let reply = try await server.engine.identities.activations.record(call)
+            #expect(reply.status == .tooMany(retryAfter: 10))
+            // It is signed, and says how long the app waits.
+            guard case .refusal(let problem) = try await server.content(of: reply, to: call) else {
+                Issue.record("\(reply)")
+                return
+            }
+            #expect(problem.code == .tooManyRequests && problem.retryAfter == 10)
+        }
+        #expect(try await self.ask(other).refusal == nil)
+        server.clock.advance(.seconds(10))
+        #expect(try await self.ask(phone).refusal == nil)
+        #expect(try await self.ask(phone).refusal == "tooManyRequests")
+    }
+
+    @Test("Past that nothing is judged and nothing counted, and what was right is accepted afterwards")
+    func pastItNothingIsJudged() async throws {
+        let server = try self.server(requests: 3)
+        try await server.addService()
+        let (_, phone) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let prepared = try await phone.prepared(code.id)
+        _ = try await self.ask(phone)
+        await expectRefusal(.tooManyRequests) { _ = try await phone.miss(code.id, prepared) }
+        #expect(try await server.lockout(of: phone) == LockoutRecord())
+        server.clock.advance(.seconds(10))
+        guard case .accepted = try await phone.finish(code.id, prepared) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test("An enrolment whose answer was lost is told again as often as its device proves requests")
+    func aRepeatedEnrolmentIsCounted() async throws {
+        let server = try self.server(requests: 2)
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let call = try await server.enrolCall(phone, try await server.prove(offer, by: phone))
+        let enrolments = server.engine.identities.enrolments
+        let first = try await enrolments.enroll(offer.id, call)
+        #expect(first.refusal == nil)
+        for _ in 0..<2 { #expect(try await enrolments.enroll(offer.id, call) == first) }
+        #expect(try await enrolments.enroll(offer.id, call).status == .tooMany(retryAfter: 10))
+    }
 }

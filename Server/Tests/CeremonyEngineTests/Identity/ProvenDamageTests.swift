@@ -198,6 +198,8 @@ struct ProvenDamageTests {
             self.answers = isAsking ? [.givenName: .value("Alice")] : [:]
             self.server = try TestServer(pins: WillingPins()) { configuration in
                 configuration.limits.lockoutSeconds = [1]
+                // All of it comes within one moment.
+                configuration.limits.provenRequestBurst = Limits.Fixed.largestBudget
                 configuration.limits.lockoutFailuresInARow = 10_000
                 configuration.limits.lockoutFailuresInWindow = 10_000
                 configuration.limits.openOffersPerAccount = 10_000

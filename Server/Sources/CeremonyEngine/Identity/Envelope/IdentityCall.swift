@@ -34,7 +34,8 @@ public struct IdentityReply: Sendable, Equatable {
         case answered
         /// The caller has proved nothing.
         case notProven
-        /// The caller's network has asked too often; seconds until it may come again.
+        /// The caller's network has proved nothing too often, or the device has asked too often; seconds until it may come
+        /// again.
         case tooMany(retryAfter: Int)
     }
 

@@ -80,7 +80,18 @@ struct IdentityEnvelope: CeremonyPart {
         _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: StoredActivation, at now: Timestamp
     ) throws(IdentityProblem) -> ProvenCall {
         guard let key = VerificationKey(keptPoint: activation.signingKey) else { throw IdentityProblem(.notProven) }
-        return try self.proven(call, request, claim, of: activation, by: key, at: now)
+        let proven = try self.proven(call, request, claim, of: activation, by: key, at: now)
+        try self.count(proven)
+        return proven
+    }
+
+    /// Counts a request of an activation that is on record. Throws `IdentityProblem` `tooManyRequests`.
+    ///
+    /// Once it is proven, so that nobody else uses an activation's budget up, and by a proof whose time is not over: an old one
+    /// that somebody has recorded costs its signature and counts for nothing. Before anything is done with it.
+    func count(_ call: ProvenCall) throws(IdentityProblem) {
+        guard let shortage = self.budgets.provenRequests.spend(call.activation.device.id, at: call.at) else { return }
+        throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
     }
 
     /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the
