@@ -187,11 +187,17 @@ extension Database {
         ])
     }
 
-    /// Whether a device may authenticate; where none is named, there is nothing against it.
+    /// Whether a device may authenticate; where none is named, there is nothing against it. One whose activation wrong factors
+    /// have disabled may not; while the last attempt that it has is judged it may, as that can be right.
     func isActiveDevice(_ device: String?) throws -> Bool {
         guard let device else { return true }
         return try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ? AND is_active = 1)"),
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id WHERE device.id = ?
+                        AND is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL))
+                    """),
             arguments: [device]) ?? false
     }
 

@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import SQLiteStore
 import Store
+import StoreConformance
 import Testing
 import UAF
 import _Primitives
@@ -281,6 +282,82 @@ struct IdentityLockoutTests {
             _ = try await phone.prepare(pending.id)
         }
         #expect(try await other.login(code).roleName == "Patient")
+    }
+
+    /// A browser's session and a refresh token that stand on an authentication by a phone.
+    private func signIn(_ name: String, _ account: String, by phone: IdentityPhone) async throws -> SampleSignIn {
+        let (store, now) = (phone.server.database, phone.server.clock.now)
+        var sample = SampleSignIn(
+            name, secret: Array(SHA256.hash(data: Array(name.utf8))), account: account, client: TestServer.service,
+            at: now, lifetime: .seconds(86_400), device: phone.id)
+        let grant = sample.grant
+        sample.grant = GrantRecord(
+            id: grant.id, client: grant.client, subject: grant.subject, authentication: grant.authentication,
+            session: grant.session, isLasting: true, scope: "openid offline_access", expiresAt: now + .seconds(86_400))
+        try await sample.keep(in: store)
+        #expect(
+            try await store.beginFamily(
+                RefreshFamilyStart(
+                    grant: grant.id, head: Array(SHA256.hash(data: Array("head of \(name)".utf8))),
+                    headEndsAt: now + .seconds(86_400), keyThumbprint: nil, until: now + .seconds(86_400), most: 9,
+                    displaced: AuditEvent(.init(rawValue: "displaced"), at: now)), at: now))
+        return sample
+    }
+
+    /// How the last attempt that an activation has comes to its end.
+    enum LastAttempt: CaseIterable, Sendable {
+        /// It is judged, and wrong.
+        case refused
+        /// The server is killed while it is judged, and the sweep finds it.
+        case forsaken
+    }
+
+    @Test(
+        "Decision 81: what a disabled activation has signed in to ends, and nothing of another",
+        arguments: LastAttempt.allCases)
+    func whatADisabledActivationHasSignedInToEnds(attempt: LastAttempt) async throws {
+        let (server, phone, session, prepared) = try await self.prepared {
+            $0.limits.lockoutFailuresInARow = 1
+        }
+        let (store, limits) = (server.database, server.engine.configuration.limits)
+        let account = try #require(try await store.activation(id: phone.id)?.device.accountID)
+        let other = try await server.addIdentity(to: try #require(try await store.account(id: account)))
+        let ended = try await self.signIn("ended", account, by: phone)
+        let left = try await self.signIn("left", account, by: other)
+        switch attempt {
+        case .refused: #expect(try await phone.miss(session, prepared).lockout.isPermanent)
+        case .forsaken:
+            let step: IdentityStep<Void> = try await store.step(
+                session: session, activation: phone.id, tokenDigest: nil, request: nil
+            ) { scene in
+                var lockout = Lockout(scene.activation.lockout)
+                _ = lockout.reserve(request: [1], at: scene.ceremony.changedAt, limits: limits)
+                scene.activation.lockout = lockout.record
+                return (IdentityChange(), ())
+            }
+            guard case .decided = step else {
+                Issue.record("not written")
+                return
+            }
+            // While it is judged it may be right.
+            #expect(try await store.session(cookieDigest: ended.session.cookieDigest) != nil)
+            _ = try await self.signIn("meanwhile", account, by: phone)
+            server.clock.advance(.seconds(121))
+            try await server.engine.sweep.run()
+        }
+        #expect(try await store.session(cookieDigest: ended.session.cookieDigest) == nil)
+        #expect(try await store.session(cookieDigest: left.session.cookieDigest) != nil)
+        let grants = try await store.lastingGrants(account: account, at: server.clock.now, limit: 9)
+        #expect(grants.map(\.id) == [left.grant.id])
+        #expect(try await store.grant(ended.grant.id, token: nil, at: server.clock.now) == nil)
+        // Nor is anything begun by what it had approved before.
+        await #expect(throws: StoreError(.notFound, "")) { () async throws in
+            _ = try await self.signIn("late", account, by: phone)
+        }
+        let trail = try await store.auditEntries(after: 0, limit: 100).map(\.event)
+            .filter { $0.kind.rawValue == "activation-disabled" }
+        #expect(trail.map(\.detail) == [phone.id] && trail.first?.accountID == account)
+        _ = try await other.login(try await server.showCode("other"))
     }
 
     @Test("A last attempt that is right is right also where its answer was lost and it comes again")

@@ -168,7 +168,7 @@ struct IdentityTurn {
         if ended.effects.contains(.disableActivation) { self.disableActivation() }
     }
 
-    /// Ends what else the activation has: its other sessions, and its keys.
+    /// Ends what else the activation has: its other sessions, its keys, and where it has signed in.
     mutating func disableActivation() {
         // An attempt that is reserved still says that this is to be done.
         self.activation.lockout.reservation = nil

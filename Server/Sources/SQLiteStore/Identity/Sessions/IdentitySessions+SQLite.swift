@@ -78,6 +78,7 @@ extension SQLiteDatabase: IdentityStore {
                 guard let device = try db.activation(id: id, sealing)?.device else { continue }
                 try db.noteEnds(of: id, accountID: device.accountID, sealing, ending)
                 try db.failSessions(of: device, at: audit.at)
+                try db.deleteAuthentications(of: .device(id), at: audit.at)
                 try db.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ?").execute(arguments: [id])
                 try db.cachedStatement(
                     sql: "UPDATE activation SET reserved_request = NULL, reserved_at = NULL WHERE device_id = ?"
@@ -148,6 +149,7 @@ extension Database {
             let device = before.activation.device
             try self.noteEnds(of: device.id, accountID: device.accountID, but: ceremony.id, sealing, ending)
             try self.failSessions(of: device, but: ceremony.id, at: now)
+            try self.deleteAuthentications(of: .device(device.id), at: now)
         }
         if ceremony.phase == .ended, before.ceremony.phase != .ended {
             // Whatever of it comes again is refused by its end.

@@ -90,7 +90,9 @@ public struct IdentityChange: Sendable {
     public var merge: InviteMerge?
     /// The activation's account is deleted, with everything of it, after all else. The answer is kept all the same.
     public var deletesAccount = false
-    /// The other open sessions of the activation end as failed: it was disabled. Says what the history has of each.
+    /// The activation was disabled: its other open sessions end as failed, and what it has authenticated ends as where it is
+    /// taken back, with the sessions of browsers and the grants of clients that stand on it. Says what the history has of each
+    /// open session.
     public var endOfOtherSessions: SessionEnding?
 
     /// A change of nothing but the rows.
@@ -218,9 +220,9 @@ public protocol IdentityStore: CeremonyStore {
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
 
     /// Ends the activations that are disabled by an attempt which was counted at `moment` or before and was never settled, at
-    /// most `limit` of them: their keys are deleted, the attempt is nobody's any more, and their open sessions end as failed,
-    /// of which `ending` says what the history has. The store adds account and activation to the event of each. Returns how
-    /// many.
+    /// most `limit` of them: their keys are deleted, the attempt is nobody's any more, what they have authenticated ends, and
+    /// their open sessions end as failed, of which `ending` says what the history has. The store adds account and activation
+    /// to the event of each. Returns how many.
     func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
         async throws -> Int
 
