@@ -443,6 +443,49 @@ struct IdentityAccessTests {
         #expect(try await other.login(try await server.showCode("bob again")).purpose == .userLogin)
     }
 
+    @Test("A deletion whose answer was lost is answered the same when that very request comes again, and no other")
+    func aLostAnswerToADeletion() async throws {
+        // Five requests until it is done, and three that come again.
+        let server = try TestServer { ($0.limits.provenRequestBurst, $0.limits.provenRequestsPerMinute) = (8, 0) }
+        let (account, phone) = try await server.personalise()
+        let (bob, _) = try await server.personalise("bob")
+        let completions = server.engine.identities.completions
+        let (session, _) = try await phone.granted(.delete)
+        let call = try await phone.completeCall(session, .delete, name: "deletion")
+        let first = try await completions.complete(session, call)
+        #expect(first.refusal == nil)
+        #expect(try await server.database.account(id: account.id) == nil)
+
+        // Whatever is not that very request is as unproven as ever, whoever has seen it.
+        let thief = IdentityPhone(server, id: phone.id, factors: [])
+        var others = [try thief.call(call.path, body: call.body, name: "deletion")]
+        for change in 0..<4 {
+            var other = call
+            switch change {
+            case 0: other.body += [32]
+            case 1: other.path += "x"
+            case 2: other.method = "DELETE"
+            default: other.proof = String(try #require(call.proof).dropLast(4)) + "AAAA"
+            }
+            others.append(other)
+        }
+        for other in others {
+            let reply = try await completions.complete(session, other)
+            #expect(reply.status == .notProven && reply.refusal == "notProven")
+        }
+        server.clock.advance(.seconds(30))
+        for _ in 0..<3 { #expect(try await completions.complete(session, call) == first) }
+        #expect(try await completions.complete(session, call).status == .tooMany(retryAfter: 3600))
+        #expect(try await server.database.account(id: bob.id) != nil)
+        let trail = try await server.database.auditEntries(after: 0, limit: 100).map(\.event)
+            .filter { $0.kind.rawValue == "identity-completed" }
+        #expect(trail.map(\.detail) == ["delete"], "it was done once")
+
+        server.clock.advance(.seconds(91))
+        try await server.engine.sweep.run()
+        #expect(try await completions.complete(session, call).status == .notProven, "its time is over")
+    }
+
     /// What a purpose is completed with: everything is as it has to be.
     private func completion(
         _ purpose: SessionDocument.Purpose, over prepared: PreparedSession, of phone: IdentityPhone

@@ -252,12 +252,17 @@ final class IdentityPhone: Sendable {
         return try await self.read(try await self.server.engine.identities.begins.access(call), to: call)
     }
 
-    func complete(_ session: String, _ completion: Completion) async throws -> CompleteResponse {
+    /// - Parameter name: What the request is called; without, a name of its own.
+    func completeCall(_ session: String, _ completion: Completion, name: String? = nil) async throws -> IdentityCall {
         let sealed = try SealedMessage(
             sealing: completion, to: try await self.server.keySet().sealingKeys[0],
             for: .completion(session: session))
-        let call = try self.call(
-            "/identity/api-access/\(session)/complete", CompleteRequest(completion: sealed))
+        return try self.call(
+            "/identity/api-access/\(session)/complete", CompleteRequest(completion: sealed), name: name)
+    }
+
+    func complete(_ session: String, _ completion: Completion) async throws -> CompleteResponse {
+        let call = try await self.completeCall(session, completion)
         return try await self.read(
             try await self.server.engine.identities.completions.complete(session, call), to: call)
     }

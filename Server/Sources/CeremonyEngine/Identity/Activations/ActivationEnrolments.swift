@@ -61,7 +61,7 @@ public struct ActivationEnrolments: CeremonyPart {
         } catch {
             throw error.code == .notProven ? IdentityProblem(.activationDataConsumed) : error
         }
-        try self.envelope.count(proven)
+        try self.envelope.count(id, at: now)
         switch try await self.store.answer(to: proven.name) {
         case .again(let answer)?: return answer
         case .replayed?: throw IdentityProblem(.replayRefused)

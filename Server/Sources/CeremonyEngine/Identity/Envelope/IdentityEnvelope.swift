@@ -17,8 +17,10 @@ struct IdentityEnvelope: CeremonyPart {
     /// Answers a request that has to be proved by the key of an activation.
     func reply(to call: IdentityCall, _ make: (ProvenCall) async throws -> [UInt8]) async throws -> IdentityReply {
         try await self.answer(call) { request, now in
-            guard let claim = ProofClaim(call), let activation = try await self.store.activation(id: claim.claimant)
-            else { throw IdentityProblem(.notProven) }
+            guard let claim = ProofClaim(call) else { throw IdentityProblem(.notProven) }
+            guard let activation = try await self.store.activation(id: claim.claimant) else {
+                return try await self.lastAnswer(to: call, claim, at: now)
+            }
             return try await make(self.proven(call, request, claim, of: activation, at: now))
         }
     }
@@ -81,16 +83,30 @@ struct IdentityEnvelope: CeremonyPart {
     ) throws(IdentityProblem) -> ProvenCall {
         guard let key = VerificationKey(keptPoint: activation.signingKey) else { throw IdentityProblem(.notProven) }
         let proven = try self.proven(call, request, claim, of: activation, by: key, at: now)
-        try self.count(proven)
+        try self.count(proven.activation.device.id, at: now)
         return proven
     }
 
-    /// Counts a request of an activation that is on record. Throws `IdentityProblem` `tooManyRequests`.
+    /// The answer that a request was given by which its activation is gone: it has deleted the account, and comes again because
+    /// its answer was lost. Nothing else that the account's activations were answered is left by then.
+    ///
+    /// There is no key any more to verify with, and none is needed: an answer is kept under the SHA-256 of the whole proof once
+    /// that was verified, so that these very letters were, and only what they say of the request is still to be held against
+    /// it. Throws `IdentityProblem` `notProven` for everything else.
+    private func lastAnswer(to call: IdentityCall, _ claim: ProofClaim, at now: Timestamp) async throws -> [UInt8] {
+        guard let name = claim.unverifiedName, case .again(let answer)? = try await self.store.answer(to: name),
+            claim.names(call, at: self.configuration.issuer)
+        else { throw IdentityProblem(.notProven) }
+        try self.count(name.caller, at: now)
+        return answer
+    }
+
+    /// Counts a proven request of an activation. Throws `IdentityProblem` `tooManyRequests`.
     ///
     /// Once it is proven, so that nobody else uses an activation's budget up, and by a proof whose time is not over: an old one
     /// that somebody has recorded costs its signature and counts for nothing. Before anything is done with it.
-    func count(_ call: ProvenCall) throws(IdentityProblem) {
-        guard let shortage = self.budgets.provenRequests.spend(call.activation.device.id, at: call.at) else { return }
+    func count(_ activation: String, at now: Timestamp) throws(IdentityProblem) {
+        guard let shortage = self.budgets.provenRequests.spend(activation, at: now) else { return }
         throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
     }
 

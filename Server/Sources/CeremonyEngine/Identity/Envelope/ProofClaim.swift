@@ -1,4 +1,5 @@
 import Ceremony
+import Crypto
 import JOSE
 import Store
 import _Primitives
@@ -17,6 +18,22 @@ struct ProofClaim {
             (1...Limits.Fixed.activationLetters).contains(id.utf8.count)
         else { return nil }
         (self.proof, self.claimant, self.token) = (proof, id, token)
+    }
+
+    /// By what the request of this proof is known again, if it was answered; `nil` where the proof has no name.
+    var unverifiedName: RequestName? {
+        self.token.uncheckedClaim("jti").map {
+            RequestName(
+                caller: self.claimant, request: $0, hash: Array(SHA256.hash(data: Array(self.proof.utf8))))
+        }
+    }
+
+    /// Whether the proof says that it is of this request to the server of that address. Who has written it is not looked at.
+    func names(_ call: IdentityCall, at issuer: String) -> Bool {
+        [
+            ("aud", issuer), ("htm", call.method), ("htu", issuer + call.path),
+            ("bdh", Base64URL.encode(Array(SHA256.hash(data: call.body)))),
+        ].allSatisfy { name, value in self.token.uncheckedClaim(name)?.hasSameBytes(as: value) ?? false }
     }
 
     /// Verifies the proof of a request to the server of that address.
