@@ -174,9 +174,12 @@ public struct Limits: Sendable, Equatable {
     public var correctionsPerSession = 3
     /// How many new PINs one grant refuses. With the last of them it ends.
     public var pinsPerGrant = 3
-    /// How long an activation rests after so many failed attempts in a row, in seconds: after the first, the second and
-    /// so on; the last of them counts for all that follow.
-    public var lockoutSeconds = [5, 15, 60, 300, 1_800, 7_200, 43_200, 86_400]
+    /// How long an activation rests after a first failed attempt. Past it the next one is judged: where that fails, too, it
+    /// rests for the first of ``lockoutSeconds``. How many attempts there are does not depend on it.
+    public var firstLockout: Duration = .seconds(5)
+    /// How long an activation rests after more failed attempts in a row, in seconds: after the second, the third and so on;
+    /// the last of them counts for all that follow.
+    public var lockoutSeconds = [15, 60, 300, 1_800, 7_200, 43_200, 86_400]
     /// With so many failed attempts in a row an activation is disabled.
     public var lockoutFailuresInARow = 10
     /// With so many failed attempts within ``lockoutWindow`` it is disabled, too, whatever was right in between.

@@ -552,6 +552,13 @@ struct SettableLimitsTests {
         #expect(limits.claimedLifetime == Limits().claimedLifetime)
     }
 
+    @Test("the first rest after a failed attempt too, from one second on")
+    func firstLockout() throws {
+        #expect(try SettableLimits.applied(["firstLockout": 1]).firstLockout == .seconds(1))
+        #expect(try SettableLimits.applied(["firstLockout": 10]).firstLockout == .seconds(10))
+        #expect(throws: CommandFailure.self) { try SettableLimits.applied(["firstLockout": 11]) }
+    }
+
     @Test("and budgets too, whatever their default")
     func budgets() throws {
         let limits = try SettableLimits.applied(["signInBurst": 5000, "guessesPerMinute": 1])

@@ -90,9 +90,11 @@ package struct Lockout: Equatable, Sendable {
             self.failuresInARow >= limits.lockoutFailuresInARow
             || self.failures.count >= limits.lockoutFailuresInWindow
         let growth = limits.lockoutSeconds
-        let rest = growth.isEmpty ? 0 : growth[min(self.failuresInARow, growth.count) - 1]
+        let rest: Duration =
+            self.failuresInARow == 1 || growth.isEmpty
+            ? limits.firstLockout : .seconds(growth[min(self.failuresInARow - 1, growth.count) - 1])
         // Never nothing, whatever an operator has set.
-        self.lockedUntil = now + max(.seconds(rest), Limits.Fixed.shortestLifetime)
+        self.lockedUntil = now + max(rest, Limits.Fixed.shortestLifetime)
         self.reservation = Reservation(request: request, at: now)
         return .mayVerify(ifRefused: self.outcome)
     }

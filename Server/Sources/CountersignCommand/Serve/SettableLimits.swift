@@ -13,6 +13,7 @@ enum SettableLimits {
         "confirmationLifetime": \.confirmationLifetime,
         "continuationLifetime": \.continuationLifetime,
         "dispatchLifetime": \.dispatchLifetime,
+        "firstLockout": \.firstLockout,
         "longestAttemptRest": \.passwords.longestAttemptRest,
         "oneTimePasswordLifetime": \.passwords.oneTimePasswordLifetime,
         "mailedLinkLifetime": \.mail.mailedLinkLifetime,

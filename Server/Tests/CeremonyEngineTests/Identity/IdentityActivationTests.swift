@@ -83,7 +83,7 @@ struct IdentityActivationTests {
     func tooManyWrongPINsEndTheOffer() async throws {
         let server = try TestServer { configuration in
             configuration.limits.lockoutFailuresInARow = 2
-            configuration.limits.lockoutSeconds = [1]
+            configuration.limits.firstLockout = .seconds(1)
         }
         let (account, _) = try await server.personalise()
         let offer = try await server.offer(to: account)

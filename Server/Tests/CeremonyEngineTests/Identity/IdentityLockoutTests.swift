@@ -102,7 +102,7 @@ struct IdentityLockoutTests {
     @Test("From the answer nobody can tell which factor was wrong: only times and the challenge are others")
     func theAnswersAreAlike() async throws {
         let (server, phone, session, prepared) = try await self.prepared(factors: [.device, .pin, .biometric]) {
-            $0.limits.lockoutSeconds = [1]
+            ($0.limits.firstLockout, $0.limits.lockoutSeconds) = (.seconds(1), [1])
             $0.limits.lockoutFailuresInARow = 100
         }
         let original = try SessionDocument(parsing: prepared.document)
@@ -262,7 +262,7 @@ struct IdentityLockoutTests {
     func tooManyFailuresDisableTheActivationAndNoOther() async throws {
         let (server, phone, session, prepared) = try await self.prepared { configuration in
             configuration.limits.lockoutFailuresInARow = 2
-            configuration.limits.lockoutSeconds = [1]
+            configuration.limits.firstLockout = .seconds(1)
         }
         let account = try #require(try await server.database.activation(id: phone.id)?.device.accountID)
         let owner = try #require(try await server.database.account(id: account))

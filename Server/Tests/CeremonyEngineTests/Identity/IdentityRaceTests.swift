@@ -71,7 +71,7 @@ struct IdentityRaceTests {
         init() async throws {
             self.server = try TestServer(random: self.gate.random) {
                 $0.limits.lockoutFailuresInARow = 1
-                $0.limits.lockoutSeconds = [30]
+                $0.limits.firstLockout = .seconds(30)
             }
             try await self.server.addService()
             (self.account, self.phone) = try await self.server.personalise()

@@ -197,7 +197,7 @@ struct ProvenDamageTests {
         init(isAsking: Bool = true) async throws {
             self.answers = isAsking ? [.givenName: .value("Alice")] : [:]
             self.server = try TestServer(pins: WillingPins()) { configuration in
-                configuration.limits.lockoutSeconds = [1]
+                (configuration.limits.firstLockout, configuration.limits.lockoutSeconds) = (.seconds(1), [1])
                 // All of it comes within one moment.
                 configuration.limits.provenRequestBurst = Limits.Fixed.largestBudget
                 configuration.limits.lockoutFailuresInARow = 10_000

@@ -193,11 +193,28 @@ struct LockoutTests {
     func neverFree() throws {
         for list in [[], [0], [-5, 0]] {
             var limits = Self.limits
+            limits.firstLockout = .seconds(list.first ?? 0)
             limits.lockoutSeconds = list
             var lockout = Lockout()
             let cost = try #require(self.attempt(&lockout, 1, isRight: false, at: Self.start, limits: limits))
             #expect(try #require(cost.lockedUntil) > Self.start)
         }
+    }
+
+    @Test("An operator sets the first rest of a row, and no other")
+    func firstRest() throws {
+        var limits = Self.limits
+        limits.firstLockout = .seconds(1)
+        var lockout = Lockout()
+        var now = Self.start
+        for (index, seconds) in [1, 15, 60, 300].enumerated() {
+            let cost = try #require(self.attempt(&lockout, index, isRight: false, at: now, limits: limits))
+            #expect(cost.lockedUntil == now + .seconds(seconds))
+            now = now + .seconds(seconds)
+        }
+        #expect(self.attempt(&lockout, 4, isRight: true, at: now, limits: limits) != nil)
+        let anew = try #require(self.attempt(&lockout, 5, isRight: false, at: now, limits: limits))
+        #expect(anew.lockedUntil == now + .seconds(1))
     }
 
     @Test("Fifty requests at once are one attempt")

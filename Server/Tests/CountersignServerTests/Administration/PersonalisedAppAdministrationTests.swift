@@ -46,7 +46,7 @@ struct PersonalisedAppAdministrationTests {
                 let wrong = try await fixture.scan(
                     try await fixture.code(in: TestBrowser(fixture.client)), lines: ["258037"])
                 #expect(wrong.refusal?.status == .lockedOut)
-                let rest = Int64(limits.lockoutSeconds[0])
+                let rest = limits.firstLockout.components.seconds
                 #expect(try await counts() == [1, 1, most - 1, rest])
                 let shown = try await client.send(.get, path).object
                 #expect(try shown.string("kind") == "activation" && shown.string("name") == "Terminal")
