@@ -34,6 +34,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     let newDevices = NewDevices()
     /// What makes, changes and settles the identities of one server comes one after the other.
     private let turns = ExclusiveUse<ExactText>()
+    /// The steps of one session come one after the other.
+    private let steps = ExclusiveUse<ExactText>()
 
     /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
     init(
@@ -73,6 +75,13 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     {
         _ = try self.roots(of: server)
         return try await self.turns.run([ExactText(server)], body)
+    }
+
+    /// Runs a step of a session, by its identifier, while no other step of it runs. It must not come back in here.
+    ///
+    /// Throws `CancellationError` and what `body` throws.
+    func inTurn<Value: Sendable>(_ session: String, _ body: @Sendable () async throws -> Value) async throws -> Value {
+        try await self.steps.run([ExactText(session)], body)
     }
 
     /// What is told of one process, and what its requests carry.

@@ -127,39 +127,48 @@ public struct Authenticator: Sendable {
     /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left and no factor of this device has
     /// failed; otherwise sign again, also by another combination. After `timeout` the server may have judged already: where the
     /// next try ends with `wrongProcess` or a lockout, begin anew.
+    ///
+    /// Of two calls at once for one object the second waits, and goes on with what the first has left: after a success it ends
+    /// with `sessionExpired`, after a lockout with `factorMissing`.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
         try await self.life.running { core in
-            let (checked, factors, disclosure) = try userInfo.take()
-            let session = userInfo.identitySession
-            let answer: ManagerExchange.Answered<FinishResponse>
-            do {
-                answer = try await IdentitySessions(core: core).finish(
-                    session.claimed, checked, with: factors, disclosure)
-            } catch let error as Unsettled {
-                throw error
-            } catch let error as Refused {
-                if error.problem.code.endsTheProcess { userInfo.move(to: nil) }
-                throw error
-            } catch {
-                // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
-                if !CountersignError.translating(error).errorCode.saysThatAFactorFailed { userInfo.put(back: factors) }
-                throw error
+            try await core.inTurn(userInfo.identitySession.claimed.id) { try await self.finish(userInfo, core) }
+        }
+    }
+
+    private func finish(_ userInfo: AuthenticationUserInformation, _ core: IdentityCore) async throws
+        -> AuthenticationResult
+    {
+        let (checked, factors, disclosure) = try userInfo.take()
+        let session = userInfo.identitySession
+        let answer: ManagerExchange.Answered<FinishResponse>
+        do {
+            answer = try await IdentitySessions(core: core).finish(
+                session.claimed, checked, with: factors, disclosure)
+        } catch let error as Unsettled {
+            throw error
+        } catch let error as Refused {
+            if error.problem.code.endsTheProcess { userInfo.move(to: nil) }
+            throw error
+        } catch {
+            // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
+            if !CountersignError.translating(error).errorCode.saysThatAFactorFailed { userInfo.put(back: factors) }
+            throw error
+        }
+        switch answer.message {
+        case .lockout(let attempt):
+            let next = try attempt.next.map { try IdentitySessions(core: core).check($0, after: checked) }
+            userInfo.move(to: next)
+            return .lockout(
+                lockoutInformation: LockoutInformation(attempt.lockout, at: answer.now),
+                authenticationUserInformation: userInfo)
+        case .accepted(let accepted):
+            userInfo.move(to: nil)
+            guard accepted.purpose == checked.document.purpose else {
+                throw CountersignError(.wrongProcess, "a session for something else")
             }
-            switch answer.message {
-            case .lockout(let attempt):
-                let next = try attempt.next.map { try IdentitySessions(core: core).check($0, after: checked) }
-                userInfo.move(to: next)
-                return .lockout(
-                    lockoutInformation: LockoutInformation(attempt.lockout, at: answer.now),
-                    authenticationUserInformation: userInfo)
-            case .accepted(let accepted):
-                userInfo.move(to: nil)
-                guard accepted.purpose == checked.document.purpose else {
-                    throw CountersignError(.wrongProcess, "a session for something else")
-                }
-                let pin = factors.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
-                return try self.result(accepted, core, session, checked, pin)
-            }
+            let pin = factors.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
+            return try self.result(accepted, core, session, checked, pin)
         }
     }
 

@@ -572,6 +572,62 @@ import _Primitives
     }
 }
 
+extension IdentityAuthenticationTests {
+    @Test(
+        "of two calls at once for one object the second waits until the first is judged, also where it was signed anew",
+        arguments: [true, false])
+    func finishedTwice(_ isRight: Bool) async throws {
+        let gate = Gate()
+        let phone = try await VirtualIdentityPhone.personalized { $0.securityInspection = gate }
+        let info = try await phone.prepare()
+        let pin = isRight ? VirtualIdentityPhone.pin : "000000"
+        func sign() throws {
+            try info.sign(factor: DeviceFactor())
+            try info.sign(factor: PinFactor(pin))
+        }
+        let finish: @Sendable () async -> CountersignErrorCode? = {
+            await identityError { _ = try await phone.sdk.authenticator.finishAuthentication(userInfo: info) }
+        }
+        await phone.server.forgetRequests()
+        await gate.close()
+        try sign()
+        let first = Task { await finish() }
+        while await gate.waiting == 0 { await Task.yield() }
+        try sign()
+        let second = Task { await finish() }
+        // As long as it takes a call to come so far.
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(await gate.waiting == 1)
+        await gate.open()
+        #expect(await first.value == nil)
+        #expect(await second.value == (isRight ? .sessionExpired : .factorMissing))
+        #expect(await phone.server.requests.count == 1)
+        #expect(await phone.server.accepted.count == (isRight ? 1 : 0))
+        #expect(await phone.server.failures(of: try phone.activation) == (isRight ? 0 : 1))
+    }
+}
+
+/// A look at the device that takes as long as a test wants.
+private actor Gate: SecurityInspection {
+    private var isClosed = false
+    private var looks: [CheckedContinuation<Void, Never>] = []
+
+    var waiting: Int { self.looks.count }
+
+    func close() { self.isClosed = true }
+
+    func open() {
+        self.isClosed = false
+        for look in self.looks { look.resume() }
+        self.looks = []
+    }
+
+    func inspect() async throws -> SecurityFindings {
+        if self.isClosed { await withCheckedContinuation { self.looks.append($0) } }
+        return SecurityFindings(checkVersion: 1, osVersion: "Test 1", isRooted: false, isHooked: false)
+    }
+}
+
 /// A device whose protection somebody takes away, and puts back.
 // Safe to share: every access to `isRooted` is within `lock`.
 final class ChangedDevice: SecurityInspection, @unchecked Sendable {

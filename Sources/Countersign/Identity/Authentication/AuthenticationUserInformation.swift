@@ -73,7 +73,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Takes what is to be signed and the factors out: nobody else finishes meanwhile.
+    /// Takes what is to be signed and the factors out: each is used once.
     ///
     /// Throws ``CountersignError`` `factorMissing`, `sessionExpired`; ``EngineError`` `undisclosed`.
     func take() throws -> (CheckedSession, [SuppliedFactor], Disclosure.Complete) {
