@@ -7,12 +7,14 @@ extension TownHallApp {
     func finished(_ information: AuthenticationUserInformation) async throws -> AuthorizationCode? {
         try await self.sign(information)
         let personalizer = self.sdk.personalizer
-        switch try await self.sdk.authenticator.finishAuthentication(userInfo: information) {
+        let authenticator = self.sdk.authenticator
+        switch try await self.persisting({ try await authenticator.finishAuthentication(userInfo: information) }) {
         case .userLogin(let result):
             await self.screen.say("You are signed in to \(result.relyingPartyName) as \(result.roleName).")
             // Begun by a link on this device, it is done once that browser is back.
             if let address = result.returnAddress { await self.screen.openInBrowser(address) }
-        case .serviceLogin(let result): return try await self.sdk.authenticator.fetchAuthorizationCode(result)
+        case .serviceLogin(let result):
+            return try await self.persisting { try await authenticator.fetchAuthorizationCode(result) }
         case .apiAccessAddFactor(let access):
             access.setFactor(try await self.finger { try await $0.factorForEnrolment() })
             try await self.persisting { try await personalizer.finishAddAuthenticationFactor(request: access) }
@@ -25,7 +27,7 @@ extension TownHallApp {
             let name = try await self.screen.line("What is the other phone to be called? Nothing: as it calls itself")
             if !name.isEmpty { access.alias = name }
             try await self.choosePin(access.pinSpec, "A PIN for the other phone")
-            let code = try await personalizer.finishRequestNewActivationData(access)
+            let code = try await self.persisting { try await personalizer.finishRequestNewActivationData(access) }
             await self.screen.say("Open this code at the other phone, and show it to nobody:\n\(code)")
         case .apiAccessDelete(let access):
             guard await self.screen.agrees(to: "Once more: delete the account for good, on every phone?") else {
@@ -70,7 +72,7 @@ extension TownHallApp {
     }
 
     /// Asks a server that does not answer again, which is the same request to it, for as long as the person wants.
-    func persisting(_ action: () async throws -> Void) async throws {
+    func persisting<Value: Sendable>(_ action: () async throws -> Value) async throws -> Value {
         while true {
             do {
                 return try await action()

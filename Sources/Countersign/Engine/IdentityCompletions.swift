@@ -13,6 +13,8 @@ struct IdentityCompletions: Sendable {
     /// The document that the factors have signed: what is new is registered over its challenge.
     let checked: CheckedSession
     private let tries = UnsettledTries()
+    /// The activations for other devices that were asked for, where the answer was lost.
+    private let unanswered = UnansweredRequests<AskedActivation>()
 
     init(core: IdentityCore, session: ClaimedSession, checked: CheckedSession) {
         self.core = core
@@ -32,7 +34,7 @@ struct IdentityCompletions: Sendable {
     ///
     /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has another one, here or at its server, ``EngineError``
     /// `unavailable` where one waits for its receipt, and the server cannot be asked or may yet take it, ``OperationFailure``,
-    /// and what ``IdentitySessions/complete(_:_:)`` throws. No key is left then, but where the answer was lost: that one stays
+    /// and what ``IdentitySessions/complete(_:_:keeping:)`` throws. No key is left then, but where the answer was lost: that one stays
     /// until the server has said that it has none, and nothing can be on its way any more.
     func add(_ witness: BiometricWitness) async throws {
         try await self.core.serially(at: self.session.server) { try await self.addAlone(witness) }
@@ -86,7 +88,7 @@ struct IdentityCompletions: Sendable {
     /// session. Where a try of the same PIN has left unsettled, and the next one is refused as over, the server is asked which
     /// PIN it has.
     ///
-    /// Throws ``ServerPinError``, and what ``IdentitySessions/complete(_:_:)`` throws.
+    /// Throws ``ServerPinError``, and what ``IdentitySessions/complete(_:_:keeping:)`` throws.
     func change(pin: SecretBytes) async throws {
         try await self.core.serially(at: self.session.server) { try await self.changeAlone(pin) }
     }
@@ -140,8 +142,23 @@ struct IdentityCompletions: Sendable {
     /// Makes an activation for another device, and returns the text of its code. Its secret and the key of its PIN are made
     /// here, so that the server knows neither, unless it is to write the letter.
     ///
-    /// Throws `PinSchemeError`, and what ``IdentitySessions/complete(_:_:)`` throws.
+    /// Where the answer was lost, the same wish is sent again by the same request: the code is then that of the first one.
+    ///
+    /// Throws `PinSchemeError`, and what ``IdentitySessions/complete(_:_:keeping:)`` throws.
     func newActivation(pin: SecretBytes, name: String?, sendsLetter: Bool) async throws -> String {
+        try await self.core.inTurn(self.session.id) {
+            let settled = try await self.unanswered.settle(
+                where: { $0.isFor(pin, name, sendsLetter) },
+                { request in
+                    try await ManagerExchange(self.core, self.session.server).sendAgainToTheEnd(
+                        request, as: CompleteResponse.self)
+                })
+            if let settled { return try await self.code(of: settled.subject, in: settled.answer.message) }
+            return try await self.newActivationAlone(pin: pin, name: name, sendsLetter: sendsLetter)
+        }
+    }
+
+    private func newActivationAlone(pin: SecretBytes, name: String?, sendsLetter: Bool) async throws -> String {
         let server = self.session.server
         let random = self.core.platform.random
         let secret = SecretBytes(random.bytes(ProcessCode.secretBytes))
@@ -152,18 +169,26 @@ struct IdentityCompletions: Sendable {
             pin: pin, deviceSecret: secret, parameters: parameters,
             context: PinScheme.Context(server: server, activation: id, version: 0))
         let point = Array(key.publicKey.rawRepresentation)
+        let asked = AskedActivation(pin: pin, name: name, sendsLetter: sendsLetter, id: id, secret: secret)
         let answer = try await self.sessions.complete(
             self.session,
             .newActivation(
                 Completion.NewActivation(
                     claimDigest: ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret)),
                     pinKey: try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil)), pin: parameters,
-                    activation: id, name: name, secretForMail: sendsLetter ? secret : nil)))
+                    activation: id, name: name, secretForMail: sendsLetter ? secret : nil)),
+            keeping: self.unanswered.keeper(of: asked))
+        return try await self.code(of: asked, in: answer)
+    }
+
+    /// The text of the code of an activation that was made.
+    private func code(of asked: AskedActivation, in answer: CompleteResponse) async throws -> String {
+        let server = self.session.server
         guard let signed = answer.code else { throw EngineError(.malformed, "no code") }
-        let text = ProcessCode.text(signed: signed, secret: secret)
+        let text = ProcessCode.text(signed: signed, secret: asked.secret)
         let keys = try await ManagerExchange(self.core, server).keys()
         let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
-        guard code.kind == .activation, code.id.hasSameBytes(as: id), code.server.hasSameBytes(as: server) else {
+        guard code.kind == .activation, code.id.hasSameBytes(as: asked.id), code.server.hasSameBytes(as: server) else {
             throw EngineError(.malformed, "a code of something else")
         }
         return text
@@ -172,7 +197,7 @@ struct IdentityCompletions: Sendable {
     /// Deletes the account at its server, for good, and what this device has of it. That the server does not know the device
     /// means that it is done only where a try has left unsettled: an activation that ended elsewhere is no account that ended.
     ///
-    /// Throws what ``IdentitySessions/complete(_:_:)`` throws, and ``StorageError`` once it is done.
+    /// Throws what ``IdentitySessions/complete(_:_:keeping:)`` throws, and ``StorageError`` once it is done.
     func deleteAccount() async throws {
         try await self.core.serially(at: self.session.server) {
             let identity = try self.sessions.identity(of: self.session)
@@ -197,6 +222,26 @@ struct IdentityCompletions: Sendable {
             if error.leavesUnsettled { self.tries.note(pin) }
             throw error
         }
+    }
+}
+
+/// An activation for another device that was asked for: as what, and what its code is made of.
+private struct AskedActivation: Sendable {
+    let pin: SecretBytes
+    let name: String?
+    let sendsLetter: Bool
+    let id: String
+    let secret: SecretBytes
+
+    /// Whether it is what is asked for with these.
+    func isFor(_ pin: SecretBytes, _ name: String?, _ sendsLetter: Bool) -> Bool {
+        let isSameName =
+            switch (self.name, name) {
+            case (let own?, let name?): own.hasSameBytes(as: name)
+            case (nil, nil): true
+            default: false
+            }
+        return isSameName && self.pin == pin && self.sendsLetter == sendsLetter
     }
 }
 

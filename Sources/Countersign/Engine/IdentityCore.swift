@@ -36,6 +36,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     private let turns = ExclusiveUse<ExactText>()
     /// The steps of one session come one after the other.
     private let steps = ExclusiveUse<ExactText>()
+    /// Which signatures of an activation were the last to leave.
+    let signatures = LastSignatures()
 
     /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
     init(

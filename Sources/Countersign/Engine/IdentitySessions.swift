@@ -23,6 +23,23 @@ struct CheckedSession: Sendable {
     let askedPins = AskedPins()
 }
 
+/// What a person said to what was asked, as it has left.
+struct SentAnswers: Sendable {
+    let role: String
+    let answers: [PersonalAttribute: AttributeAnswer]
+
+    func isSame(as other: Self) -> Bool { self.role.hasSameBytes(as: other.role) && self.answers == other.answers }
+}
+
+/// Factors that have left, and what they have signed.
+struct SentFactors: Sendable {
+    let checked: CheckedSession
+    /// The PIN among them, where it is about to be changed and the new one has to be another.
+    let pin: SecretBytes?
+    /// Which signatures of the activation they are.
+    let number: Int
+}
+
 /// The requests of a session, from its claim to what comes after the factors.
 struct IdentitySessions: Sendable {
     private static let path = "/identity/sessions/"
@@ -52,26 +69,38 @@ struct IdentitySessions: Sendable {
 
     // MARK: Steps
 
-    /// Claims a session. Throws as ``offer(_:at:)-1``.
-    func start(_ session: String, claim: SecretBytes, at server: String, replacing key: KeyID? = nil) async throws -> (
-        ClaimedSession, RequestDocument
-    ) {
+    /// Claims a session; again by the same request, where its answer was lost. Throws as ``offer(_:at:)-1``.
+    func start(
+        _ session: String, claim: SecretBytes, at server: String, replacing key: KeyID? = nil,
+        unanswered: UnansweredRequests<Void>
+    ) async throws -> (ClaimedSession, RequestDocument) {
         let identity = try self.core.identity(of: server)
         let claimed = ClaimedSession(server: server, id: session, activation: identity.activation, replaces: key)
+        let settled = try await unanswered.settle(where: { _ in true }) { request in
+            try await ManagerExchange(self.core, server).sendAgain(
+                request, as: RequestDocument.self, noting: .sessionClaimed)
+        }
+        if let settled { return (claimed, settled.answer.message) }
         let document = try await self.send(
             StartRequest(claim: claim, security: try await self.core.securityReport()), claimed, "start",
-            as: RequestDocument.self, noting: .sessionClaimed
+            as: RequestDocument.self, noting: .sessionClaimed, keeping: unanswered.keeper(of: ())
         ).message
         return (claimed, document)
     }
 
-    /// Says what a person said. Throws as ``ManagerExchange/send(_:to:by:as:)`` does.
-    func prepare(_ session: ClaimedSession, role: String?, answers: [PersonalAttribute: AttributeAnswer]) async throws
-        -> PrepareResponse
-    {
-        try await self.send(
-            PrepareRequest(role: role, answers: answers, security: try await self.core.securityReport()), session,
-            "prepare", noting: .answersSent
+    /// Says what a person said; again by the same request, where the answer to the same was lost. Throws as
+    /// ``ManagerExchange/send(_:to:by:as:)`` does.
+    func prepare(
+        _ session: ClaimedSession, _ said: SentAnswers, unanswered: UnansweredRequests<SentAnswers>
+    ) async throws -> PrepareResponse {
+        let settled = try await unanswered.settle(where: said.isSame(as:)) { request in
+            try await ManagerExchange(self.core, session.server).sendAgain(
+                request, as: PrepareResponse.self, noting: .answersSent)
+        }
+        if let settled { return settled.answer.message }
+        return try await self.send(
+            PrepareRequest(role: said.role, answers: said.answers, security: try await self.core.securityReport()),
+            session, "prepare", noting: .answersSent, keeping: unanswered.keeper(of: said)
         ).message
     }
 
@@ -122,13 +151,14 @@ struct IdentitySessions: Sendable {
     /// ``ManagerExchange/send(_:to:by:as:)`` does.
     func finish(
         _ session: ClaimedSession, _ checked: CheckedSession, with supplied: [SuppliedFactor],
-        _ disclosure: Disclosure.Complete
-    ) async throws -> ManagerExchange.Answered<FinishResponse> {
+        _ disclosure: Disclosure.Complete, unanswered: UnansweredRequests<SentFactors>
+    ) async throws -> (answer: ManagerExchange.Answered<FinishResponse>, sent: SentFactors) {
         let identity = try self.identity(of: session)
         let security = try await self.core.securityReport()
         let challenge = checked.document.challenge
+        let pin = supplied.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
         // Until the server has judged: a later signature of the same key must not overtake this one.
-        let answer = try await self.core.module.withExclusiveUse(of: identity.keys) {
+        let (answer, sent) = try await self.core.module.withExclusiveUse(of: identity.keys) {
             let response = try await self.factors.sign(
                 supplied, of: identity, appID: checked.prepared.appID, challenge: challenge,
                 pinVersion: checked.prepared.pinVersion, service: try self.evaluator(session, checked), disclosure)
@@ -136,19 +166,50 @@ struct IdentitySessions: Sendable {
             let sealed = try SealedMessage(
                 sealing: FinishRequest.Factors(response: response), to: try await exchange.sealingKey(),
                 for: .factors(session: session.id, challenge: challenge.text))
-            return try await exchange.sendToTheEnd(
+            let sent = SentFactors(
+                checked: checked, pin: checked.document.purpose == .changePin ? pin : nil,
+                number: self.core.signatures.next(of: identity.activation))
+            let answer = try await exchange.sendToTheEnd(
                 FinishRequest(factors: sealed, security: security), to: try Self.path(of: session, "finish"),
-                by: ManagerExchange.Prover(identity), as: FinishResponse.self, noting: .factorsSent)
+                by: ManagerExchange.Prover(identity), as: FinishResponse.self, noting: .factorsSent,
+                keeping: unanswered.keeper(of: sent))
+            return (answer, sent)
         }
-        if case .accepted = answer.message {
-            // It is done, whatever the storage says now.
-            _ = try? self.core.register.change(identity) { identity in
-                identity.lastUsed = answer.now
-                // The server has named the PIN that counts.
-                if let version = checked.prepared.pinVersion { try? identity.pin?.settle(on: version) }
-            }
+        self.note(answer, to: sent, of: identity)
+        return (answer, sent)
+    }
+
+    /// Asks again, by the same request, what the server has judged of factors whose answer was lost. `nil` where there are
+    /// none, where their proof is too old, and where later signatures have left for another session, after which they could not
+    /// be judged any more. Throws as ``ManagerExchange/send(_:to:by:as:)`` does.
+    func finishAgain(_ session: ClaimedSession, _ unanswered: UnansweredRequests<SentFactors>) async throws -> (
+        answer: ManagerExchange.Answered<FinishResponse>, sent: SentFactors
+    )? {
+        guard !unanswered.isEmpty else { return nil }
+        let identity = try self.identity(of: session)
+        let settled = try await self.core.module.withExclusiveUse(of: identity.keys) {
+            try await unanswered.settle(
+                where: { self.core.signatures.isLast($0.number, of: identity.activation) },
+                { request in
+                    try await ManagerExchange(self.core, session.server).sendAgainToTheEnd(
+                        request, as: FinishResponse.self, noting: .factorsSent)
+                })
         }
-        return answer
+        guard let (answer, sent) = settled else { return nil }
+        self.note(answer, to: sent, of: identity)
+        return (answer, sent)
+    }
+
+    private func note(
+        _ answer: ManagerExchange.Answered<FinishResponse>, to sent: SentFactors, of identity: StoredIdentity
+    ) {
+        guard case .accepted = answer.message else { return }
+        // It is done, whatever the storage says now.
+        _ = try? self.core.register.change(identity) { identity in
+            identity.lastUsed = answer.now
+            // The server has named the PIN that counts.
+            if let version = sent.checked.prepared.pinVersion { try? identity.pin?.settle(on: version) }
+        }
     }
 
     /// Asks the server's PIN service. What is asked counts as an attempt at the server, so it goes to its end.
@@ -165,27 +226,35 @@ struct IdentitySessions: Sendable {
         }
     }
 
-    /// Fetches the authorization code of a session that signed this app in: once, so it goes to its end. Throws as
-    /// ``prepare(_:role:answers:)`` does.
-    func code(_ session: ClaimedSession) async throws -> CodeResponse {
-        try await ManagerExchange(self.core, session.server).sendToTheEnd(
-            EmptyMessage(), to: try Self.path(of: session, "code"),
-            by: ManagerExchange.Prover(try self.identity(of: session)), as: CodeResponse.self
+    /// Fetches the authorization code of a session that signed this app in: once, so it goes to its end, and again by the same
+    /// request where its answer was lost. Throws as ``prepare(_:_:unanswered:)`` does.
+    func code(_ session: ClaimedSession, unanswered: UnansweredRequests<Void>) async throws -> CodeResponse {
+        let identity = try self.identity(of: session)
+        let exchange = ManagerExchange(self.core, session.server)
+        let settled = try await unanswered.settle(where: { _ in true }) { request in
+            try await exchange.sendAgainToTheEnd(request, as: CodeResponse.self)
+        }
+        if let settled { return settled.answer.message }
+        return try await exchange.sendToTheEnd(
+            EmptyMessage(), to: try Self.path(of: session, "code"), by: ManagerExchange.Prover(identity),
+            as: CodeResponse.self, keeping: unanswered.keeper(of: ())
         ).message
     }
 
-    /// Gives a session up. Throws as ``prepare(_:role:answers:)`` does.
+    /// Gives a session up. Throws as ``prepare(_:_:unanswered:)`` does.
     func abort(_ session: ClaimedSession) async throws {
         _ = try await self.send(EmptyMessage(), session, "abort", as: EmptyMessage.self)
     }
 
-    /// Gives the person more time. Throws as ``prepare(_:role:answers:)`` does.
+    /// Gives the person more time. Throws as ``prepare(_:_:unanswered:)`` does.
     func prolong(_ session: ClaimedSession) async throws -> SessionDeadlines {
         try await self.send(EmptyMessage(), session, "prolong").message
     }
 
-    /// Does what a session has permitted. Throws as ``prepare(_:role:answers:)`` does.
-    func complete(_ session: ClaimedSession, _ completion: Completion) async throws -> CompleteResponse {
+    /// Does what a session has permitted. Throws as ``prepare(_:_:unanswered:)`` does.
+    func complete(
+        _ session: ClaimedSession, _ completion: Completion, keeping keep: ManagerExchange.Keeper? = nil
+    ) async throws -> CompleteResponse {
         let identity = try self.identity(of: session)
         guard session.id.isPathSegment else { throw EngineError(.malformed, "the name of a session") }
         let exchange = ManagerExchange(self.core, session.server)
@@ -193,7 +262,7 @@ struct IdentitySessions: Sendable {
             sealing: completion, to: try await exchange.sealingKey(), for: .completion(session: session.id))
         return try await exchange.sendToTheEnd(
             CompleteRequest(completion: sealed), to: "/identity/api-access/\(session.id)/complete",
-            by: ManagerExchange.Prover(identity), as: CompleteResponse.self
+            by: ManagerExchange.Prover(identity), as: CompleteResponse.self, keeping: keep
         ).message
     }
 
@@ -209,11 +278,12 @@ struct IdentitySessions: Sendable {
 
     private func send<Answer: IdentityMessage>(
         _ message: some IdentityMessage, _ session: ClaimedSession, _ step: String, as: Answer.Type = Answer.self,
-        noting event: TraceEvent? = nil
+        noting event: TraceEvent? = nil, keeping keep: ManagerExchange.Keeper? = nil
     ) async throws -> ManagerExchange.Answered<Answer> {
         let identity = try self.identity(of: session)
         return try await ManagerExchange(self.core, session.server).send(
-            message, to: try Self.path(of: session, step), by: ManagerExchange.Prover(identity), noting: event)
+            message, to: try Self.path(of: session, step), by: ManagerExchange.Prover(identity), noting: event,
+            keeping: keep)
     }
 
     private static func path(of session: ClaimedSession, _ step: String) throws -> String {

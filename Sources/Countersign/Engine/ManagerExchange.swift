@@ -28,6 +28,16 @@ struct ManagerExchange: Sendable {
         }
     }
 
+    /// A request with what proves it, as it leaves: whoever sends it again sends the very same.
+    struct Proved: Sendable {
+        fileprivate let request: TransportRequest
+        /// What its answer names it by.
+        fileprivate let name: String
+    }
+
+    /// What is told of a request before it leaves, and of `nil` once it was answered.
+    typealias Keeper = @Sendable (Proved?) -> Void
+
     /// What an answer says, and when by the server's clock.
     struct Answered<Message: Sendable>: Sendable {
         let message: Message
@@ -115,30 +125,27 @@ struct ManagerExchange: Sendable {
 
     /// Sends a message and reads the answer. Without a `prover` nothing is proved, as for a claim whose secret is proof.
     ///
+    /// - Parameter keep: Keeps the request as long as it has no answer, to be sent again (``sendAgain(_:as:noting:)``).
+    ///
     /// Throws ``Refused`` for a refusal, ``Unsettled`` once the request has left and nobody here knows what has become of it,
     /// and before that what ``keys()`` throws, `DeviceKeyError` and ``StorageError``.
     func send<Answer: IdentityMessage>(
         _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self,
-        noting event: TraceEvent? = nil
+        noting event: TraceEvent? = nil, keeping keep: Keeper? = nil
     ) async throws -> Answered<Answer> {
-        try await self.send("POST", message.serialized, to: path, by: prover, noting: event)
+        try await self.send("POST", message.serialized, to: path, by: prover, noting: event, keeping: keep)
     }
 
     /// Sends a request; see ``send(_:to:by:as:)``.
     func send<Answer: IdentityMessage>(
         _ method: String, _ body: [UInt8], to path: String, by prover: Prover?, as: Answer.Type = Answer.self,
-        noting event: TraceEvent? = nil
+        noting event: TraceEvent? = nil, keeping keep: Keeper? = nil
     ) async throws -> Answered<Answer> {
         var isCorrected = false
         while true {
-            let (response, wasRepeated) = try await self.exchange(method, body, path, prover, event)
+            let (response, wasRepeated) = try await self.exchange(method, body, path, prover, event, keep)
             switch response.content {
-            case .message(let object):
-                do {
-                    return Answered(message: try Answer(json: object), now: response.now)
-                } catch {
-                    throw Unsettled(cause: error)
-                }
+            case .message(let object): return try Self.answered(object, response)
             case .refusal(let problem):
                 guard problem.code == .clockSkew, prover != nil else {
                     throw Refused(problem: problem, now: response.now, wasRepeated: wasRepeated)
@@ -160,18 +167,61 @@ struct ManagerExchange: Sendable {
     /// cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
     func sendToTheEnd<Answer: IdentityMessage>(
         _ message: some IdentityMessage, to path: String, by prover: Prover?, as type: Answer.Type = Answer.self,
-        noting event: TraceEvent? = nil
+        noting event: TraceEvent? = nil, keeping keep: Keeper? = nil
     ) async throws -> Answered<Answer> {
         // A task of its own, which the process's does not cancel. The transport's time limit bounds it.
-        try await Task { try await self.send(message, to: path, by: prover, as: type, noting: event) }.value
+        try await Task {
+            try await self.send(message, to: path, by: prover, as: type, noting: event, keeping: keep)
+        }.value
     }
 
-    /// One request, proved anew, and its verified answer. An answer that was lost is asked for once more with the same
-    /// bytes: the server has kept it, and nothing is done twice.
+    /// Sends a request again, to the letter, whose answer was lost: the server answers what it has answered before, or carries
+    /// the request out now. `nil` where its proof is too old: what has become of it by then nobody says, and what has not been
+    /// carried out never will be.
+    ///
+    /// Throws ``Refused``, ``Unsettled`` where the answer is lost again, and what ``keys()`` throws.
+    func sendAgain<Answer: IdentityMessage>(
+        _ request: Proved, as: Answer.Type = Answer.self, noting event: TraceEvent? = nil
+    ) async throws -> Answered<Answer>? {
+        let response = try await self.deliver(request, try await self.keys(), event).answer
+        switch response.content {
+        case .message(let object): return try Self.answered(object, response)
+        case .refusal(let problem):
+            guard problem.code != .clockSkew else { return nil }
+            throw Refused(problem: problem, now: response.now, wasRepeated: true)
+        }
+    }
+
+    /// As ``sendAgain(_:as:noting:)``, for what goes to its end (``sendToTheEnd(_:to:by:as:noting:keeping:)``).
+    func sendAgainToTheEnd<Answer: IdentityMessage>(
+        _ request: Proved, as type: Answer.Type = Answer.self, noting event: TraceEvent? = nil
+    ) async throws -> Answered<Answer>? {
+        try await Task { try await self.sendAgain(request, as: type, noting: event) }.value
+    }
+
+    private static func answered<Answer: IdentityMessage>(_ object: JSONObject, _ response: ManagerResponse) throws
+        -> Answered<Answer>
+    {
+        do {
+            return Answered(message: try Answer(json: object), now: response.now)
+        } catch {
+            throw Unsettled(cause: error)
+        }
+    }
+
+    /// One request, proved anew, and its verified answer.
     private func exchange(
-        _ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?, _ event: TraceEvent?
+        _ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?, _ event: TraceEvent?, _ keep: Keeper?
     ) async throws -> (answer: ManagerResponse, wasRepeated: Bool) {
         let keys = try await self.keys()
+        let request = try await self.proved(method, body, path, prover)
+        keep?(request)
+        let answer = try await self.deliver(request, keys, event)
+        keep?(nil)
+        return answer
+    }
+
+    private func proved(_ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?) async throws -> Proved {
         let url = try self.address(path)
         var headers = [("Accept", Self.responseType)]
         if !body.isEmpty { headers.append(("Content-Type", "application/json")) }
@@ -185,11 +235,19 @@ struct ManagerExchange: Sendable {
             headers.append(("Device-Proof", proof))
             name = ManagerResponse.name(ofRequest: Array(proof.utf8))
         }
-        let request = TransportRequest(
-            method: method, url: url, headers: headers, body: body, timeout: self.timeout / 2)
+        return Proved(
+            request: TransportRequest(
+                method: method, url: url, headers: headers, body: body, timeout: self.timeout / 2), name: name)
+    }
+
+    /// Sends a request, and verifies its answer. One that was lost is asked for once more with the same bytes: the server has
+    /// kept it, and nothing is done twice.
+    private func deliver(_ request: Proved, _ keys: ManagerKeySet, _ event: TraceEvent?) async throws -> (
+        answer: ManagerResponse, wasRepeated: Bool
+    ) {
         do {
-            let (response, wasRepeated) = try await self.sendTwice(request, event)
-            return (try await self.answer(in: response, to: name, keys), wasRepeated)
+            let (response, wasRepeated) = try await self.sendTwice(request.request, event)
+            return (try await self.answer(in: response, to: request.name, keys), wasRepeated)
         } catch {
             throw Unsettled(cause: error)
         }

@@ -21,17 +21,21 @@ public struct Authenticator: Sendable {
     /// Throws ``CountersignError``: `codeCameByLink`, `wrongProcess` where the server takes what was begun in this app for
     /// something else, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
     /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``. After
-    /// `connectionError` and `timeout` the server may have given the code to this device: have another one shown.
+    /// `connectionError` and `timeout` call it again within a minute, with the same data: where the server has given the code to
+    /// this device already, it goes on. Later that ends with `sessionConsumed`: have another one shown.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.life.running { core in
-            let (claimed, document) = try await IdentitySessions(core: core).start(
-                data.session, claim: data.claim, at: data.idmIdentifier, replacing: data.replaces)
-            do {
-                return try self.request(document, claimed, data, core)
-            } catch {
-                // The app has nothing by which it could give up what this device has claimed, and a browser waits for it.
-                try? await IdentitySessions(core: core).abort(claimed)
-                throw error
+            try await core.inTurn(data.session) {
+                let (claimed, document) = try await IdentitySessions(core: core).start(
+                    data.session, claim: data.claim, at: data.idmIdentifier, replacing: data.replaces,
+                    unanswered: data.unanswered)
+                do {
+                    return try self.request(document, claimed, data, core)
+                } catch {
+                    // The app has nothing by which it could give up what this device has claimed, and a browser waits for it.
+                    try? await IdentitySessions(core: core).abort(claimed)
+                    throw error
+                }
             }
         }
     }
@@ -80,34 +84,41 @@ public struct Authenticator: Sendable {
     ///
     /// With `failure` the attributes of the same request say what is wrong. Throws ``CountersignError``: `roleNotSelected`,
     /// `correctionLimitExceeded` after too many failures, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. After `connectionError` and `timeout` the server may be further than the app:
-    /// begin anew.
+    /// ``CountersignSecurityInsufficientError``. After `connectionError` and `timeout` call it again within a minute, with the
+    /// same role and answers: what the server has prepared already is signed. With others, or later, that ends with
+    /// `wrongProcess` where the server is further than the app: begin anew.
     public func prepareAuthenticationUserInformation(request: AuthenticateRequest) async throws
         -> PrepareAuthenticationUserInformationResult
     {
         try await self.life.running { core in
-            guard let role = request.selection,
-                let asked = request.document.roles.first(where: { $0.id.hasSameBytes(as: role.id) })
-            else { throw CountersignError(.roleNotSelected) }
-            let sessions = IdentitySessions(core: core)
-            let session = request.identitySession
-            let answers = request.info.answers
-            switch try await sessions.prepare(session.claimed, role: role.id, answers: answers) {
-            case .errors(let errors, let deadlines):
-                session.move(to: deadlines)
-                request.info.report(errors)
-                return .failure(request)
-            case .prepared(let prepared):
-                request.info.report([:])
-                let checked = try sessions.check(
-                    prepared, of: session.claimed, for: request.document, role: (asked.id, asked.name), answers: answers
-                )
-                session.move(to: prepared.deadlines)
-                let identity = try sessions.identity(of: session.claimed)
-                return .success(
-                    try AuthenticationUserInformation(
-                        checked, session, from: IdentityFactors(core: core).types(of: identity)))
-            }
+            try await core.inTurn(request.identitySession.claimed.id) { try await self.prepare(request, core) }
+        }
+    }
+
+    private func prepare(_ request: AuthenticateRequest, _ core: IdentityCore) async throws
+        -> PrepareAuthenticationUserInformationResult
+    {
+        guard let role = request.selection,
+            let asked = request.document.roles.first(where: { $0.id.hasSameBytes(as: role.id) })
+        else { throw CountersignError(.roleNotSelected) }
+        let sessions = IdentitySessions(core: core)
+        let session = request.identitySession
+        let answers = request.info.answers
+        let said = SentAnswers(role: role.id, answers: answers)
+        switch try await sessions.prepare(session.claimed, said, unanswered: request.unanswered) {
+        case .errors(let errors, let deadlines):
+            session.move(to: deadlines)
+            request.info.report(errors)
+            return .failure(request)
+        case .prepared(let prepared):
+            request.info.report([:])
+            let checked = try sessions.check(
+                prepared, of: session.claimed, for: request.document, role: (asked.id, asked.name), answers: answers)
+            session.move(to: prepared.deadlines)
+            let identity = try sessions.identity(of: session.claimed)
+            return .success(
+                try AuthenticationUserInformation(
+                    checked, session, from: IdentityFactors(core: core).types(of: identity)))
         }
     }
 
@@ -125,8 +136,12 @@ public struct Authenticator: Sendable {
     /// `wrongProcess` where the server ends it as something else than was begun,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
     /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left and no factor of this device has
-    /// failed; otherwise sign again, also by another combination. After `timeout` the server may have judged already: where the
-    /// next try ends with `wrongProcess` or a lockout, begin anew.
+    /// failed; otherwise sign again, also by another combination.
+    ///
+    /// After `connectionError` and `timeout` call it again within a minute, without signing: what the server has judged of the
+    /// factors that have left is the result, or it judges them now. That comes first also where other factors were signed since,
+    /// which are used for nothing then. Later, nobody says what has become of them: it is `factorMissing` until they are signed
+    /// anew, and where that ends with `sessionConsumed`, `wrongProcess` or a lockout, the server had judged: begin anew.
     ///
     /// Of two calls at once for one object the second waits, and goes on with what the first has left: after a success it ends
     /// with `sessionExpired`, after a lockout with `factorMissing`.
@@ -139,22 +154,35 @@ public struct Authenticator: Sendable {
     private func finish(_ userInfo: AuthenticationUserInformation, _ core: IdentityCore) async throws
         -> AuthenticationResult
     {
-        let (checked, factors, disclosure) = try userInfo.take()
-        let session = userInfo.identitySession
-        let answer: ManagerExchange.Answered<FinishResponse>
+        let sessions = IdentitySessions(core: core)
+        let session = userInfo.identitySession.claimed
         do {
-            answer = try await IdentitySessions(core: core).finish(
-                session.claimed, checked, with: factors, disclosure)
-        } catch let error as Unsettled {
-            throw error
+            if let (answer, sent) = try await sessions.finishAgain(session, userInfo.unanswered) {
+                return try self.result(of: answer, to: sent, userInfo, core)
+            }
+            let (checked, factors, disclosure) = try userInfo.take()
+            let finished: (answer: ManagerExchange.Answered<FinishResponse>, sent: SentFactors)
+            do {
+                finished = try await sessions.finish(
+                    session, checked, with: factors, disclosure, unanswered: userInfo.unanswered)
+            } catch let error where !(error is Unsettled || error is Refused) {
+                // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
+                if !CountersignError.translating(error).errorCode.saysThatAFactorFailed { userInfo.put(back: factors) }
+                throw error
+            }
+            return try self.result(of: finished.answer, to: finished.sent, userInfo, core)
         } catch let error as Refused {
             if error.problem.code.endsTheProcess { userInfo.move(to: nil) }
             throw error
-        } catch {
-            // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
-            if !CountersignError.translating(error).errorCode.saysThatAFactorFailed { userInfo.put(back: factors) }
-            throw error
         }
+    }
+
+    /// What the server has judged.
+    private func result(
+        of answer: ManagerExchange.Answered<FinishResponse>, to sent: SentFactors,
+        _ userInfo: AuthenticationUserInformation, _ core: IdentityCore
+    ) throws -> AuthenticationResult {
+        let checked = sent.checked
         switch answer.message {
         case .lockout(let attempt):
             let next = try attempt.next.map { try IdentitySessions(core: core).check($0, after: checked) }
@@ -167,8 +195,7 @@ public struct Authenticator: Sendable {
             guard accepted.purpose == checked.document.purpose else {
                 throw CountersignError(.wrongProcess, "a session for something else")
             }
-            let pin = factors.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
-            return try self.result(accepted, core, session, checked, pin)
+            return try self.result(accepted, core, userInfo.identitySession, checked, sent.pin)
         }
     }
 
@@ -224,10 +251,15 @@ public struct Authenticator: Sendable {
 
     /// Fetches the authorization code for the app's back end: once.
     ///
-    /// Throws ``CountersignError``: `sessionConsumed` a second time, `sessionExpired`.
+    /// Throws ``CountersignError``: `sessionConsumed` a second time, `sessionExpired`. After `connectionError` and `timeout` call
+    /// it again within a minute, with the same result: the code whose answer was lost is told again.
     public func fetchAuthorizationCode(_ result: ServiceLoginResult) async throws -> AuthorizationCode {
         try await self.life.running { core in
-            AuthorizationCode(try await IdentitySessions(core: core).code(result.identitySession.claimed))
+            let session = result.identitySession.claimed
+            return try await core.inTurn(session.id) {
+                AuthorizationCode(
+                    try await IdentitySessions(core: core).code(session, unanswered: result.unanswered))
+            }
         }
     }
 

@@ -87,7 +87,10 @@ extension Personalizer {
     /// Makes the activation, and returns the text of its code, to be shown as a QR code to the other device. It holds a
     /// secret.
     ///
-    /// Throws ``CountersignError``: `pinMissing`, `grantExpired`.
+    /// Throws ``CountersignError``: `pinMissing`, `grantExpired`. After `connectionError` and `timeout` call it again within a
+    /// minute, with the same request and nothing in it changed: it returns the code of the activation that was made already, or
+    /// makes it now. Later, or with another PIN, that ends with `grantExpired` or `sessionConsumed` where it was made: nobody can
+    /// use it, because nobody has its code, and it ends by itself.
     public func finishRequestNewActivationData(_ request: ApiAccessRequestNewActivationData) async throws -> String {
         try await self.life.running { _ in
             let code = try await request.completions.newActivation(

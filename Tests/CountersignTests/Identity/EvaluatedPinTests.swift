@@ -103,9 +103,8 @@ import _Primitives
     func corrected() async throws {
         let phone = try await self.phone()
         let info = try await phone.prepare()
-        // The question is answered; the factors never arrive.
-        await phone.server.letPass(1)
-        await phone.server.holdBack(2)
+        // The question has counted, and nothing was signed.
+        await phone.server.loseAnswers(2)
         #expect(
             await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("824194")) } == .timeout)
         let error = await #expect(throws: CountersignError.self) {
@@ -114,6 +113,22 @@ import _Primitives
         #expect(error?.errorCode == .pinAlreadyAsked && error?.errorDescription == "Another PIN was typed before.")
         phone.clock.advance(by: .seconds(60))
         #expect(try await self.signIn(phone).isUserLogin)
+    }
+
+    @Test("factors that have left after their question are judged before a PIN that is corrected") func leftBefore()
+        async throws
+    {
+        let phone = try await self.phone()
+        let info = try await phone.prepare()
+        // The question is answered; the factors do not arrive.
+        await phone.server.letPass(1)
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("824194")) } == .timeout)
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).lockout != nil)
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+        phone.clock.advance(by: .seconds(60))
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
     }
 
     @Test("a device that the server finds unsound is told so before its PIN is asked about, and has lost nothing")

@@ -316,7 +316,7 @@ import _Primitives
         for outcome in outcomes { #expect(outcome == outcomes[0]) }
     }
 
-    @Test("what has left is not signed with again by itself, and a refusal that ends the process closes it")
+    @Test("what has left is judged once and signs nothing else, and a refusal that ends the process closes it")
     func leftFactors() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let authenticator = phone.sdk.authenticator
@@ -325,6 +325,7 @@ import _Primitives
         let finish: () async throws -> Void = { _ = try await authenticator.finishAuthentication(userInfo: info) }
         #expect(
             await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000")) } == .timeout)
+        #expect(await identityError(finish) == nil)
         #expect(await identityError(finish) == .factorMissing)
         #expect(await phone.server.failures(of: try phone.activation) == 1)
         phone.clock.advance(by: .seconds(6))

@@ -76,8 +76,8 @@ struct IdentityStage: Sendable {
         }
     }
 
-    /// Switches a phone on.
-    func phone(_ name: String = "phone") async throws -> StagePhone {
+    /// Switches a phone on, in a network of its own where one is given.
+    func phone(_ name: String = "phone", over network: (any Transport)? = nil) async throws -> StagePhone {
         let root = try #require(try await self.server.assembly.ceremonies.identities.keys.root()?.publicJSON)
         var configuration = IdentityConfiguration(
             servers: [.init(idmIdentifier: Self.issuer, rootKeys: [JSON.object(root).text])])
@@ -89,7 +89,7 @@ struct IdentityStage: Sendable {
             configuration,
             platform: Platform(
                 storage: storage, fingerprintSensor: sensor, clock: self.server.clock, random: self.drawn.source),
-            transport: self.traffic, traceRecorder: self.phoneTrace)
+            transport: network ?? self.traffic, traceRecorder: self.phoneTrace)
         return StagePhone(sdk: sdk, storage: storage, sensor: sensor, lines: self.lines)
     }
 

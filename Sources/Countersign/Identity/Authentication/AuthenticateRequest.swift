@@ -54,6 +54,8 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
     let document: RequestDocument
+    /// The answers that have left, where what the server said to them was lost.
+    let unanswered = UnansweredRequests<SentAnswers>()
     private let lock = NSLock()
     private var selected: Role?
 

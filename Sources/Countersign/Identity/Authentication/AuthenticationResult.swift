@@ -58,6 +58,8 @@ public struct ServiceLoginResult: IdentitySessionHolder {
     public var idmIdentifier: String { self.identitySession.claimed.server }
     /// Until when the code can be fetched, by the server's clock.
     public let validUntil: Date?
+    /// The request for the code that has left, where its answer was lost.
+    let unanswered = UnansweredRequests<Void>()
 
     init(_ session: IdentitySession, _ accepted: AcceptedSession) {
         self.identitySession = session

@@ -27,6 +27,8 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
     /// The server.
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
+    /// The factors that have left, where what the server has judged was lost.
+    let unanswered = UnansweredRequests<SentFactors>()
     private let lock = NSLock()
     private var state: State
 
@@ -101,6 +103,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
 
     /// Waits for new signatures over another document, or for none.
     func move(to checked: CheckedSession?) {
+        self.unanswered.forget()
         self.lock.withLock {
             self.state.factors = [:]
             self.state.isOpen = checked != nil

@@ -1,0 +1,254 @@
+import Countersign
+import CountersignTestKit
+import PersonalInformation
+import Testing
+
+@Suite("Steps whose answers are lost for longer than the SDK asks by itself (decision 81)") struct LostAnswerTests {
+    private static let server = "https://id.example"
+    private static let minute = Duration.seconds(60)
+
+    /// Carries out what comes next and what repeats it, and loses both answers, which takes as long as an exchange may.
+    private func lose(_ phone: VirtualIdentityPhone) async {
+        await phone.server.forgetRequests()
+        await phone.server.loseAnswers(2, after: .seconds(12))
+    }
+
+    /// How many requests there were since then: those that are the same, to the letter, are one.
+    private func requests(_ phone: VirtualIdentityPhone) async -> Int {
+        let requests = await phone.server.requests
+        return Set(requests.map { request in request.headers.first { $0.name == "Device-Proof" }?.value }).count
+    }
+
+    @Test("a code that this device has claimed is its own when it is started again") func start() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let data = try await phone.data()
+        let authenticator = phone.sdk.authenticator
+        await self.lose(phone)
+        #expect(await identityError { _ = try await authenticator.startAuthentication(data: data) } == .timeout)
+        let request = try await authenticator.startAuthentication(data: data)
+        #expect(request.serviceName == "Health Portal")
+        #expect(await self.requests(phone) == 1)
+        guard case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request)
+        else {
+            Issue.record("not prepared")
+            return
+        }
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        // It was answered: whoever starts it once more is told so.
+        #expect(await identityError { _ = try await authenticator.startAuthentication(data: data) } == .sessionConsumed)
+    }
+
+    @Test("the same answers are sent again by the same request, and others by another") func prepare() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }
+        let authenticator = phone.sdk.authenticator
+        for name in ["Ada", "Grace"] {
+            let request = try await phone.start()
+            request.info.givenName?.setValue(value: "Ada")
+            await self.lose(phone)
+            let prepare: () async throws -> Void = {
+                _ = try await authenticator.prepareAuthenticationUserInformation(request: request)
+            }
+            #expect(await identityError(prepare) == .timeout)
+            request.info.givenName?.setValue(value: name)
+            guard
+                case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request)
+            else {
+                Issue.record("not prepared")
+                return
+            }
+            #expect(await self.requests(phone) == (name == "Ada" ? 1 : 2))
+            #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+            #expect(await phone.server.accepted.last == [.givenName: .value(name)])
+        }
+    }
+
+    @Test("factors that were accepted end in a success when they are finished again, signed anew or not")
+    func finish() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        for factors in [[], [DeviceFactor(), PinFactor("000000")]] as [[AuthenticationFactor]] {
+            let info = try await phone.prepare()
+            await self.lose(phone)
+            #expect(
+                await identityError {
+                    _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+                } == .timeout)
+            for factor in factors { try info.sign(factor: factor) }
+            #expect(try await phone.finish(info).isUserLogin)
+            #expect(await self.requests(phone) == 1)
+            #expect(await phone.server.failures(of: try phone.activation) == 0)
+            #expect(await identityError { _ = try await phone.finish(info) } == .sessionExpired)
+        }
+        #expect(await phone.server.accepted.count == 2)
+        #expect(try phone.sdk.personalizer.personalizedIdentities[0].lastUsedAt != nil)
+    }
+
+    @Test("what the server has judged of factors that have left is the result before others are judged")
+    func judgedBefore() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await self.lose(phone)
+        #expect(
+            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000")) } == .timeout)
+        let lockout = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).lockout
+        #expect(lockout?.isPermanent == false)
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+        // As after every lockout nothing is signed, and the same process goes on.
+        #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
+        phone.clock.advance(by: Self.minute)
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+    }
+
+    @Test("factors that never arrived are judged when they are sent again, and once") func neverArrived() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .timeout)
+        #expect(await phone.server.accepted.isEmpty)
+        #expect(try await phone.finish(info).isUserLogin)
+        try await phone.server.deliver()
+        #expect(await phone.server.accepted.count == 1)
+    }
+
+    @Test("once the proof is too old nobody says what has become of it: it is signed anew, and judged as another try")
+    func tooOld() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        for hasArrived in [true, false] {
+            let info = try await phone.prepare()
+            if hasArrived { await self.lose(phone) } else { await phone.server.holdBack(2) }
+            #expect(
+                await identityError {
+                    _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+                } == .timeout)
+            phone.clock.advance(by: Self.minute + .seconds(1))
+            #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
+            await phone.server.forgetRequests()
+            let again = await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            }
+            #expect(again == (hasArrived ? .sessionConsumed : nil))
+            // What was too old is not sent a second time.
+            #expect(await phone.server.requests.count == 1)
+        }
+        #expect(await phone.server.accepted.count == 2)
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+
+    @Test("factors that others have overtaken are signed anew, for their counters would be too low")
+    func overtaken() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .timeout)
+        #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
+        #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+
+    @Test("what has left of a process that was given up is not sent again") func givenUp() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.holdBack(2)
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .timeout)
+        try await phone.sdk.common.abort(info)
+        await phone.server.forgetRequests()
+        #expect(await identityError { _ = try await phone.finish(info) } == .sessionExpired)
+        #expect(await phone.server.requests.isEmpty)
+    }
+
+    @Test("a PIN that is about to be changed is still known as the former one") func formerPin() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare(
+            try await phone.sdk.personalizer.startChangePin(idmIdentifier: Self.server))
+        await self.lose(phone)
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .timeout)
+        guard case .apiAccessChangePin(let access) = try await phone.finish(info) else {
+            Issue.record("another result")
+            return
+        }
+        #expect(access.pinSpec.setPin(VirtualIdentityPhone.pin) == .unchanged)
+        #expect(access.pinSpec.setPin("970358") == .valid)
+        try await phone.sdk.personalizer.finishChangePin(request: access)
+        #expect(try await phone.authenticate(try await phone.data(), pin: "970358").isUserLogin)
+    }
+
+    private func newActivation(_ phone: VirtualIdentityPhone) async throws -> ApiAccessRequestNewActivationData {
+        let data = try await phone.sdk.personalizer.startRequestNewActivationData(idmIdentifier: Self.server)
+        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
+            throw WrongCode()
+        }
+        #expect(access.pinSpec.setPin("735041") == .valid)
+        access.alias = "Tablet"
+        return access
+    }
+
+    @Test("an activation that was made is the one whose code comes, where nothing of the wish has changed")
+    func activation() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let access = try await self.newActivation(phone)
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
+        await self.lose(phone)
+        #expect(await identityError(finish) == .timeout)
+        // Nobody gets the code of a PIN in the place of another's.
+        #expect(access.pinSpec.setPin("604817") == .valid)
+        #expect(await identityError(finish) == .grantExpired)
+        #expect(access.pinSpec.setPin("735041") == .valid)
+        access.alias = "Laptop"
+        #expect(await identityError(finish) == .grantExpired)
+        access.alias = "Tablet"
+        let code = try await personalizer.finishRequestNewActivationData(access)
+        let other = try await VirtualIdentityPhone(server: phone.server)
+        guard case .newPersonalization(let personalization) = try await other.open(code, pin: "735041") else {
+            Issue.record("no new identity")
+            return
+        }
+        try await other.sdk.personalizer.finishPersonalization(request: personalization)
+        #expect(try await other.authenticate(try await other.data(), pin: "735041").isUserLogin)
+        #expect(await identityError(finish) == .pinMissing)
+    }
+
+    @Test("two calls at once make one activation, and one of them has its code") func doubledActivation() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let access = try await self.newActivation(phone)
+        let personalizer = phone.sdk.personalizer
+        async let first = identityError { _ = try await personalizer.finishRequestNewActivationData(access) }
+        async let second = identityError { _ = try await personalizer.finishRequestNewActivationData(access) }
+        let codes = await [first, second]
+        #expect(codes.filter { $0 == nil }.count == 1)
+        #expect(codes.contains { $0 == .grantExpired || $0 == .pinMissing })
+    }
+
+    @Test("an authorization code is told again to whoever lost it, and then to nobody") func authorizationCode()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let authenticator = phone.sdk.authenticator
+        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
+            InAppAuthenticationRequest(
+                idmIdentifier: Self.server, clientID: "app", redirectURI: "app:/back", state: "s-1",
+                codeChallenge: String(repeating: "a", count: 43)))
+        guard case .serviceLogin(let login) = try await phone.authenticate(data) else {
+            Issue.record("no login of the app")
+            return
+        }
+        let fetch: () async throws -> Void = { _ = try await authenticator.fetchAuthorizationCode(login) }
+        await self.lose(phone)
+        #expect(await identityError(fetch) == .timeout)
+        #expect(try await authenticator.fetchAuthorizationCode(login).code == "code-1")
+        #expect(await identityError(fetch) == .sessionConsumed)
+    }
+}
