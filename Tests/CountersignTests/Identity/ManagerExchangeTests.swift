@@ -124,6 +124,21 @@ import _Primitives
                 == "https://id.example")
     }
 
+    @Test("how long to wait is told where the server says it, and with no other refusal") func retryAfter() async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        for (problem, expected) in [
+            (IdentityProblem(.tooManyRequests, retryAfter: 77), .seconds(77)), (IdentityProblem(.tooManyRequests), nil),
+            (IdentityProblem(.serverError, retryAfter: 77), nil),
+        ] as [(IdentityProblem, Duration?)] {
+            await phone.server.refuseNext(problem)
+            let error = await #expect(throws: CountersignError.self) {
+                _ = try await phone.sdk.personalizer.startDeletion(idmIdentifier: "https://id.example")
+            }
+            #expect(error?.retryAfter == expected)
+        }
+    }
+
     @Test("each refusal has its code") func refusals() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         for (problem, code) in Self.refusals {

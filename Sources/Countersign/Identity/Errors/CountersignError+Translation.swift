@@ -83,7 +83,8 @@ extension CountersignError {
         case .outOfOrder: CountersignError(.wrongProcess, "out of order")
         case .clockSkew: CountersignError(.clockSkew)
         case .protocolVersionUnsupported: CountersignError(.protocolVersionUnsupported)
-        case .tooManyRequests: CountersignError(.tooManyRequests)
+        case .tooManyRequests:
+            CountersignError(.tooManyRequests, retryAfter: problem.retryAfter.map { Duration.seconds($0) })
         case .serverError: CountersignError(.connectionError, "the server failed")
         case .invalidRequest, .replayRefused, .unknown: CountersignError(.unexpected, "\(problem.code)")
         }

@@ -22,10 +22,14 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
     public let errorCode: CountersignErrorCode
     /// For the log: never a secret, and nothing that the server or a person wrote.
     public let reason: String
+    /// With ``CountersignErrorCode/tooManyRequests``: how long to wait before the next try, counted from the answer, where the
+    /// server has said it. `nil` with every other code.
+    public let retryAfter: Duration?
 
-    init(_ errorCode: CountersignErrorCode, _ reason: String = "") {
+    init(_ errorCode: CountersignErrorCode, _ reason: String = "", retryAfter: Duration? = nil) {
         self.errorCode = errorCode
         self.reason = reason
+        self.retryAfter = retryAfter
     }
 
     public var description: String {

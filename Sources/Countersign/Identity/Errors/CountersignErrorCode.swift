@@ -66,7 +66,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let malformedData = Self(base: .malformedData)
     /// The device's clock is too far from the server's, and to correct it did not help. Ask the person to set the clock.
     public static let clockSkew = Self(base: .clockSkew)
-    /// Too many requests. Wait, and try again.
+    /// Too many requests. Wait as long as ``CountersignError/retryAfter`` says, or a while, and try again.
     public static let tooManyRequests = Self(base: .tooManyRequests)
 
     // MARK: Identities
