@@ -1,4 +1,6 @@
 public import Ceremony
+import JOSE
+import UAF
 public import UAFClient
 import _Primitives
 
@@ -32,7 +34,8 @@ public final class CountersignSDK: Sendable {
     /// neither touches the other's.
     ///
     /// Throws ``CountersignError``: `alreadyInitialized`, `invalidConfiguration`, `deviceLockNotSet`, `storageUnavailable`,
-    /// `storageCorrupt`, `storageNewer`; after each but the first it can be called again.
+    /// `storageCorrupt`, `storageNewer`, `keyRemovedBySystem`, `cancelled`, `unexpected`; after each but the first it can be called
+    /// again.
     public func initialize(
         _ configuration: IdentityConfiguration, platform: Platform, transport: any Transport = URLSessionTransport(),
         traceRecorder: TraceRecorder? = nil
@@ -43,17 +46,25 @@ public final class CountersignSDK: Sendable {
                     return try await IdentityCore(
                         configuration: configuration, platform: platform, transport: transport,
                         traceRecorder: traceRecorder)
-                } catch let error as StorageError {
-                    throw error
-                } catch {
+                } catch let error
+                    where error is EngineError || error is JOSEError || error is JSONError || error is UAFError
+                {
+                    // What an app has named: its servers, their keys, and itself. What fails below is no mistake of its.
                     throw CountersignError(.invalidConfiguration, "\(error)")
                 }
             }
             if configuration.isDeviceLockRequired, let passcode = platform.devicePasscode {
-                guard (try? await passcode.enrolment()) != nil else { throw CountersignError(.deviceLockNotSet) }
+                guard try await Self.hasPasscode(passcode) else { throw CountersignError(.deviceLockNotSet) }
             }
             await core.getReady()
             return core
+        }
+    }
+
+    /// Whether the device has a passcode, as far as can be told. Throws ``CountersignError``.
+    private static func hasPasscode(_ passcode: any DevicePasscode) async throws -> Bool {
+        try await CountersignError.running {
+            do { return try await passcode.enrolment() != nil } catch is SensorError { return false }
         }
     }
 
