@@ -13,12 +13,30 @@ struct ProvenCode: Sendable {
     /// What a try of the PIN costs.
     let parameters: PinParameters
     /// The PIN, which the identity goes on with.
-    let pin: SecretBytes
+    let pin: ProvenPin
     /// The device that the proof has named, and that alone can enrol; `nil` where it has named the identity of that server
     /// that is on this device already: that can take the account into its own, and nothing is enrolled.
     let device: NewDevice?
     /// What has left with the proof.
     let sent = SentEnrolment()
+}
+
+/// A PIN that a person has proven, for as long as an identity may be made with it.
+// Safe to share: every access to `pin` is within `lock`.
+final class ProvenPin: @unchecked Sendable {
+    private let lock = NSLock()
+    private var pin: SecretBytes?
+
+    init(_ pin: SecretBytes) { self.pin = pin }
+
+    /// The PIN. Throws `IdentityProblem` `activationDataConsumed` where it was forgotten.
+    func get() throws(IdentityProblem) -> SecretBytes {
+        guard let pin = self.lock.withLock({ self.pin }) else { throw IdentityProblem(.activationDataConsumed) }
+        return pin
+    }
+
+    /// Forgets it: the identity is made, or nothing comes of its code any more.
+    func forget() { self.lock.withLock { self.pin = nil } }
 }
 
 /// An enrolment that has left. Sent again it carries the same keys, so that it does not matter which of the two arrives.
@@ -102,7 +120,7 @@ struct IdentityActivations: Sendable {
             case .proven(let proven):
                 await self.forgetPending(proven.activation, at: code.server)
                 return ProvenCode(
-                    code: code, proven: proven, parameters: opened.pin, pin: pin, device: device)
+                    code: code, proven: proven, parameters: opened.pin, pin: ProvenPin(pin), device: device)
             case .lockout(let notice, _): throw FailedAttempt(notice: notice, now: answer.now)
             }
         }
@@ -127,13 +145,20 @@ struct IdentityActivations: Sendable {
     /// Throws ``OperationFailure``, ``EngineError`` (`knownAccount` where there is an identity of that server already,
     /// `unavailable` where one waits for its receipt that another proof has made, and the server cannot be asked or may yet
     /// take it), and what ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the
-    /// server has said that it has nothing, and nothing can be on its way any more.
+    /// server has said that it has nothing, and nothing can be on its way any more. The PIN is forgotten once it is an
+    /// identity's, and once nothing comes of its code.
     func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
-        let identity = try await self.core.serially(at: proven.code.server) {
-            try await self.enrollAlone(proven, name: name, witness: witness)
+        do {
+            let identity = try await self.core.serially(at: proven.code.server) {
+                try await self.enrollAlone(proven, name: name, witness: witness)
+            }
+            proven.pin.forget()
+            proven.device?.handOver()
+            return identity
+        } catch {
+            if error.endsTheEnrolment { proven.pin.forget() }
+            throw error
         }
-        proven.device?.handOver()
-        return identity
     }
 
     private func enrollAlone(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws
@@ -209,7 +234,8 @@ struct IdentityActivations: Sendable {
             for: PinScheme.Context(server: server, activation: proven.activation, version: Self.firstPin),
             parameters: parameters, serviceKey: proven.pinServiceKey)
         let pinAssertion = try await authenticator.register(
-            pin: code.pin, secret: secret, finalChallenge: finalChallenge, service: try self.evaluator(code, device))
+            pin: try code.pin.get(), secret: secret, finalChallenge: finalChallenge,
+            service: try self.evaluator(code, device))
         let deviceModel = AuthenticatorModel(factor: .devicePossession, keyStore: self.core.module.keyStore)
         // The person's first: where they give up, nothing of the device was made.
         let (keys, message) = try await self.factors.register(
@@ -372,6 +398,19 @@ struct IdentityActivations: Sendable {
 extension ActivationRecord {
     /// Whether the activation has a factor of a type.
     func has(_ type: AuthenticatorType) -> Bool { self.factors.contains { $0.hasSameBytes(as: type.rawValue) } }
+}
+
+extension Error {
+    /// Whether an identity is made of the activation no more, however often it is tried.
+    fileprivate var endsTheEnrolment: Bool {
+        switch self {
+        case let error as EngineError: error.cause == .knownAccount
+        case let error as Refused:
+            [.activationDataConsumed, .activationDataExpired, .activationUnknown, .activationDisabled].contains(
+                error.problem.code)
+        default: false
+        }
+    }
 }
 
 extension IdentityProblem.Code {

@@ -26,6 +26,13 @@ struct IdentityCompletions: Sendable {
     private var factors: IdentityFactors { IdentityFactors(core: self.core) }
     private var sessions: IdentitySessions { IdentitySessions(core: self.core) }
 
+    /// Forgets the PINs that it was tried with: nothing comes of it any more.
+    func forget() {
+        self.unanswered.forget()
+        self.tries.forget()
+        self.checked.askedPins.forget()
+    }
+
     private func finalChallenge(_ identity: StoredIdentity) -> String {
         self.factors.finalChallenge(self.checked.document.challenge, appID: identity.appID)
     }
@@ -258,6 +265,8 @@ private final class UnsettledTries: @unchecked Sendable {
             self.pins.append(pin)
         }
     }
+
+    func forget() { self.lock.withLock { self.pins = [] } }
 
     /// Whether one of them may have been carried out, and each would have come to the same as a try with this PIN.
     func mayHaveDone(_ pin: SecretBytes?) -> Bool {

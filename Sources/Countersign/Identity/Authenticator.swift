@@ -271,7 +271,7 @@ public struct Authenticator: Sendable {
 
 extension IdentityProblem.Code {
     /// Whether a refusal says that the process is over, so that nothing is to be signed in it any more.
-    fileprivate var endsTheProcess: Bool {
+    var endsTheProcess: Bool {
         switch self {
         case .sessionExpired, .sessionConsumed, .sessionUnknown, .sessionAborted, .sessionSuperseded,
             .activationDisabled, .activationUnknown, .correctionLimitExceeded, .serviceInactive, .mergeConflict,

@@ -52,15 +52,26 @@ public struct CommonProcesses: Sendable {
     /// As ``refreshServerKeys()``. It blocks.
     public func refreshServerKeysSynchronous() throws { try Blocking.wait { try await self.refreshServerKeys() } }
 
-    /// Gives a process up. The page that waits for it hears of it at once.
+    /// Gives a process up. The page that waits for it hears of it at once, and what the person has typed into the holder is
+    /// forgotten.
     ///
     /// Throws ``CountersignError``: `sessionExpired` and its neighbours where it has ended already.
     public func abort(_ holder: any IdentitySessionHolder) async throws {
         try await self.life.running { core in
-            try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
-            // Nothing is signed in it any more, and the PIN that was typed is of no use.
-            (holder as? AuthenticationUserInformation)?.move(to: nil)
+            do {
+                try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
+            } catch let error as Refused where error.problem.code.endsTheProcess {
+                Self.close(holder)
+                throw error
+            }
+            Self.close(holder)
         }
+    }
+
+    /// Nothing is signed in a process that is over, and the PINs that were typed are of no use.
+    private static func close(_ holder: any IdentitySessionHolder) {
+        (holder as? AuthenticationUserInformation)?.move(to: nil)
+        (holder as? ApiAccess)?.forget()
     }
 
     /// As ``abort(_:)``. It blocks.

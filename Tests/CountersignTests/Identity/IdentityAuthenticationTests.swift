@@ -261,6 +261,28 @@ import _Primitives
                 == .sessionExpired)
     }
 
+    @Test("it is over also where the server had ended it, and what was typed to be done after it is forgotten")
+    func givenUpLate() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        try info.sign(factor: PinFactor(VirtualIdentityPhone.pin))
+        await phone.server.refuseNext(IdentityProblem(.sessionExpired))
+        #expect(await identityError { try await phone.sdk.common.abort(info) } == .sessionExpired)
+        #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
+
+        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: "https://id.example")
+        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        #expect(access.pinSpec.setPin("970358") == .valid)
+        try await phone.sdk.common.abort(access)
+        #expect(
+            await identityError { try await phone.sdk.personalizer.finishChangePin(request: access) } == .pinMissing)
+        // The former one neither.
+        #expect(access.pinSpec.setPin(VirtualIdentityPhone.pin) == .valid)
+    }
+
     @Test("what is claimed and then not gone on with is given up, so that no page waits for it") func mistakenPurpose()
         async throws
     {

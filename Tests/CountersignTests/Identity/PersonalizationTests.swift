@@ -296,6 +296,55 @@ import _Primitives
         #expect(await phone.server.activeActivations.count == 1)
     }
 
+    /// Opens an activation with a PIN that nobody else holds.
+    private func opened(_ phone: VirtualIdentityPhone, _ pin: inout WeakPin) async throws -> Personalization {
+        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
+        let typed = SecretBytes(utf8: VirtualIdentityPhone.pin)
+        pin.bytes = typed
+        guard
+            case .newPersonalization(let personalization) =
+                try await phone.sdk.personalizer.decryptPersonalizationInitializationData(
+                    data: try phone.sdk.common.parseProcessInitializationData(code).personalizationData, pin: typed)
+        else { throw WrongCode() }
+        return personalization
+    }
+
+    @Test("the PIN is kept for as long as an identity may be made with it, and no longer") func forgottenPin()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        let personalizer = phone.sdk.personalizer
+        var pin = WeakPin()
+        let lost = try await self.opened(phone, &pin)
+        let finish: () async throws -> Void = { try await personalizer.finishPersonalization(request: lost) }
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        #expect(pin.isKept)
+        #expect(await identityError(finish) == nil)
+        #expect(!pin.isKept)
+        // It is the same identity, without the PIN.
+        #expect(await identityError(finish) == nil)
+        // Once that is gone nothing more comes of its code.
+        try await personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        #expect(await identityError(finish) == .activationDataConsumed)
+
+        for (problem, isKept) in [
+            (IdentityProblem(.activationDataExpired), false), (IdentityProblem(.activationDataConsumed), false),
+            (IdentityProblem(.activationUnknown), false), (IdentityProblem(.tooManyRequests), true),
+        ] {
+            let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+            let refused = try await self.opened(phone, &pin)
+            await phone.server.refuseNext(problem)
+            #expect(
+                await identityError {
+                    try await phone.sdk.personalizer.finishPersonalization(request: refused)
+                } != nil)
+            #expect(pin.isKept == isKept, "\(problem.code)")
+            withExtendedLifetime(refused) {}
+        }
+        withExtendedLifetime(lost) {}
+    }
+
     @Test("a device has one identity of a server: a second is told, and an invitation is merged") func second()
         async throws
     {
@@ -405,4 +454,10 @@ import _Primitives
                 _ = try await VirtualIdentityPhone(server: phone.server, storage: InMemoryStorage(damaged))
             } == .storageCorrupt)
     }
+}
+
+/// A PIN that goes when nobody else holds it.
+private struct WeakPin {
+    weak var bytes: SecretBytes?
+    var isKept: Bool { self.bytes != nil }
 }

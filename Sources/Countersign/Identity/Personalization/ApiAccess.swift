@@ -18,6 +18,9 @@ public class ApiAccess: IdentitySessionHolder, @unchecked Sendable, CustomString
     /// The server.
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
+    /// Forgets what a person has typed: nothing comes of it any more.
+    func forget() { self.completions.forget() }
+
     /// The type alone.
     public var description: String { "\(type(of: self))" }
     /// A mirror without children.
@@ -51,6 +54,11 @@ public final class ApiAccessChangePin: ApiAccess, @unchecked Sendable {
         self.pinSpec = pinSpec
         super.init(session, completions)
     }
+
+    override func forget() {
+        super.forget()
+        self.pinSpec.forget()
+    }
 }
 
 /// Another device may be given an activation: complete it with ``pinSpec`` and what else is wanted, then
@@ -64,6 +72,11 @@ public final class ApiAccessRequestNewActivationData: ApiAccess, @unchecked Send
     init(_ session: IdentitySession, _ completions: IdentityCompletions, _ pinSpec: PinSpecification) {
         self.pinSpec = pinSpec
         super.init(session, completions)
+    }
+
+    override func forget() {
+        super.forget()
+        self.pinSpec.forget()
     }
 
     /// What the other device is to be called; `nil` leaves it to that device.
