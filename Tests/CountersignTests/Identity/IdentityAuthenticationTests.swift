@@ -138,6 +138,38 @@ import _Primitives
             await phone.server.accepted == [[.givenName: .value("Ada"), .familyName: .value("Lovelace")]])
     }
 
+    @Test("whatever is missing is told by its attribute, all of it at once, until it was too often (decision 82)")
+    func incomplete() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        await phone.server.ask {
+            $0.attributes = [
+                RequestedAttribute(.givenName), RequestedAttribute(.email),
+                RequestedAttribute(
+                    .familyName,
+                    aliases: [
+                        PersonalInformationAlias(id: "f-1", alias: "On my card", isPrimary: true),
+                        PersonalInformationAlias(id: "f-2", alias: "By birth", isPrimary: false),
+                    ]),
+            ]
+        }
+        let request = try await phone.start()
+        let authenticator = phone.sdk.authenticator
+        for _ in 0..<3 {
+            guard
+                case .failure(let same) = try await authenticator.prepareAuthenticationUserInformation(request: request)
+            else {
+                Issue.record("prepared without data")
+                return
+            }
+            #expect(same.info.givenName?.error == .dataMissing)
+            #expect(same.info.email?.error == .dataMissing)
+            #expect(same.info.familyName?.error == .noAliasSelected)
+        }
+        #expect(
+            await identityError { _ = try await authenticator.prepareAuthenticationUserInformation(request: request) }
+                == .correctionLimitExceeded)
+    }
+
     @Test("an input that is not valid clears the one before, and the server misses it") func clearedInput()
         async throws
     {

@@ -105,7 +105,8 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let codeCameByLink = Self(base: .codeCameByLink)
     /// There are several roles, and none was chosen. Have the person choose.
     public static let roleNotSelected = Self(base: .roleNotSelected)
-    /// A required attribute was not confirmed.
+    /// Reserved: no function of this version throws it. Where a required attribute is missing, preparing ends with
+    /// ``PrepareAuthenticationUserInformationResult/failure(_:)``, and each attribute says what is wrong with it.
     public static let attributesIncomplete = Self(base: .attributesIncomplete)
     /// The attributes were wrong too often; the process is over.
     public static let correctionLimitExceeded = Self(base: .correctionLimitExceeded)
