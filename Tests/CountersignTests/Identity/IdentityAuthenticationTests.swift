@@ -138,7 +138,7 @@ import _Primitives
             await phone.server.accepted == [[.givenName: .value("Ada"), .familyName: .value("Lovelace")]])
     }
 
-    @Test("whatever is missing is told by its attribute, all of it at once, until it was too often (decision 82)")
+    @Test("whatever is missing is told by its attribute, all of it at once, until it was too often (decision 83)")
     func incomplete() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         await phone.server.ask {

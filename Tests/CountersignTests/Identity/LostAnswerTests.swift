@@ -3,7 +3,7 @@ import CountersignTestKit
 import PersonalInformation
 import Testing
 
-@Suite("Steps whose answers are lost for longer than the SDK asks by itself (decision 81)") struct LostAnswerTests {
+@Suite("Steps whose answers are lost for longer than the SDK asks by itself (decision 82)") struct LostAnswerTests {
     private static let server = "https://id.example"
     private static let minute = Duration.seconds(60)
 

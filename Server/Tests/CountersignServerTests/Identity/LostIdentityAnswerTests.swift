@@ -4,7 +4,7 @@ import CountersignTestKit
 import PersonalInformation
 import Testing
 
-@Suite("Decision 81: what was not answered is asked again by the same request, against a whole server")
+@Suite("Decision 82: what was not answered is asked again by the same request, against a whole server")
 struct LostIdentityAnswerTests {
     private static let pin = "824193"
 
