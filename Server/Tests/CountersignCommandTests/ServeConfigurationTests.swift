@@ -1,3 +1,4 @@
+import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
 import Crypto
@@ -134,6 +135,12 @@ struct ServeConfigurationTests {
             ["signInCookieDomain": "a.example", "issuer": "https://va.example"],
             ["signInCookieDomain": "x.id.va.example", "issuer": "https://id.va.example"],
             ["connections": "0"], ["connections": "-1"], ["connections": "many"], ["connections": ""],
+            ["requireSecurityReport": "yes"], ["acceptRooted": "1"], ["acceptHooked": "perhaps"],
+            ["accountFactors": ""], ["accountFactors": "device"], ["accountFactors": "pin,,device"],
+            ["accountFactors": "PIN+device"], ["accountFactors": "pin+otp"], ["accountFactors": "pin+pin"],
+            ["accountFactors": "pin+device,device+pin"], ["pinLength": "6"], ["pinLength": "4-8"],
+            ["pinLength": "8-6"], ["pinLength": "6-33"], ["pinLength": "06-8"], ["pinLength": "6-8-9"],
+            ["pinLength": ""],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
             ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTags:xyz"],
             ["lenient": "row21VendorTags:13FFC"],
@@ -188,6 +195,37 @@ struct ServeConfigurationTests {
         #expect(!plain.contains("lenient") && !plain.contains("policies"))
         #expect(!plain.contains("versions"))
         #expect(try Leniency([]) == Leniency())
+    }
+
+    @Test("what is wanted of devices and PINs of personalised identities is set, and shown where it is")
+    func identities() async throws {
+        let usual = try await self.load()
+        #expect(!usual.identities.requiresSecurityReport)
+        #expect(!usual.identities.acceptsRooted && !usual.identities.acceptsHooked)
+        #expect(usual.identities.accountFactors == IdentityRules().accountFactors)
+        #expect(usual.identities.pinLength == 5...32)
+        for word in ["SecurityReport", "Rooted", "Hooked", "accountFactors", "pinLength"] {
+            #expect(!usual.printed.contains(word), "\(word)")
+        }
+        let told = try await self.load(
+            ["requireSecurityReport": "true", "accountFactors": "biometric+device, pin"],
+            environment: [
+                "HOME": "/home/op", "COUNTERSIGN_ACCEPT_ROOTED": "true", "COUNTERSIGN_ACCEPT_HOOKED": "true",
+                "COUNTERSIGN_PIN_LENGTH": "6-6",
+            ])
+        #expect(told.identities.requiresSecurityReport)
+        #expect(told.identities.acceptsRooted && told.identities.acceptsHooked)
+        #expect(told.identities.accountFactors == [[.biometric, .device], [.pin]])
+        #expect(told.identities.pinLength == 6...6)
+        let printed = told.printed.split(separator: "\n")
+        for line in [
+            "requireSecurityReport: true", "acceptRooted: true", "acceptHooked: true",
+            "accountFactors: biometric+device,pin", "pinLength: 6-6",
+        ] {
+            #expect(printed.contains { $0 == line }, "\(line)")
+        }
+        let failure = await #expect(throws: CommandFailure.self) { try await self.load(["accountFactors": "device"]) }
+        #expect(failure?.problem.contains("accountFactors") == true && failure?.problem.contains("pin") == true)
     }
 
     @Test("the bound for connections is a number, shown where it is set")

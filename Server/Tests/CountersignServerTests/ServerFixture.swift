@@ -37,7 +37,7 @@ final class ServerFixture: Sendable {
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
         calls: (any OutgoingCalls)? = nil, sendsMail: Bool = true, terms: Terms? = nil,
         signInService: SignInService.Names = SignInService.Names(), simulatedPeople: SimulatedPeople? = nil,
-        pins: (any PinEvaluating)? = nil
+        pins: (any PinEvaluating)? = nil, identities: IdentityRules = IdentityRules()
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -59,6 +59,7 @@ final class ServerFixture: Sendable {
         configuration.signInService = signInService
         configuration.simulatedPeople = simulatedPeople
         configuration.pins = pins
+        configuration.identities = identities
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,

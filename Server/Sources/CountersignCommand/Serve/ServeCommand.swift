@@ -194,6 +194,34 @@ struct ServeCommand: AsyncParsableCommand {
             """)
     var pinService: String?
 
+    @Flag(
+        name: .long,
+        help: "Refuse the apps of personalised identities that say nothing of how sound their device is.")
+    var requireSecurityReport = false
+
+    @Flag(
+        name: .long,
+        help: "Take apps of personalised identities that say that their device is rooted, or its like.")
+    var acceptRooted = false
+
+    @Flag(
+        name: .long,
+        help: "Take apps of personalised identities that say that something has reached into them.")
+    var acceptHooked = false
+
+    @Option(
+        name: .long,
+        help: """
+            What people sign with who change something of their own identity in an app: alternatives, separated by \
+            commas, of pin, device and biometric.
+            """)
+    var accountFactors: String?
+
+    @Option(
+        name: .long,
+        help: "How many characters new PINs of personalised identities have, from 5 to 32, as LEAST-MOST.")
+    var pinLength: String?
+
     @Option(name: .long, help: "Lifetimes in seconds, budgets and shares as numbers: name=number,name=number.")
     var limits: String?
 
@@ -253,6 +281,11 @@ struct ServeCommand: AsyncParsableCommand {
         flags["mailCommand"] = self.mailCommand
         flags["mailFrom"] = self.mailFrom
         flags["pinService"] = self.pinService
+        if self.requireSecurityReport { flags["requireSecurityReport"] = "true" }
+        if self.acceptRooted { flags["acceptRooted"] = "true" }
+        if self.acceptHooked { flags["acceptHooked"] = "true" }
+        flags["accountFactors"] = self.accountFactors
+        flags["pinLength"] = self.pinLength
         flags["limits"] = self.limits
         flags["trace"] = self.trace
         flags["logFormat"] = self.logFormat

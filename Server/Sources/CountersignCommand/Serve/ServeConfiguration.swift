@@ -1,4 +1,5 @@
 import ArgumentParser
+import CeremonyEngine
 import Configuration
 import Foundation
 import Logging
@@ -56,6 +57,8 @@ struct ServeConfiguration: Sendable {
     var termsURI: String?
     /// What the app sign-in service calls things.
     var signInService = SignInService.Names()
+    /// What personalised identities go by.
+    var identities = IdentityRules()
     /// Private networks, as CIDR, that services may be called in.
     var outgoingNetworks: [String]
     /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
@@ -178,6 +181,12 @@ extension ServeConfiguration {
             issuer: reader.string(forKey: "signInIssuer"),
             cookiePrefix: reader.string(forKey: "signInCookiePrefix", default: "countersign"),
             cookieDomain: reader.string(forKey: "signInCookieDomain"))
+        configuration.identities.requiresSecurityReport = try Self.flag(reader, "requireSecurityReport")
+        configuration.identities.acceptsRooted = try Self.flag(reader, "acceptRooted")
+        configuration.identities.acceptsHooked = try Self.flag(reader, "acceptHooked")
+        configuration.identities.accountFactors = try Self.accountFactors(
+            reader.string(forKey: "accountFactors", default: "biometric+device,pin+device"))
+        configuration.identities.pinLength = try Self.pinLength(reader.string(forKey: "pinLength", default: "5-32"))
         while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
         if let bind = configuration.mtlsBind, configuration.mtlsAddress == nil {
             let host = URLComponents(string: configuration.issuer)?.host ?? ""
@@ -425,6 +434,7 @@ extension ServeConfiguration {
         if let command = self.mailCommand { lines.append("mailCommand: \(command)") }
         if let from = self.mailFrom { lines.append("mailFrom: \(from)") }
         if let path = self.pinService { lines.append("pinService: \(path)") }
+        lines += self.printedIdentities
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
         if let bind = self.mtlsBind {

@@ -197,6 +197,7 @@ struct ServerProcess {
         configuration.mail = try self.mail(opened.limits)
         configuration.logger = logger
         configuration.pins = pins
+        configuration.identities = self.configuration.identities
         configuration.hasRegistration = self.configuration.clientRegistration
         configuration.mutualTLS = self.configuration.mtlsBind.flatMap { _ in self.configuration.mtlsAddress }.map {
             .init(origin: $0, hasAuthorities: self.configuration.mtlsAuthorities != nil)

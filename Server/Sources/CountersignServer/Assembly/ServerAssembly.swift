@@ -66,6 +66,9 @@ public struct ServerAssembly: Sendable {
         public var mutualTLS: OpenIDProvider.Configuration.MutualTLS?
         /// Who sends mail, and by what; `nil` where none is sent.
         public var mail: (sender: MailSender, transport: any MailTransport)?
+        /// What personalised identities go by: which devices are sound enough, what people sign with who change something of
+        /// their own, and how long PINs are.
+        public var identities = IdentityRules()
         /// The PIN service that evaluates the PINs of new activations; `nil` where there is none.
         public var pins: (any PinEvaluating)?
         /// Where the server counts what it does.
@@ -182,6 +185,7 @@ public struct ServerAssembly: Sendable {
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions
         engine.sendsMail = configuration.mail != nil
+        engine.identities = configuration.identities
         engine.facetRefused = { Self.log(refusedFacet: $0, configuration.logger) }
         engine.pinServiceMissing = {
             configuration.logger.error(

@@ -50,7 +50,8 @@ struct IdentityStage: Sendable {
 
     /// Runs a test with alice, who has two addresses and no first name.
     static func run(
-        pins: (any PinEvaluating)? = nil, _ test: @escaping @Sendable (Self) async throws -> Void
+        pins: (any PinEvaluating)? = nil, identities: IdentityRules = IdentityRules(),
+        _ test: @escaping @Sendable (Self) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/stage-\(RandomSource.system.token())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -58,7 +59,7 @@ struct IdentityStage: Sendable {
         let lines = LoggedLines()
         let server = try await ServerFixture(
             issuer: Self.issuer, trace: try TraceRecorder(path: "\(folder)/server-trace"), logger: lines.logger,
-            pins: pins)
+            pins: pins, identities: identities)
         let phoneTrace = try TraceRecorder(path: "\(folder)/phone-trace")
         try await server.withPublicClient(logger: lines.logger) { client async throws in
             let party = try await server.relyingParty()
@@ -76,14 +77,24 @@ struct IdentityStage: Sendable {
         }
     }
 
-    /// Switches a phone on, in a network of its own where one is given.
-    func phone(_ name: String = "phone", over network: (any Transport)? = nil) async throws -> StagePhone {
+    /// Switches a phone on.
+    ///
+    /// - Parameters:
+    ///   - network: A network of its own, where it has one.
+    ///   - inspection: What its app looks at the device with.
+    ///   - former: A phone whose storage it is, with another version of the app.
+    func phone(
+        _ name: String = "phone", over network: (any Transport)? = nil,
+        inspection: (any SecurityInspection)? = nil, of former: StagePhone? = nil
+    ) async throws -> StagePhone {
         let root = try #require(try await self.server.assembly.ceremonies.identities.keys.root()?.publicJSON)
         var configuration = IdentityConfiguration(
             servers: [.init(idmIdentifier: Self.issuer, rootKeys: [JSON.object(root).text])])
         configuration.facetId = "linux:program:countersign-phone"
+        configuration.securityInspection = inspection
         let sensor = ScriptedSensor()
-        let storage = NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
+        let storage =
+            try former?.storage ?? NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
         let sdk = CountersignSDK()
         try await sdk.initialize(
             configuration,
@@ -142,11 +153,21 @@ struct StagePhone: Sendable {
 
     /// Starts and prepares, with what a person says who is asked for the first time.
     func prepare(_ data: AuthenticationInitializationData) async throws -> AuthenticationUserInformation {
+        try await self.prepare(try await self.start(data))
+    }
+
+    /// Starts, with what a person says who is asked for the first time.
+    func start(_ data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         let request = try await self.noting { try await self.sdk.authenticator.startAuthentication(data: data) }
         if let email = request.info.email, email.aliases.count > 1 {
             email.setSelection(email.aliases.first { $0.alias == "Office" })
         }
         if let name = request.info.givenName, name.isDataMissing { name.setValue(value: IdentityStage.values.given) }
+        return request
+    }
+
+    /// Prepares what a person has answered.
+    func prepare(_ request: AuthenticateRequest) async throws -> AuthenticationUserInformation {
         guard
             case .success(let info) = try await self.noting({
                 try await self.sdk.authenticator.prepareAuthenticationUserInformation(request: request)

@@ -107,9 +107,10 @@ public struct ActivationOffers: CeremonyPart {
         return invitation
     }
 
-    /// Six digits, or as many as PINs have at least.
+    /// Six digits, or the number next to it that PINs may have.
     private func newPin() -> String {
-        (0..<max(6, self.configuration.identities.pinLength.lowerBound))
+        let length = self.configuration.identities.pinLength
+        return (0..<min(max(6, length.lowerBound), length.upperBound))
             .map { _ in String(self.random.number(below: 10)) }.joined()
     }
 

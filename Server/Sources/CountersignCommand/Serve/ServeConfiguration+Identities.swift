@@ -1,0 +1,73 @@
+import CeremonyEngine
+import Foundation
+import UAF
+import _Primitives
+
+/// What an operator says of personalised identities.
+extension ServeConfiguration {
+    /// Reads `biometric+device,pin+device`: alternatives of types.
+    ///
+    /// Throws a usage ``CommandFailure`` for a type that there is not, and for what no role could ask for either.
+    static func accountFactors(_ text: String) throws -> [[AuthenticatorType]] {
+        let known = AuthenticatorType.allCases.filter { !$0.isReserved }
+        let names = known.map(\.rawValue).joined(separator: ", ")
+        var alternatives: [[AuthenticatorType]] = []
+        for alternative in text.split(separator: ",", omittingEmptySubsequences: false) {
+            var types: [AuthenticatorType] = []
+            for word in alternative.split(separator: "+", omittingEmptySubsequences: false) {
+                let name = word.trimmingCharacters(in: .whitespaces)
+                guard let type = known.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
+                    throw CommandFailure(
+                        .usage, "accountFactors names a factor that there is not: \(name)",
+                        remedy: "There are \(names), put together as in biometric+device,pin+device.")
+                }
+                types.append(type)
+            }
+            alternatives.append(types)
+        }
+        do throws(AuthenticatorMatrixError) {
+            return try AuthenticatorMatrix(alternatives).alternatives
+        } catch {
+            let reason =
+                switch error.code {
+                case .silentAlone: "the device alone signs without its person; add pin or biometric to it"
+                case .tooMany: "there are at most \(AuthenticatorMatrix.maximumAlternatives) alternatives"
+                default: "each alternative is there once, and each factor of one once"
+                }
+            throw CommandFailure(.usage, "accountFactors: \(reason)")
+        }
+    }
+
+    /// Reads `6-12`: the fewest and the most characters of a PIN, within those that every app can do.
+    ///
+    /// Throws a usage ``CommandFailure`` for anything else.
+    static func pinLength(_ text: String) throws -> ClosedRange<Int> {
+        let widest = IdentityRules.anyPinLength
+        let bounds = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
+        guard bounds.count == 2, bounds[0] <= bounds[1], widest.contains(bounds[0]), widest.contains(bounds[1]),
+            text.hasSameBytes(as: "\(bounds[0])-\(bounds[1])")
+        else {
+            throw CommandFailure(
+                .usage,
+                "pinLength takes LEAST-MOST, as 6-12, from \(widest.lowerBound) to \(widest.upperBound), not \(text)")
+        }
+        return bounds[0]...bounds[1]
+    }
+
+    /// What was chosen otherwise than by default, as lines of the configuration.
+    var printedIdentities: [String] {
+        let (chosen, usual) = (self.identities, IdentityRules())
+        var lines: [String] = []
+        if chosen.requiresSecurityReport { lines.append("requireSecurityReport: true") }
+        if chosen.acceptsRooted { lines.append("acceptRooted: true") }
+        if chosen.acceptsHooked { lines.append("acceptHooked: true") }
+        if chosen.accountFactors != usual.accountFactors {
+            let alternatives = chosen.accountFactors.map { $0.map(\.rawValue).joined(separator: "+") }
+            lines.append("accountFactors: \(alternatives.joined(separator: ","))")
+        }
+        if chosen.pinLength != usual.pinLength {
+            lines.append("pinLength: \(chosen.pinLength.lowerBound)-\(chosen.pinLength.upperBound)")
+        }
+        return lines
+    }
+}
