@@ -192,6 +192,7 @@ public struct Authenticator: Sendable {
                 authenticationUserInformation: userInfo)
         case .accepted(let accepted):
             userInfo.move(to: nil)
+            if let until = accepted.continuesUntil { userInfo.identitySession.move(toStepUntil: until) }
             guard accepted.purpose == checked.document.purpose else {
                 throw CountersignError(.wrongProcess, "a session for something else")
             }

@@ -82,7 +82,10 @@ public struct CommonProcesses: Sendable {
     /// Gives the person more time, until ``IdentitySession/lastRequestBefore`` at the most. The session of the holder has the
     /// new deadlines.
     ///
-    /// Throws ``CountersignError`` `sessionExpired`.
+    /// Throws ``CountersignError``: `sessionExpired`; `grantExpired` where what was permitted (``ApiAccess``) was not done in
+    /// time; `sessionConsumed`, `sessionAborted` and `sessionSuperseded` for a process that is over; `wrongProcess` for a
+    /// ``ServiceLoginResult``, whose code is fetched at once and has no more time: the process goes on as it is;
+    /// ``CountersignLockoutError`` where the activation rests because of another process.
     @discardableResult public func prolongSession(holder: any IdentitySessionHolder) async throws -> IdentitySession {
         try await self.life.running { core in
             let session = holder.identitySession

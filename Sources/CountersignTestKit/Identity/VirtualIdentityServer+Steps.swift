@@ -149,6 +149,7 @@ extension VirtualIdentityServer {
             guard session.owner == nil else { throw IdentityProblem(.sessionConsumed) }
             try self.judge(message.security)
             session.owner = prover
+            self.wait(Self.claimed, &session)
             return try self.document(of: session, prover)
         }
         guard session.owner == prover else { throw IdentityProblem(.sessionConsumed) }
@@ -169,12 +170,33 @@ extension VirtualIdentityServer {
             self.activations[prover]?.reservedBy = nil
             session.end = .sessionAborted
             return EmptyAnswer()
-        case "prolong":
-            session.deadlines.nextRequestUntil = min(
-                self.clock.now() + .seconds(180), session.deadlines.lastRequestBefore)
-            return session.deadlines
+        case "prolong": return try self.prolong(&session)
         default: throw IdentityProblem(.invalidRequest)
         }
+    }
+
+    /// How long a session waits for the next step.
+    private static let claimed = Duration.seconds(180)
+    /// How long what was granted waits to be done.
+    private static let granted = Duration.seconds(300)
+    /// How long a code waits to be fetched.
+    private static let code = Duration.seconds(60)
+
+    /// Has a session wait so long from now, and no longer than it may.
+    private func wait(_ time: Duration, _ session: inout Session) {
+        session.deadlines.nextRequestUntil = min(self.clock.now() + time, session.deadlines.lastRequestBefore)
+    }
+
+    /// Gives more time to what waits for a person. A code waits for none.
+    private func prolong(_ session: inout Session) throws -> SessionDeadlines {
+        let (isCode, former) = (session.purpose == .serviceLogin, session.deadlines.nextRequestUntil)
+        guard self.clock.now() < former else {
+            throw IdentityProblem(session.isAccepted && !isCode ? .grantExpired : .sessionExpired)
+        }
+        guard !session.isAccepted || !isCode else { throw IdentityProblem(.outOfOrder) }
+        self.wait(session.isAccepted ? Self.granted : Self.claimed, &session)
+        session.deadlines.nextRequestUntil = max(former, session.deadlines.nextRequestUntil)
+        return session.deadlines
     }
 
     private func judge(_ report: SecurityReport?) throws {
@@ -240,10 +262,11 @@ extension VirtualIdentityServer {
                 text: try (session.replaces == nil ? session.service.text : self.replacement).map {
                     try TransactionText(normalizing: $0)
                 },
-                expiresAt: self.clock.now() + .seconds(180), random: .system)
+                expiresAt: self.clock.now() + Self.claimed, random: .system)
         } catch {
             throw IdentityProblem(.serverError, reasons: ["\(error)"])
         }
+        self.wait(Self.claimed, &session)
         return .prepared(try self.prepared(session, prover))
     }
 
@@ -295,7 +318,9 @@ extension VirtualIdentityServer {
             }
             let until = self.clock.now() + self.rests[min(failures - 1, self.rests.count - 1)]
             self.activations[prover]?.lockedUntil = until
-            session.document = try? document.renewed(expiresAt: until + .seconds(180), random: .system)
+            session.restsUntil = until
+            self.wait(until - self.clock.now() + Self.claimed, &session)
+            session.document = try? document.renewed(expiresAt: until + Self.claimed, random: .system)
             return .lockout(
                 RefusedAttempt(
                     lockout: LockoutNotice(lockedUntil: until), next: try self.prepared(session, prover)))
@@ -303,6 +328,7 @@ extension VirtualIdentityServer {
         self.activations[prover]?.failures = 0
         self.activations[prover]?.lockedUntil = nil
         session.isAccepted = true
+        self.wait(session.purpose == .serviceLogin ? Self.code : Self.granted, &session)
         if [.userLogin, .merge].contains(session.purpose) { session.end = .sessionConsumed }
         self.noteAccepted(id)
         return .accepted(
@@ -310,7 +336,7 @@ extension VirtualIdentityServer {
                 purpose: self.mistakenPurpose ?? session.purpose,
                 service: SessionDocument.Service(name: session.service.name, origin: session.service.origin),
                 roleName: session.service.roles[session.role].name, finishedAt: self.clock.now(),
-                continuesUntil: session.end == nil ? self.clock.now() + .seconds(300) : nil,
+                continuesUntil: session.end == nil ? session.deadlines.nextRequestUntil : nil,
                 location: session.service.isForLinks ? session.service.origin + "/back" : nil))
     }
 

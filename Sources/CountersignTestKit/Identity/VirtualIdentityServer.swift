@@ -82,6 +82,8 @@ public actor VirtualIdentityServer: Transport {
         var replaces: KeyID?
         /// What was asked of the PIN service with the present document.
         var blinded: [UInt8]?
+        /// Until when the activation rests because of this session's own factors.
+        var restsUntil: Timestamp?
         var deadlines: SessionDeadlines
     }
 
@@ -399,7 +401,10 @@ public actor VirtualIdentityServer: Transport {
         }
         guard !activation.isDisabled else { throw IdentityProblem(.activationDisabled) }
         let isReserved = parts.count == 4 && activation.reservedBy == parts[2]
-        if let until = activation.lockedUntil, self.clock.now() < until, !isReserved {
+        // The session whose own factors were refused waits with the rest.
+        let isWaiting =
+            parts.count == 4 && parts[3] == "prolong" && self.sessions[parts[2]]?.restsUntil == activation.lockedUntil
+        if let until = activation.lockedUntil, self.clock.now() < until, !isReserved, !isWaiting {
             throw IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: until))
         }
         switch (parts[1], parts.count) {

@@ -152,6 +152,41 @@ import UAFClient
         #expect(try await phone.authenticate(try await phone.data()).lockout != nil)
     }
 
+    @Test("a person who chooses a PIN has more time up to the hard end, and none after it") func prolonged()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let (personalizer, common) = (phone.sdk.personalizer, phone.sdk.common)
+        let data = try await personalizer.startChangePin(idmIdentifier: self.server)
+        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        let session = access.identitySession
+        let first = session.nextRequestUntil
+        phone.clock.advance(by: .seconds(200))
+        try await common.prolongSession(holder: access)
+        #expect(session.nextRequestUntil == first.addingTimeInterval(200))
+        while session.nextRequestUntil < session.lastRequestBefore {
+            phone.clock.advance(by: .seconds(250))
+            try await common.prolongSession(holder: access)
+        }
+        #expect(access.pinSpec.setPin("604817") == .valid)
+        try await personalizer.finishChangePin(request: access)
+        #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
+    }
+
+    @Test("what was permitted and not done in time is prolonged no more") func prolongedTooLate() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let data = try await phone.sdk.personalizer.startDeletion(idmIdentifier: self.server)
+        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
+            Issue.record("another result")
+            return
+        }
+        phone.clock.advance(by: .seconds(300))
+        #expect(await identityError { try await phone.sdk.common.prolongSession(holder: access) } == .grantExpired)
+    }
+
     @Test("where the change's answer is lost, the PIN counts that the server has", arguments: [true, false])
     func lostChange(_ hasArrived: Bool) async throws {
         let phone = try await VirtualIdentityPhone.personalized()

@@ -554,14 +554,34 @@ import _Primitives
         let session = try await phone.sdk.common.prolongSession(holder: request)
         #expect(session === request.identitySession)
         #expect(session.nextRequestUntil == before.addingTimeInterval(60))
-        phone.clock.advance(by: .seconds(800))
-        try await phone.sdk.common.prolongSession(holder: request)
-        #expect(session.nextRequestUntil == session.lastRequestBefore)
+        while session.nextRequestUntil < session.lastRequestBefore {
+            phone.clock.advance(by: .seconds(170))
+            try await phone.sdk.common.prolongSession(holder: request)
+        }
         try await phone.sdk.common.abort(request)
         #expect(
             await identityError {
                 _ = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
             } == .sessionAborted)
+    }
+
+    @Test("a process that was not prolonged in time is prolonged no more, and one that rests is prolonged meanwhile")
+    func prolongedTooLate() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let common = phone.sdk.common
+        let late = try await phone.start()
+        phone.clock.advance(by: .seconds(180))
+        #expect(await identityError { try await common.prolongSession(holder: late) } == .sessionExpired)
+
+        let (info, other) = (try await phone.prepare(), try await phone.prepare())
+        guard case .lockout = try await phone.finish(info, DeviceFactor(), PinFactor("135790")) else {
+            Issue.record("a wrong PIN was taken")
+            return
+        }
+        try await common.prolongSession(holder: info)
+        #expect(await identityError { try await common.prolongSession(holder: other) } == .lockedOut)
+        phone.clock.advance(by: .seconds(6))
+        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
     }
 
     @Test("a code is one device's: the second that claims it is told") func claimedTwice() async throws {
@@ -584,6 +604,9 @@ import _Primitives
             Issue.record("no login of the app")
             return
         }
+        // It has no more time than it has, and to ask for it does it no harm.
+        #expect(login.identitySession.nextRequestUntil == login.validUntil)
+        #expect(await identityError { try await phone.sdk.common.prolongSession(holder: login) } == .wrongProcess)
         let code = try await authenticator.fetchAuthorizationCode(login)
         #expect(code.code == "code-1")
         #expect(code.state == "s-1")

@@ -124,15 +124,18 @@ extension IdentitySession {
     }
 
     private mutating func prolong(_ isEntitled: Bool, at now: Timestamp, limits: Limits) -> IdentityVerdict {
+        let lifetime: Duration
         switch self.state {
-        case .started, .correcting, .prepared, .lockedTemporarily:
-            guard isEntitled else { return .refuse(.notProven) }
-            self.deadline = max(self.deadline, min(now + limits.claimedLifetime, self.hardEnd))
-            return .proceed([])
-        // Nobody is bound yet, or what waits is to be taken at once.
-        case .created, .authenticated, .codeIssued, .granted, .done, .aborted, .expired, .superseded, .failed:
+        case .started, .correcting, .prepared, .lockedTemporarily: lifetime = limits.claimedLifetime
+        // A person chooses a PIN, or has a finger enrolled.
+        case .granted: lifetime = limits.grantLifetime
+        // Nobody is bound yet, or what waits is to be taken by a program, at once.
+        case .created, .authenticated, .codeIssued, .done, .aborted, .expired, .superseded, .failed:
             return .refuse(.outOfOrder)
         }
+        guard isEntitled else { return .refuse(.notProven) }
+        self.deadline = max(self.deadline, min(now + lifetime, self.hardEnd))
+        return .proceed([])
     }
 
     private mutating func created(_ event: IdentityEvent, at now: Timestamp, limits: Limits) -> IdentityVerdict {

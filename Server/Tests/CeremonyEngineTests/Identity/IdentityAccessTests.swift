@@ -144,7 +144,52 @@ struct IdentityAccessTests {
         #expect(server.inApp.made.isEmpty)
     }
 
+    @Test("transition 23: a code that waits to be fetched has no more time than it has, and nothing happens to it")
+    func aCodeIsNotProlonged() async throws {
+        let server = try TestServer()
+        try await server.addService { $0.allowsInApp = true }
+        let (_, phone) = try await server.personalise()
+        let offer = try await self.begin(phone, self.request())
+        _ = try await phone.start(offer.session, claim: offer.claim)
+        _ = try await phone.finish(offer.session, try await phone.prepared(offer.session))
+        server.clock.advance(.seconds(59))
+        await #expect(throws: IdentityProblem(.outOfOrder)) { () async throws in
+            _ = try await phone.prolong(offer.session)
+        }
+        _ = try await self.code(phone, offer.session)
+    }
+
     // MARK: Its own account
+
+    @Test("transition 23: what was granted is prolonged by its activation while the person chooses, up to the hard end")
+    func aGrantIsProlonged() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.personalise()
+        let other = try await server.addIdentity(to: account)
+        let begun = server.clock.now
+        let (session, prepared) = try await phone.granted(.changePin)
+        await #expect(throws: IdentityProblem(.notProven)) { () async throws in _ = try await other.prolong(session) }
+        for _ in 0..<2 {
+            server.clock.advance(.seconds(290))
+            let deadlines = try await phone.prolong(session)
+            #expect(deadlines.nextRequestUntil == server.clock.now + .seconds(300))
+            #expect(deadlines.lastRequestBefore == begun + .seconds(900))
+        }
+        server.clock.advance(.seconds(299))
+        // Past the sweep, which ends what is over.
+        try await server.engine.sweep.run()
+        #expect(try await phone.prolong(session).nextRequestUntil == begun + .seconds(900))
+        let fresh = TestFactor(.pin)
+        let response = try phone.registration([fresh], SessionDocument.challenge(of: prepared.document))
+        server.clock.advance(.seconds(20))
+        let changed = try await phone.complete(session, .changePin(version: 2, response: response))
+        #expect(changed.activation?.pinVersion == 2)
+        phone.factors[.pin] = fresh
+
+        let (late, _) = try await phone.granted(.newActivation)
+        server.clock.advance(.seconds(300))
+        await #expect(throws: IdentityProblem(.grantExpired)) { () async throws in _ = try await phone.prolong(late) }
+    }
 
     @Test("A PIN is changed by who knows the present one, whatever else would do; then that one is wrong")
     func aPINIsChanged() async throws {

@@ -247,6 +247,11 @@ final class IdentityPhone: Sendable {
         return (offer.session, prepared)
     }
 
+    func prolong(_ session: String) async throws -> SessionDeadlines {
+        let call = try self.call("/identity/sessions/\(session)/prolong", EmptyBody())
+        return try await self.read(try await self.server.engine.identities.ends.prolong(session, call), to: call)
+    }
+
     func access(_ request: AccessRequest) async throws -> SessionOffer {
         let call = try self.call("/identity/api-access", request)
         return try await self.read(try await self.server.engine.identities.begins.access(call), to: call)

@@ -143,15 +143,16 @@ struct IdentitySessionTests {
         // Pending, of §2.2: what comes during a lockout ends the process.
         case (_, "rest"): return .ends(.lockedOut(until: self.lock.lockedUntil), self.over)
         case (_, "supersede") where purpose == .userLogin: return .moves(.superseded, self.over)
-        // 23, where a state can be prolonged at all
+        // 23, but for what waits for no person: a code that nobody has claimed, and one that a program takes at once
         case ("started", "prolong"), ("prepared", "prolong"): return .moves(self.states[state] ?? .done, [])
         case ("corrected once", "prolong"), ("corrected to the limit", "prolong"), ("locked", "prolong"),
-            ("locked no more", "prolong"):
+            ("locked no more", "prolong"), ("granted", "prolong"), ("granted, last PIN", "prolong"):
             return .moves(self.states[state] ?? .done, [])
         case ("started", "prolong another's"), ("prepared", "prolong another's"),
             ("corrected once", "prolong another's"),
             ("corrected to the limit", "prolong another's"), ("locked", "prolong another's"),
-            ("locked no more", "prolong another's"):
+            ("locked no more", "prolong another's"), ("granted", "prolong another's"),
+            ("granted, last PIN", "prolong another's"):
             return .refused(.notProven)
         default: return .refused(.outOfOrder)
         }
@@ -260,6 +261,22 @@ struct IdentitySessionTests {
         _ = session.handle(.finish(.refused(long)), at: now, limits: limits)
         #expect(session.deadline == session.hardEnd)
         #expect(session.handle(.finish(.accepted), at: session.hardEnd, limits: limits) == .refuse(.sessionExpired))
+    }
+
+    @Test("A grant is prolonged by its own time, up to the hard end, and counts what it has counted")
+    func grantedDeadline() {
+        var session = Self.session(.changePin, .granted(refusedPins: 1))
+        #expect(session.handle(.prolong(isEntitled: true), at: Self.now, limits: Self.limits) == .proceed([]))
+        #expect(session.deadline == Self.now + Self.limits.grantLifetime)
+        let late = Self.now + .seconds(299)
+        #expect(session.handle(.prolong(isEntitled: true), at: late, limits: Self.limits) == .proceed([]))
+        #expect(session.deadline == late + Self.limits.grantLifetime && session.deadline < session.hardEnd)
+        let later = Self.now + .seconds(598)
+        #expect(session.handle(.prolong(isEntitled: true), at: later, limits: Self.limits) == .proceed([]))
+        #expect(session.deadline == session.hardEnd && session.state == .granted(refusedPins: 1))
+        let end = session.hardEnd
+        #expect(
+            session.handle(.prolong(isEntitled: true), at: end, limits: Self.limits) == .refuse(.grantExpired))
     }
 
     @Test("A lock gives time to try again after its end")

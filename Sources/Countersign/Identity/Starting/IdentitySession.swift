@@ -23,11 +23,17 @@ public final class IdentitySession: @unchecked Sendable, CustomStringConvertible
     /// Takes over what the server said last.
     func move(to deadlines: SessionDeadlines) { self.lock.withLock { self.deadlines = deadlines } }
 
+    /// Takes over until when the server waits for what comes after the factors.
+    func move(toStepUntil moment: Timestamp) {
+        self.lock.withLock { self.deadlines.nextRequestUntil = moment }
+    }
+
     /// The type alone.
     public var description: String { "IdentitySession" }
 }
 
-/// Whatever belongs to a process that the server waits in: it can be given up or prolonged by any of these.
+/// Whatever belongs to a process that the server waits in: it can be given up by any of these, and prolonged by all but a
+/// ``ServiceLoginResult``, whose code waits for no person.
 public protocol IdentitySessionHolder: Sendable {
     /// The process.
     var identitySession: IdentitySession { get }
