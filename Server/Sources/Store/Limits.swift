@@ -196,8 +196,11 @@ public struct Limits: Sendable, Equatable {
     /// How long after signing in a person can have a page make a code for another device. Past it the page asks them to sign
     /// in once more.
     public var freshSignIn: Duration = .seconds(10 * 60)
-    /// The sessions that an account's history has. Older ones are forgotten.
-    public var identityHistoryRows = 100
+    /// How long an account's history has a session of its identity. Past it the session is forgotten.
+    public var identityHistoryRetention: Duration = .seconds(396 * 24 * 60 * 60)
+    /// The sessions that an account's history has: ten a day for as long as they are kept. Past it the oldest is forgotten,
+    /// however young it is.
+    public var identityHistoryRows = 4_000
     /// How long it is kept what a person has agreed to, with the signatures. A year, and a month to ask about its last day.
     public var identityConsentRetention: Duration = .seconds(396 * 24 * 60 * 60)
     /// The agreements that are kept of an account. Past it the oldest is forgotten, however young it is.

@@ -84,8 +84,12 @@ extension FailingStore {
         try await self.store.applyIdentityOutcome(change)
     }
 
-    func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord] {
-        try await self.store.identityHistory(accountID: accountID, limit: limit)
+    func identityHistory(accountID: String, before number: Int64?, limit: Int) async throws -> [IdentityHistoryEntry] {
+        try await self.store.identityHistory(accountID: accountID, before: number, limit: limit)
+    }
+
+    func visitedServices(accountID: String) async throws -> [String] {
+        try await self.store.visitedServices(accountID: accountID)
     }
 
     func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws {

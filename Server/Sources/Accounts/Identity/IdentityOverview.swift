@@ -43,6 +43,14 @@ public struct IdentityOverview: Sendable {
     public let emails: [AdditionalEmail]
 }
 
+/// Some of an account's history.
+public struct IdentityHistoryPart: Sendable, Equatable {
+    /// The sessions, the newest first.
+    public let entries: [IdentityHistoryEntry]
+    /// The number before which there are older ones; `nil` where these are the oldest.
+    public let older: Int64?
+}
+
 extension IdentityDirectory {
     /// What an account has; `nil` where there is no such account, or it is locked.
     ///
@@ -51,9 +59,7 @@ extension IdentityDirectory {
         guard let account = try await self.store.account(id: accountID), !account.isLocked else { return nil }
         let values = try await self.store.personalValues(accountID: accountID)
         let known = try await self.store.services(ofAccount: accountID)
-        let visited = try await self.store.identityHistory(
-            accountID: accountID, limit: self.limits.identityHistoryRows
-        ).compactMap(\.service)
+        let visited = try await self.store.visitedServices(accountID: accountID)
         var services: [IdentityOverview.Service] = []
         for id in Set(known + visited).sorted() {
             guard let standing = try await self.store.standing(accountID: accountID, service: id),
@@ -75,23 +81,27 @@ extension IdentityDirectory {
             emails: try await self.store.additionalEmails(accountID: accountID))
     }
 
-    /// The newest sessions of an account, the newest first, with the names that people know.
+    /// A page of an account's sessions before a number, the newest first, with the names that people know, and the number
+    /// before which there are older ones.
     ///
     /// Cost: one query, and two for each service that is among them.
-    public func namedHistory(accountID: String) async throws -> [IdentityOverview.Session] {
-        let records = try await self.store.identityHistory(
-            accountID: accountID, limit: self.limits.identityHistoryRows)
+    public func namedHistory(accountID: String, before number: Int64? = nil) async throws -> (
+        sessions: [IdentityOverview.Session], older: Int64?
+    ) {
+        let part = try await self.history(accountID: accountID, before: number)
+        let records = part.entries.map(\.record)
         var names: [ExactText: (name: String, profile: ServiceProfile?)] = [:]
         for id in Set(records.compactMap(\.service)) {
             names[ExactText(id)] = (
                 try await self.store.client(id)?.name ?? id, try await self.store.serviceProfile(id)
             )
         }
-        return records.map { record in
+        let sessions = records.map { record in
             let service = record.service.flatMap { names[ExactText($0)] }
             return IdentityOverview.Session(
                 record: record, service: service?.name,
                 role: record.role.map { service?.profile?.role($0)?.name ?? $0 })
         }
+        return (sessions, part.older)
     }
 }

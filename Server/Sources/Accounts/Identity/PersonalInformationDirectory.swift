@@ -83,10 +83,20 @@ extension IdentityDirectory {
         }
     }
 
-    /// The newest sessions of an account, the newest first. Throws `notFound`.
-    public func history(_ account: String) async throws -> [IdentityHistoryRecord] {
-        try await self.store.identityHistory(
-            accountID: try await self.account(account).id, limit: self.limits.identityHistoryRows)
+    /// The newest sessions of an account before a number, the newest first, as many as a page has or fewer. Throws
+    /// `notFound`.
+    public func history(_ account: String, before number: Int64? = nil, limit: Int? = nil) async throws
+        -> IdentityHistoryPart
+    {
+        try await self.history(accountID: try await self.account(account).id, before: number, limit: limit)
+    }
+
+    func history(accountID: String, before number: Int64?, limit: Int? = nil) async throws -> IdentityHistoryPart {
+        let most = min(limit ?? self.limits.pageSize, self.limits.pageSize)
+        // One more than is shown says whether there are older ones.
+        let entries = try await self.store.identityHistory(accountID: accountID, before: number, limit: most + 1)
+        let shown = Array(entries.prefix(most))
+        return IdentityHistoryPart(entries: shown, older: entries.count > most ? shown.last?.number : nil)
     }
 
     /// A value of an account. Throws `notFound`.

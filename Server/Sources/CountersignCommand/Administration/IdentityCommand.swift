@@ -180,14 +180,25 @@ struct IdentityCommand: AsyncParsableCommand {
         @Argument(help: "The person's name.")
         var username: String
 
+        @Option(name: .long, help: "Go on before the session of that number, as the page before says.")
+        var before: Int64?
+
+        @Option(name: .long, help: "How many, where fewer are wanted than a page has.")
+        var limit: Int64?
+
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/identity-sessions")
+            let query = [("before", self.before), ("limit", self.limit)].compactMap { name, value in
+                value.map { "\(name)=\($0)" }
+            }.joined(separator: "&")
+            let path = "/accounts/\(self.username.pathSegment)/identity-sessions"
+            let answer = try await self.options.call("GET", path + (query.isEmpty ? "" : "?\(query)"))
             try self.options.show(answer) { object in
                 let sessions = try object.objects("sessions")
-                guard !sessions.isEmpty else { return "nothing yet" }
-                return Terminal.table(
+                guard !sessions.isEmpty else { return self.before == nil ? "nothing yet" : "nothing older" }
+                let older = try object.integer("older", as: Int64.self).map { "\nOlder ones: --before \($0)" } ?? ""
+                let table = Terminal.table(
                     try sessions.map { session in
                         [
                             try session.requiredString("at"), try session.requiredString("purpose"),
@@ -195,6 +206,7 @@ struct IdentityCommand: AsyncParsableCommand {
                             try session.requiredString("outcome"),
                         ]
                     })
+                return table + older
             }
         }
     }

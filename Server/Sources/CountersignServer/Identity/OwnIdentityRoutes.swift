@@ -106,7 +106,11 @@ struct OwnIdentityRoutes: Sendable {
 
     @Sendable private func history(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
-        let entries = try await self.directory.namedHistory(accountID: visitor.accountID).map { session in
+        // Whatever else stands there is the newest page, and no dead end.
+        let query = try? OAuth.Parameters(parsing: request.uri.query ?? "")
+        let before = query?["before"].flatMap { Int64($0) }
+        let history = try await self.directory.namedHistory(accountID: visitor.accountID, before: before)
+        let entries = history.sessions.map { session in
             let outcome: IdentityHistoryPage.Entry.Outcome =
                 switch session.record.outcome {
                 case .finished: .finished
@@ -117,7 +121,10 @@ struct OwnIdentityRoutes: Sendable {
                 what: Self.purpose(session.record.purpose), service: session.service, role: session.role,
                 outcome: outcome, moment: session.record.at.description, shownMoment: session.record.at.shownMinute)
         }
-        let agreements = try await self.identities.consents.consents(accountID: visitor.accountID).map { consent in
+        // Beside the newest sessions; older pages are of sessions alone.
+        let consents =
+            try await before == nil ? self.identities.consents.consents(accountID: visitor.accountID) : []
+        let agreements = consents.map { consent in
             let document = consent.document
             return IdentityHistoryPage.Agreement(
                 what: Self.purpose(document.purpose.rawValue), service: document.service.name,
@@ -131,7 +138,10 @@ struct OwnIdentityRoutes: Sendable {
                 }, text: document.text?.text, moment: consent.record.at.description,
                 shownMoment: consent.record.at.shownMinute)
         }
-        return .page(self.answers.pages.html(IdentityHistoryPage(entries: entries, agreements: agreements)))
+        return .page(
+            self.answers.pages.html(
+                IdentityHistoryPage(
+                    entries: entries, agreements: agreements, older: history.older, isContinued: before != nil)))
     }
 
     private static func factor(_ type: AuthenticatorType) -> String {

@@ -195,11 +195,17 @@ public struct IdentityHistoryPage: Sendable {
     public var entries: [Entry]
     /// What the person has agreed to, the newest first.
     public var agreements: [Agreement]
+    /// The number before which there are older sessions; `nil` where these are the oldest.
+    public var older: Int64?
+    /// Whether newer sessions were left out.
+    public var isContinued: Bool
 
     /// A history.
-    public init(entries: [Entry], agreements: [Agreement] = []) {
+    public init(entries: [Entry], agreements: [Agreement] = [], older: Int64? = nil, isContinued: Bool = false) {
         self.entries = entries
         self.agreements = agreements
+        self.older = older
+        self.isContinued = isContinued
     }
 }
 
@@ -308,6 +314,9 @@ extension PageRenderer {
         let entries: [Entry]
         let hasAgreements: Bool
         let agreements: [Agreement]
+        let nothing: String
+        let older: String?
+        let newest: String?
         let back = IdentityPaths.overview
     }
 
@@ -379,7 +388,9 @@ extension PageRenderer {
                     given: agreement.values.isEmpty ? nil : agreement.values.joined(separator: ", "),
                     agreedText: agreement.text, agreedMoment: agreement.moment,
                     shownAgreedMoment: agreement.shownMoment)
-            })
+            }, nothing: page.isContinued ? "Nothing older." : "Nothing yet.",
+            older: page.older.map { Self.address(IdentityPaths.history, "before", "\($0)") },
+            newest: page.isContinued ? IdentityPaths.history : nil)
         return self.render(view, template: "history", title: "What your identity was used for")
     }
 

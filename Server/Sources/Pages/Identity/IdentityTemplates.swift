@@ -76,7 +76,9 @@ extension PageTemplates {
         </li>
         {{/entries}}
         </ul>{{/hasEntries}}
-        {{^hasEntries}}<p class="small" data-testid="no-entries">Nothing yet.</p>{{/hasEntries}}
+        {{^hasEntries}}<p class="small" data-testid="no-entries">{{nothing}}</p>{{/hasEntries}}
+        {{#older}}<p class="other"><a href="{{.}}" data-testid="older">Older</a></p>{{/older}}
+        {{#newest}}<p class="other"><a href="{{.}}" data-testid="newest">The newest</a></p>{{/newest}}
         {{#hasAgreements}}<h2>What you have agreed to</h2>
         <ul class="things">
         {{#agreements}}

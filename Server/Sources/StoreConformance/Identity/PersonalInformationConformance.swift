@@ -341,8 +341,53 @@ public enum PersonalInformationConformance {
                 "two of three")
             try expect(try await store.identityHistory(accountID: Self.alice, limit: 1) == [records[2]], "the newest")
             try expect(try await store.identityHistory(accountID: "account-bob", limit: 9).isEmpty, "nobody else's")
+            // Each account counts its own, whatever has gone, and pages go on from a number.
+            try await store.applyIdentityOutcome(Self.outcome(history: records[0], account: "account-bob"))
+            func numbers(_ account: String = Self.alice, before number: Int64? = nil) async throws -> [Int64] {
+                try await store.identityHistory(accountID: account, before: number, limit: 9).map(\.number)
+            }
+            try expect(try await numbers() == [3, 2], "its own count")
+            try expect(try await numbers("account-bob") == [1], "another count")
+            try expect(try await numbers(before: 3) == [2], "older ones")
+            try expect(try await numbers(before: 2).isEmpty, "none is older")
             // A session that ends when its account is gone has nothing to leave, and ends all the same.
             try await store.applyIdentityOutcome(Self.outcome(history: records[0], account: "nobody"))
+        },
+        ConformanceCheck("a history is kept for its time, however much is in it, and says where its person was") {
+            store in
+            try await Self.begin(store)
+            func note(_ second: Int, at service: String?, of account: String = Self.alice) async throws {
+                var change = Self.outcome(
+                    history: IdentityHistoryRecord(
+                        purpose: "userLogin", service: service, role: nil, outcome: .finished,
+                        at: .start + .seconds(second)), account: account)
+                change.historyRows = 5
+                change.historyUntil = .start + .seconds(second + 60)
+                try await store.applyIdentityOutcome(change)
+            }
+            try await note(0, at: "portal")
+            try await note(1, at: "shop", of: "account-bob")
+            for second in 2...4 { try await note(second, at: "shop") }
+            try await note(5, at: nil)
+            func seconds(_ account: String = Self.alice) async throws -> [Int64] {
+                try await store.identityHistory(accountID: account, limit: 9).map {
+                    ($0.at - Timestamp.start).components.seconds
+                }
+            }
+            try expect(try await seconds() == [5, 4, 3, 2, 0], "all of them")
+            try expect(
+                try await store.visitedServices(accountID: Self.alice).sorted() == ["portal", "shop"], "each once")
+            try expect(try await store.deleteStaleIdentities(now: .start + .seconds(60), limit: 9) == 0, "none yet")
+            try expect(try await store.deleteStaleIdentities(now: .start + .seconds(63), limit: 2) == 2, "the oldest")
+            try expect(try await seconds("account-bob").isEmpty, "whosever they are")
+            _ = try await store.deleteStaleIdentities(now: .start + .seconds(63), limit: 9)
+            try expect(try await seconds() == [5, 4, 3], "what has time left")
+            try expect(try await store.visitedServices(accountID: Self.alice) == ["shop"], "the first is forgotten")
+            // The count goes on where it was.
+            try await note(6, at: "portal")
+            try expect(
+                try await store.identityHistory(accountID: Self.alice, before: nil, limit: 1).map(\.number) == [6],
+                "the next number")
         },
         ConformanceCheck("an account that is deleted takes all of it along") { store in
             try await Self.begin(store)

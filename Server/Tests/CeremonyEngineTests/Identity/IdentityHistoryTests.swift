@@ -59,6 +59,30 @@ struct IdentityHistoryTests {
         #expect(try await self.history(server, account).count == 3)
     }
 
+    @Test("A history has what is younger than its time, and of that no more than its bound")
+    func retention() async throws {
+        let server = try TestServer {
+            $0.limits.identityHistoryRetention = .seconds(3600)
+            $0.limits.identityHistoryRows = 3
+        }
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        var moments: [Timestamp] = []
+        for number in 1...5 {
+            _ = try await phone.login(try await server.showCode("number \(number)"))
+            moments.append(server.clock.now)
+            server.clock.advance(.seconds(1000))
+        }
+        func kept() async throws -> [Timestamp] { try await self.history(server, account).map(\.at) }
+        #expect(try await kept() == moments.suffix(3).reversed())
+        server.clock.advance(.seconds(1000))
+        try await server.engine.sweep.run()
+        #expect(try await kept() == moments.suffix(2).reversed())
+        server.clock.advance(.seconds(3000))
+        try await server.engine.sweep.run()
+        #expect(try await kept().isEmpty)
+    }
+
     @Test("A session whose time was over stands there as failed, once, whoever finds that out")
     func expired() async throws {
         let server = try TestServer()

@@ -77,13 +77,79 @@ struct OwnIdentityTests {
                 let finished = try #require(sessions.last)
                 #expect(try finished.requiredString("role") == "resident")
                 #expect(try finished.requiredString("at") == first.description)
-                #expect(Set(finished.members.map(\.name)) == ["purpose", "service", "role", "outcome", "at"])
+                #expect(Set(finished.members.map(\.name)) == ["purpose", "service", "role", "outcome", "at", "number"])
+                #expect(listed["older"] == nil)
             }
             // What was agreed to: neither the session that was given up nor the one that was left.
             #expect(page.text.matches(of: /data-testid="agreement"/).count == 1)
             #expect(page.text.contains("It got: <bdi>Given name, as you have typed it, Email: Office</bdi>"))
             try await Self.evidence(fixture)
             #expect(try await store.identityHistory(accountID: account.id, limit: 9).count == 3)
+        }
+    }
+
+    @Test("row 109: every session of a year is shown, a page after the other, by links, and by an operator's numbers")
+    func pages() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.enroll().refusal == nil)
+            let (store, clock) = (fixture.server.database, fixture.server.clock)
+            let account = try #require(try await store.account(username: "alice"))
+            let once = try await fixture.server.relyingParty()
+            _ = try await fixture.server.assembly.identities.setService(
+                once.id, to: TerminalPhoneFixture.profile, by: "test")
+            // The service that was visited once, long before all others.
+            for service in [once.id] + [String](repeating: fixture.party.id, count: 249) {
+                try await store.applyIdentityOutcome(
+                    IdentityOutcomeChange(
+                        accountID: account.id, service: service, at: clock.now(),
+                        history: IdentityHistoryRecord(
+                            purpose: "userLogin", service: service, role: "resident", outcome: .finished,
+                            at: clock.now()), limits: Limits()))
+                clock.advance(by: .seconds(60 * 60))
+            }
+            let browser = try await fixture.signedIn()
+            try await fixture.server.assembly.ceremonies.sweep.run()
+            let overview = try await browser.get("/account")
+            #expect(overview.text.matches(of: /data-testid="service"/).count == 2)
+
+            var (path, counts): (String?, [Int]) = ("/account/history", [])
+            while let next = path {
+                let page = try await browser.get(next)
+                counts.append(page.text.matches(of: /data-testid="entry"/).count)
+                #expect(page.text.contains("data-testid=\"back\""))
+                #expect(page.text.contains("data-testid=\"newest\"") == (counts.count > 1))
+                #expect(page.text.contains("data-testid=\"agreement\"") == (counts.count == 1))
+                path = page.text.firstMatch(of: /href="([^"]*)" data-testid="older"/).map { String($0.1) }
+            }
+            #expect(counts == [100, 100, 51])
+            // An address that somebody has changed leads on all the same.
+            for query in ["before=1", "before=-5"] {
+                let page = try await browser.get("/account/history?\(query)")
+                #expect(page.status == .ok && page.text.contains("Nothing older."))
+                #expect(page.text.contains("data-testid=\"newest\""))
+            }
+            for query in ["before=x", "before=%FF", "before="] {
+                let page = try await browser.get("/account/history?\(query)")
+                #expect(page.text.matches(of: /data-testid="entry"/).count == 100, "\(query)")
+            }
+
+            try await fixture.server.withSocketClient { client in
+                let path = "/admin/v1/accounts/alice/identity-sessions"
+                var (query, numbers): (String?, [Int64]) = ("", [])
+                while let next = query {
+                    let listed = try await client.send(.get, path + next).object
+                    numbers += try listed.list("sessions").compactMap { try $0.integer("number") }
+                    query = try listed.integer("older", as: Int64.self).map { "?before=\($0)" }
+                }
+                #expect(numbers == [Int64](1...251).reversed())
+                let few = try await client.send(.get, path + "?before=9&limit=3").object
+                #expect(try few.list("sessions").map { try $0.integer("number", as: Int.self) } == [8, 7, 6])
+                #expect(try few.integer("older", as: Int.self) == 6)
+                #expect(try await client.send(.get, path + "?limit=1000").object.list("sessions").count == 100)
+                for wrong in ["?before=x", "?limit=0", "?limit=-1", "?before=0", "?before=%FF"] {
+                    #expect(try await client.send(.get, path + wrong).response.status == .badRequest, "\(wrong)")
+                }
+            }
         }
     }
 

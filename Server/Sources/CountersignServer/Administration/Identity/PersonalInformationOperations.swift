@@ -38,6 +38,7 @@ struct PersonalInformationOperations: Sendable {
         .required(
             "outcome", .choice(IdentityHistoryRecord.Outcome.allCases.map(\.rawValue)), "What it came to."),
         .required("at", "RFC 3339."),
+        .required("number", .integer, "Its place in the person's history: later ones have higher numbers."),
     ]
 
     var operations: [AdminOperation] {
@@ -80,8 +81,16 @@ struct PersonalInformationOperations: Sendable {
             AdminOperation(
                 method: .get, path: "/accounts/{username}/identity-sessions", id: "listIdentitySessions",
                 summary: "List what a person's sessions of personalised identities came to.",
-                answer: [.required("sessions", .objects(Self.session), "The newest first.")],
-                refusals: Self.notFound, handler: self.history),
+                query: [
+                    .optional("before", "The number that the page before ended with (`older`)."),
+                    .optional("limit", "How many, where fewer are wanted than a page has."),
+                ],
+                answer: [
+                    .required("sessions", .objects(Self.session), "A page, the newest first."),
+                    .optional("older", .integer, "The number before which there are older ones, where there are."),
+                ],
+                refusals: [(400, "The query is not encoded, or before or limit is no number from 1 on.")]
+                    + Self.notFound, handler: self.history),
         ]
     }
 
@@ -148,15 +157,27 @@ struct PersonalInformationOperations: Sendable {
     }
 
     @Sendable private func history(_ call: AdminOperation.Call) async throws -> JSONObject {
-        let sessions = try await self.identities.history(call.account).map { session -> JSON in
+        func number(_ name: String) throws -> Int64? {
+            guard let text = try call.parameter(name) else { return nil }
+            guard let number = Int64(text), number > 0 else {
+                throw Problem(.badRequest, "invalid-request", "\(name) is no number from 1 on.")
+            }
+            return number
+        }
+        let part = try await self.identities.history(
+            call.account, before: try number("before"), limit: try number("limit").map { Int($0) })
+        let sessions = part.entries.map { entry -> JSON in
+            let session = entry.record
             var object: JSONObject = [
                 "purpose": .string(session.purpose), "outcome": .string(session.outcome.rawValue),
-                "at": .string(session.at.description),
+                "at": .string(session.at.description), "number": .integer(entry.number),
             ]
             object["service"] = session.service.map(JSON.string)
             object["role"] = session.role.map(JSON.string)
             return .object(object)
         }
-        return ["sessions": .array(sessions)]
+        var answer: JSONObject = ["sessions": .array(sessions)]
+        answer["older"] = part.older.map(JSON.integer)
+        return answer
     }
 }

@@ -3,27 +3,62 @@ import PersonalInformation
 public import Store
 import _Primitives
 
+extension Migration {
+    /// Histories are kept by age, and each account counts its own entries: by that number the ones past its bound are found
+    /// without a walk over those that stay, and pages are told. What there is has a whole time before it.
+    static let historyByAge = Migration(name: "histories of identities by age") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE identity_history ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE identity_history ADD COLUMN kept_until INTEGER NOT NULL DEFAULT 0;
+                """)
+        try db.execute(
+            sql: """
+                UPDATE identity_history SET kept_until = at + ?, place = (
+                    SELECT count(*) FROM identity_history AS earlier
+                    WHERE earlier.account_id = identity_history.account_id AND earlier.number <= identity_history.number)
+                """, arguments: [Limits().identityHistoryRetention.milliseconds])
+        try db.execute(
+            sql: """
+                DROP INDEX identity_history_account;
+                CREATE INDEX identity_history_account ON identity_history (account_id, place);
+                """)
+    }
+}
+
 extension SQLiteDatabase: IdentityHistoryStore {
     public func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws {
         try await self.step { [sealing] db in try db.apply(change, sealing) }
     }
 
-    public func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord] {
+    public func identityHistory(accountID: String, before number: Int64?, limit: Int) async throws
+        -> [IdentityHistoryEntry]
+    {
         try await self.read { db in
             try db.rows(
                 """
-                SELECT purpose, service, role, outcome, at FROM identity_history WHERE account_id = ?
-                ORDER BY number DESC LIMIT ?
-                """, [accountID, limit]
+                SELECT place, purpose, service, role, outcome, at FROM identity_history
+                WHERE account_id = ? AND place < ? ORDER BY place DESC LIMIT ?
+                """, [accountID, number ?? Int64.max, limit]
             ) { row in
                 guard let outcome = IdentityHistoryRecord.Outcome(rawValue: try row.text("outcome")) else {
                     throw StoreError(.corrupt, "what a session came to")
                 }
-                return IdentityHistoryRecord(
-                    purpose: try row.text("purpose"),
-                    service: try row.text("service").isEmpty ? nil : try row.text("service"),
-                    role: try row.optionalText("role"), outcome: outcome, at: try row.moment("at"))
+                return IdentityHistoryEntry(
+                    number: try row.integer("place"),
+                    record: IdentityHistoryRecord(
+                        purpose: try row.text("purpose"),
+                        service: try row.text("service").isEmpty ? nil : try row.text("service"),
+                        role: try row.optionalText("role"), outcome: outcome, at: try row.moment("at")))
             }
+        }
+    }
+
+    public func visitedServices(accountID: String) async throws -> [String] {
+        try await self.read { db in
+            try db.rows(
+                "SELECT DISTINCT service FROM identity_history WHERE account_id = ? AND service <> ''", [accountID]
+            ) { try $0.text("service") }
         }
     }
 }
@@ -75,18 +110,31 @@ extension Database {
     private func note(_ history: IdentityHistoryRecord, _ change: IdentityOutcomeChange) throws {
         try self.cachedStatement(
             sql: """
-                INSERT INTO identity_history (account_id, purpose, service, role, outcome, at)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO identity_history (account_id, purpose, service, role, outcome, at, kept_until, place)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1 + coalesce(
+                    (SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1), 0))
                 """
         ).execute(arguments: [
             change.accountID, history.purpose, history.service ?? "", history.role, history.outcome.rawValue,
-            history.at.milliseconds,
+            history.at.milliseconds, change.historyUntil.milliseconds,
         ])
         try self.cachedStatement(
             sql: """
-                DELETE FROM identity_history WHERE account_id = ?1 AND number <= (
-                    SELECT number FROM identity_history WHERE account_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                DELETE FROM identity_history WHERE account_id = ?1 AND place <= (
+                    SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1) - ?2
                 """
         ).execute(arguments: [change.accountID, change.historyRows])
+    }
+
+    /// Deletes entries of histories whose time is over, of the `limit` oldest; returns how many. Rows are in the order of
+    /// their time: it takes no index that every sign-in would have to write.
+    func deleteStaleHistory(now: Timestamp, limit: Int) throws -> Int {
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM identity_history
+                WHERE number IN (SELECT number FROM identity_history ORDER BY number LIMIT ?) AND kept_until < ?
+                """
+        ).execute(arguments: [limit, now.milliseconds])
+        return self.changesCount
     }
 }

@@ -68,6 +68,8 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
     public var history: IdentityHistoryRecord?
     /// The entries of a history that stay; older ones go.
     public var historyRows: Int
+    /// Until when the entry stays.
+    public var historyUntil: Timestamp
 
     /// A change of nothing but what is named.
     public init(
@@ -82,6 +84,7 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
         self.history = history
         self.valuesPerAttribute = limits.valuesPerAttribute
         self.historyRows = limits.identityHistoryRows
+        self.historyUntil = at + limits.identityHistoryRetention
     }
 }
 
@@ -118,10 +121,35 @@ public struct IdentityHistoryRecord: Sendable, Equatable {
     }
 }
 
-/// What an account's sessions came to.
+/// A session in the account's history, with its place there.
+public struct IdentityHistoryEntry: Sendable, Equatable {
+    /// Its place in this account's history: later ones have higher numbers. It says nothing of other accounts.
+    public var number: Int64
+    /// What it came to.
+    public var record: IdentityHistoryRecord
+
+    /// Describes an entry.
+    public init(number: Int64, record: IdentityHistoryRecord) {
+        self.number = number
+        self.record = record
+    }
+}
+
+/// What an account's sessions came to. Entries are kept for their time, and no more of an account than the limit when the
+/// newest came.
 public protocol IdentityHistoryStore: Sendable {
+    /// The newest sessions of an account before a number, the newest first, at most `limit`; `nil` begins with the newest.
+    func identityHistory(accountID: String, before number: Int64?, limit: Int) async throws -> [IdentityHistoryEntry]
+
+    /// The services that are in an account's history, each once.
+    func visitedServices(accountID: String) async throws -> [String]
+}
+
+extension IdentityHistoryStore {
     /// The newest sessions of an account, the newest first, at most `limit`.
-    func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord]
+    public func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord] {
+        try await self.identityHistory(accountID: accountID, before: nil, limit: limit).map(\.record)
+    }
 }
 
 extension AuditEvent.Kind {

@@ -226,7 +226,8 @@ public protocol IdentityStore: CeremonyStore {
     func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
         async throws -> Int
 
-    /// Deletes answers, offers and consents whose time is over, at most `limit` of each; returns how many.
+    /// Deletes answers, offers, consents and entries of histories whose time is over, at most `limit` of each; returns how
+    /// many.
     func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int
 }
 
