@@ -39,6 +39,9 @@ struct LoadGenerator {
                 try await Self.measureApps(arguments[1], folder: folder, connections: connections, &report)
             } else {
                 try Self.measureIdentities(arguments[1], folder: folder, connections: connections, &report)
+                let answers = try Self.measureAnswers(arguments[1], folder: folder, &report)
+                FileHandle.standardOutput.write(Data((report.markdown + "\n").utf8))
+                return try answers.check()
             }
             return print(report.markdown)
         }
@@ -85,6 +88,7 @@ struct LoadGenerator {
         try await Self.measurePasswords(arguments[1], folder: folder, &report)
         try await Self.measureApps(arguments[1], folder: folder, connections: connections, &report)
         try Self.measureIdentities(arguments[1], folder: folder, connections: connections, &report)
+        let answers = try Self.measureAnswers(arguments[1], folder: folder, &report)
         var confirming = latency.device
         let worst = try run.worst(relyingParty, &confirming, subject: latency.subject)
         report.add(
@@ -111,6 +115,7 @@ struct LoadGenerator {
         guard worst.allSatisfy({ $0.milliseconds <= 5 }) else { throw LoadError("a request costs more than 5 ms") }
         guard growth <= 32 else { throw LoadError("a waiting page costs more than 32 KB") }
         guard stored == counted else { throw LoadError("the database does not hold every acknowledged counter") }
+        try answers.check()
     }
 
     /// Sign-ins by a password, on servers of their own: one whose hashes cost next to nothing, so that what is left is
@@ -197,6 +202,17 @@ struct LoadGenerator {
                 + String(
                     format: "; beside it %.0f ms for a phone's key of its PIN, %.0f µs for the key that it seals by",
                     load.derivationMilliseconds, try load.encapsulationMicroseconds()))
+    }
+
+    /// Whole answers to right and wrong factors, of which it is checked at the very end that they cannot be told apart.
+    private static func measureAnswers(
+        _ program: String, folder: String, _ report: inout Report
+    ) throws -> AnswerTimes {
+        let own = folder + "/answers"
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+        let answers = try AnswerTimes(program: program, folder: own)
+        answers.add(to: &report)
+        return answers
     }
 
     /// The endpoints of programs, and the same of a provider of another maker where there is one.

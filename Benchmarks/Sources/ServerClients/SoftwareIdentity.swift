@@ -45,9 +45,20 @@ package struct PreparedFactors: Sendable {
     }
 }
 
+/// What a phone answers with: right factors, or two of which one is somebody else's.
+package enum SentFactors: CaseIterable, Sendable {
+    case right, wrongPin, otherFinger, otherDevice
+}
+
+/// Factors on their way: nothing but the sending is left to do.
+package struct FactorsCall: Sendable {
+    fileprivate let request: Request
+}
+
 /// A personalised app and what it takes to answer for it. Owned by one thread.
 package struct SoftwareIdentity: Sendable {
     private static let device = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
+    private static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
 
     /// A factor's key, with its name.
     private struct Factor: Sendable {
@@ -60,7 +71,11 @@ package struct SoftwareIdentity: Sendable {
             self.keyID = try KeyID(RandomSource.system.bytes(32))
         }
 
-        func sign(_ bytes: [UInt8]) throws -> [UInt8] { Array(try self.key.signature(for: bytes).rawRepresentation) }
+        /// - Parameter isOwn: Whether it is this factor that signs, and not somebody else's.
+        func sign(_ bytes: [UInt8], isOwn: Bool = true) throws -> [UInt8] {
+            let key = isOwn ? self.key : P256.Signing.PrivateKey()
+            return Array(try key.signature(for: bytes).rawRepresentation)
+        }
     }
 
     private let server: IdentityServer
@@ -69,23 +84,25 @@ package struct SoftwareIdentity: Sendable {
     private let possession: Factor
     /// The key of the PIN. That of a phone is made of the PIN each time; this one is made once, by chance.
     private let pin: Factor
+    private let finger: Factor?
     private var counter: UInt32 = 1
     /// How long the phone's half of the PIN's key took, which no server waits for, in milliseconds of the clock.
     package let derivationMilliseconds: Double
 
-    /// Personalises an app for a new account, with the code and the PIN of an operator's.
+    /// Personalises an app for a new account, with the code and the PIN of an operator's, and with a finger where it has one.
     package init(
-        _ username: String, at identities: IdentityServer, of server: Server, operator: inout HTTPConnection,
-        phone: inout HTTPConnection
+        _ username: String, hasFinger: Bool = false, at identities: IdentityServer, of server: Server,
+        operator: inout HTTPConnection, phone: inout HTTPConnection
     ) throws {
         let offer = try server.offerIdentity(to: username, operator: &`operator`)
         let code = try identities.code(offer.code)
         self.server = identities
         self.activation = code.id
         (self.possession, self.pin) = (try Factor(Self.device), try Factor(ServerPinModel.aaid))
+        self.finger = try hasFinger ? Factor(Self.fingerprint) : nil
         let path = "/identity/activations/\(code.id)"
         let opened: OpenResponse = try Self.exchange(
-            "\(path)/open", OpenRequest(claim: code.claim, security: nil).serialized, proof: nil, on: &phone)
+            "\(path)/open", OpenRequest(claim: code.claim, security: nil).serialized, on: &phone)
         let clock = ContinuousClock()
         let derived = clock.now
         let key = try PinScheme.pin1.key(
@@ -101,8 +118,7 @@ package struct SoftwareIdentity: Sendable {
             to: identities.keys.sealingKeys[0],
             for: .activationProof(activation: code.id, challenge: opened.challenge))
         let answer: ProveResponse = try Self.exchange(
-            "\(path)/prove", ProveRequest(claim: code.claim, device: device, proof: proof).serialized, proof: nil,
-            on: &phone)
+            "\(path)/prove", ProveRequest(claim: code.claim, device: device, proof: proof).serialized, on: &phone)
         guard case .proven(let proven) = answer else { throw LoadError("the activation's PIN was refused") }
         try self.enrol(proven, on: &phone)
     }
@@ -113,7 +129,8 @@ package struct SoftwareIdentity: Sendable {
 
     private func enrol(_ proven: ProvenActivation, on phone: inout HTTPConnection) throws {
         let parameters = try self.parameters(proven.appID, try Challenge(proven.challenge))
-        let assertions = try [self.possession, self.pin].map { factor in
+        let enrolled = [self.possession, self.pin] + (self.finger.map { [$0] } ?? [])
+        let assertions = try enrolled.map { factor in
             let isPin = factor.aaid == ServerPinModel.aaid
             let data = try KeyRegistrationData(
                 aaid: factor.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
@@ -138,7 +155,7 @@ package struct SoftwareIdentity: Sendable {
         let sealed = try SealedMessage(sealing: enrolment, to: self.server.keys.sealingKeys[0], for: place)
         let receipt: ActivationRecord = try self.exchange(
             "/identity/activations/\(proven.activation)/enroll", EnrollRequest(enrolment: sealed), on: &phone)
-        guard receipt.factors.count == 2 else { throw LoadError("enrolled: \(receipt.factors)") }
+        guard receipt.factors.count == enrolled.count else { throw LoadError("enrolled: \(receipt.factors)") }
     }
 
     // MARK: - A sign-in
@@ -148,6 +165,14 @@ package struct SoftwareIdentity: Sendable {
     package mutating func signIn(
         _ code: IdentityCode, by prepared: PreparedFactors, on phone: inout HTTPConnection
     ) throws {
+        let call = try self.factors(.right, for: code, by: prepared, on: &phone)
+        guard try self.send(call, on: &phone) else { throw LoadError("the factors were refused") }
+    }
+
+    /// Starts and prepares, and gives what finishes.
+    package mutating func factors(
+        _ sent: SentFactors, for code: IdentityCode, by prepared: PreparedFactors, on phone: inout HTTPConnection
+    ) throws -> FactorsCall {
         let path = "/identity/sessions/\(code.id)"
         _ = try self.message("\(path)/start", StartRequest(claim: code.claim, security: nil), on: &phone)
         let answer: PrepareResponse = try self.exchange(
@@ -155,25 +180,43 @@ package struct SoftwareIdentity: Sendable {
         guard case .prepared(let session) = answer else { throw LoadError("not prepared") }
         let challenge = SessionDocument.challenge(of: session.document)
         let parameters = try self.parameters(session.appID, challenge)
-        self.counter += 1
-        let assertions = try [(self.possession, self.counter), (self.pin, 0)].map { factor, counter in
-            let data = try SignedData(
-                aaid: factor.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion, mode: .userVerified,
-                signatureAlgorithm: .p256Raw, nonce: RandomSource.system.bytes(16),
-                finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: factor.keyID,
-                signCounter: counter)
-            return EncodedAssertion(
-                bytes: try AuthenticationAssertion(signedData: data, signature: try factor.sign(data.signedBytes))
-                    .serialized())
-        }
+        let assertions = try self.signed(sent, parameters)
         let response = AuthenticationResponse(
             header: OperationHeader(operation: .authentication, appID: session.appID), fcParams: parameters,
             assertions: assertions)
         let factors = try SealedMessage(
             sealing: FinishRequest.Factors(response: String(decoding: response.serialized, as: UTF8.self)),
             by: prepared.encapsulation, for: .factors(session: code.id, challenge: challenge.text))
-        let finished = try self.message("\(path)/finish", FinishRequest(factors: factors, security: nil), on: &phone)
-        guard finished["accepted"] != nil else { throw LoadError("the factors were refused") }
+        return FactorsCall(
+            request: try self.proven("\(path)/finish", FinishRequest(factors: factors, security: nil)))
+    }
+
+    /// Sends factors, and says whether they were accepted.
+    package func send(_ call: FactorsCall, on phone: inout HTTPConnection) throws -> Bool {
+        let finished = try Self.message(of: try phone.exchange(call.request), to: call.request.path)
+        return finished["accepted"] != nil
+    }
+
+    private mutating func signed(_ sent: SentFactors, _ parameters: String) throws -> [EncodedAssertion] {
+        self.counter += 1
+        var second = (factor: self.pin, counter: UInt32(0))
+        if sent == .otherFinger {
+            guard let finger else { throw LoadError("a phone without a finger") }
+            second = (finger, self.counter)
+        }
+        let isDeviceOwn = sent != .otherDevice
+        let isSecondOwn = sent == .right || sent == .otherDevice
+        return try [(self.possession, self.counter, isDeviceOwn), (second.factor, second.counter, isSecondOwn)].map {
+            factor, counter, isOwn in
+            let data = try SignedData(
+                aaid: factor.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion, mode: .userVerified,
+                signatureAlgorithm: .p256Raw, nonce: RandomSource.system.bytes(16),
+                finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: factor.keyID,
+                signCounter: counter)
+            let signature = try factor.sign(data.signedBytes, isOwn: isOwn)
+            return EncodedAssertion(
+                bytes: try AuthenticationAssertion(signedData: data, signature: signature).serialized())
+        }
     }
 
     // MARK: - Requests
@@ -191,26 +234,31 @@ package struct SoftwareIdentity: Sendable {
     private func message(
         _ path: String, _ message: some IdentityMessage, on phone: inout HTTPConnection
     ) throws -> JSONObject {
+        try Self.message(of: try phone.exchange(try self.proven(path, message)), to: path)
+    }
+
+    /// A request with the device's proof.
+    private func proven(_ path: String, _ message: some IdentityMessage) throws -> Request {
         let body = message.serialized
         let unsigned = try DeviceProof.unsigned(
             DeviceProof.Request(
                 audience: self.server.issuer, method: "POST", target: self.server.issuer + path, body: body),
             keyID: self.activation, at: TimeSource.system.now(), random: .system)
         let signature = try self.signing.signature(for: unsigned.signingInput)
-        return try Self.message(
-            path, body, proof: unsigned.compact(signature: Array(signature.rawRepresentation)), on: &phone)
+        let proof = unsigned.compact(signature: Array(signature.rawRepresentation))
+        return Request("POST", path, headers: [forwardedHeader(), "Device-Proof: \(proof)"], body: body)
     }
 
+    /// Sends what no device proves to be its own: it comes before there is one.
     private static func exchange<Answer: IdentityMessage>(
-        _ path: String, _ body: [UInt8], proof: String?, on phone: inout HTTPConnection
-    ) throws -> Answer { try Answer(json: self.message(path, body, proof: proof, on: &phone)) }
+        _ path: String, _ body: [UInt8], on phone: inout HTTPConnection
+    ) throws -> Answer {
+        let request = Request("POST", path, headers: [forwardedHeader()], body: body)
+        return try Answer(json: self.message(of: try phone.exchange(request), to: path))
+    }
 
-    /// Sends a request, and reads the server's message. Its signature is a phone's to verify, and no work of the server's.
-    private static func message(
-        _ path: String, _ body: [UInt8], proof: String?, on phone: inout HTTPConnection
-    ) throws -> JSONObject {
-        let headers = [forwardedHeader()] + (proof.map { ["Device-Proof: \($0)"] } ?? [])
-        let answer = try phone.exchange(Request("POST", path, headers: headers, body: body))
+    /// The server's message in an answer. Its signature is a phone's to verify, and no work of the server's.
+    private static func message(of answer: HTTPConnection.Response, to path: String) throws -> JSONObject {
         let parts = answer.body.split(separator: UInt8(ascii: "."))
         guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(utf8: parts[1]),
             case .object(let response) = try JSON(parsing: payload)

@@ -42,6 +42,23 @@ package func processorSeconds(of process: Int32) -> Double {
     return (Double(fields[12]) ?? 0) / 100 + (Double(fields[13]) ?? 0) / 100
 }
 
+/// A clock that another process's time on a processor is read by, to the microsecond.
+package struct ProcessorClock: Sendable {
+    private let clock: clockid_t
+
+    package init(of process: Int32) throws {
+        var clock = clockid_t()
+        guard clock_getcpuclockid(process, &clock) == 0 else { throw LoadError("no clock of process \(process)") }
+        self.clock = clock
+    }
+
+    package var microseconds: Double {
+        var time = timespec()
+        clock_gettime(self.clock, &time)
+        return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1000
+    }
+}
+
 package func seconds(of duration: Duration) -> Double {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
 }
