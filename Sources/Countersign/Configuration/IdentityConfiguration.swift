@@ -33,7 +33,10 @@ public struct IdentityConfiguration: Sendable {
     /// How long one exchange with a server may take, at most 25: what the device signs for it is soon too old. An answer that
     /// was lost is asked for once more within that time.
     public var networkTimeoutInSeconds: Int
-    /// Whether there are identities only on a device with a passcode, as far as the platform can tell.
+    /// Whether there are identities only on a device with a passcode, which is so by default: without one
+    /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` ends with `deviceLockNotSet`. What can tell is
+    /// ``Platform``'s `devicePasscode`, so an app gives one wherever its operating system has passcodes. A platform without
+    /// it, as on Linux, has nothing that could tell, and there are identities all the same.
     public var isDeviceLockRequired: Bool
     /// What looks at the device's soundness; `nil` where the app looks at nothing, and servers are told nothing.
     public var securityInspection: (any SecurityInspection)?

@@ -53,6 +53,7 @@ public final class CountersignSDK: Sendable {
                     throw CountersignError(.invalidConfiguration, "\(error)")
                 }
             }
+            // Where the platform has no such ability there is nobody to ask, as the configuration says.
             if configuration.isDeviceLockRequired, let passcode = platform.devicePasscode {
                 guard try await Self.hasPasscode(passcode) else { throw CountersignError(.deviceLockNotSet) }
             }

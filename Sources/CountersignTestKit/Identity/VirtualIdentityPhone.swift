@@ -21,7 +21,7 @@ public struct VirtualIdentityPhone: Sendable {
         server: VirtualIdentityServer, sdk: CountersignSDK = CountersignSDK(),
         storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock? = nil, sensor: ScriptedSensor = ScriptedSensor(), keys: (any DeviceKeys)? = nil,
-        random: RandomSource = .system,
+        devicePasscode: (any DevicePasscode)? = nil, random: RandomSource = .system,
         configuration change: @Sendable (inout IdentityConfiguration) -> Void = { _ in }
     ) async throws {
         self.server = server
@@ -35,7 +35,8 @@ public struct VirtualIdentityPhone: Sendable {
         try await sdk.initialize(
             configuration,
             platform: Platform(
-                storage: storage, keys: keys, fingerprintSensor: sensor, clock: self.clock, random: random),
+                storage: storage, keys: keys, fingerprintSensor: sensor, devicePasscode: devicePasscode,
+                clock: self.clock, random: random),
             transport: server)
     }
 

@@ -10,7 +10,8 @@ public struct Platform: Sendable {
     public var fingerprintSensor: (any BiometricSensor)?
     /// What recognises faces, or `nil` on a device that does not.
     public var faceSensor: (any BiometricSensor)?
-    /// The device's own passcode, or `nil` where the operating system judges none for apps.
+    /// The device's own passcode, or `nil` where the operating system judges none for apps: then nobody can tell either
+    /// whether the device has one.
     public var devicePasscode: (any DevicePasscode)?
     /// The device's clocks.
     public var clock: any DeviceClock
