@@ -80,26 +80,27 @@ struct IdentityStage: Sendable {
     /// Switches a phone on.
     ///
     /// - Parameters:
+    ///   - keys: A place for its keys, where it has one of its own.
     ///   - network: A network of its own, where it has one.
     ///   - inspection: What its app looks at the device with.
     ///   - former: A phone whose storage it is, with another version of the app.
     func phone(
-        _ name: String = "phone", over network: (any Transport)? = nil,
-        inspection: (any SecurityInspection)? = nil, of former: StagePhone? = nil
+        _ name: String = "phone", keys: (any DeviceKeys)? = nil, sensor: ScriptedSensor = ScriptedSensor(),
+        over network: (any Transport)? = nil, inspection: (any SecurityInspection)? = nil, of former: StagePhone? = nil
     ) async throws -> StagePhone {
         let root = try #require(try await self.server.assembly.ceremonies.identities.keys.root()?.publicJSON)
         var configuration = IdentityConfiguration(
             servers: [.init(idmIdentifier: Self.issuer, rootKeys: [JSON.object(root).text])])
         configuration.facetId = "linux:program:countersign-phone"
         configuration.securityInspection = inspection
-        let sensor = ScriptedSensor()
         let storage =
             try former?.storage ?? NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
         let sdk = CountersignSDK()
         try await sdk.initialize(
             configuration,
             platform: Platform(
-                storage: storage, fingerprintSensor: sensor, clock: self.server.clock, random: self.drawn.source),
+                storage: storage, keys: keys, fingerprintSensor: sensor, clock: self.server.clock,
+                random: self.drawn.source),
             transport: network ?? self.traffic, traceRecorder: self.phoneTrace)
         return StagePhone(sdk: sdk, storage: storage, sensor: sensor, lines: self.lines)
     }
