@@ -17,6 +17,7 @@ import urllib.request
 import zlib
 
 from authority import Authority
+from secrets_seen import Secrets
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARIES = pathlib.Path(os.environ.get("COUNTERSIGN_BINARIES", ROOT / ".build" / "debug"))
@@ -24,6 +25,8 @@ START_SECONDS = 60
 # What is set for a server of one's own is not meant for these.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
 PIN = "258036"
+# What was typed, made and handed over in this run.
+SECRETS = Secrets()
 
 
 class Failed(Exception):
@@ -109,6 +112,13 @@ def run(name, *arguments, stdin="", environment=None, seconds=90):
 MAIL_CATCHER = pathlib.Path(__file__).with_name("catch-mail.py")
 
 
+def expect_no_secrets(folder):
+    """Throws where something secret of this run stands in what it has left in a folder."""
+    left = SECRETS.left_in(folder)
+    if left:
+        raise Failed(f"what nobody may read was left in {folder}: {'; '.join(left)}")
+
+
 def answers(url):
     """Whether an address answers that all is well."""
     try:
@@ -123,7 +133,7 @@ class Server:
 
     def __init__(
         self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False, mail=False, host=None,
-        path=""
+        path="", log_level=None
     ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -147,6 +157,8 @@ class Server:
             self.arguments += ["--tls-certificate", tls.certificate, "--tls-key", tls.key]
         if trace:
             self.arguments += ["--trace", self.trace]
+        if log_level:
+            self.arguments += ["--log-level", log_level]
         self.mailbox = self.folder / "mailbox"
         if mail:
             self.arguments += ["--mail-command", f"{sys.executable} {MAIL_CATCHER} {self.mailbox} -t -i"]
@@ -161,6 +173,9 @@ class Server:
         found[0].unlink()
         if message["to"] != [address]:
             raise Failed(f"a message for {address} went to {message['to']}")
+        for line in message["text"].splitlines():
+            if line.startswith(self.issuer):
+                SECRETS.note_way(line)
         return message
 
     def mailed_link(self, address):
@@ -187,13 +202,19 @@ class Server:
             "countersign", "admin", *command, "--data", self.folder / "data", "--json", *rest, stdin=stdin)
         if code != 0:
             raise Failed(f"countersign admin {' '.join(map(str, arguments))}: exit {code}\n{out}{err}")
-        return json.loads(out) if out.strip() else {}
+        answer = json.loads(out) if out.strip() else {}
+        SECRETS.note_answer(answer)
+        if "--pin-stdin" in arguments:
+            SECRETS.note_typed(stdin)
+        return answer
 
     def add_client(self, name, redirect_uri, post_logout_redirect_uri=None, options=()):
         """Registers a relying party, with further options of the command: its client id and the file with its secret."""
         secret = self.folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.secret"
         after = ["--post-logout-redirect-uri", post_logout_redirect_uri] if post_logout_redirect_uri else []
         answer = self.admin("client", "add", name, "--redirect-uri", redirect_uri, *after, "--secret-file", secret, *options)
+        if secret.exists():
+            SECRETS.note("client secret", secret.read_text())
         return answer["clientId"], secret
 
     def enroll(self, username, phone, *options, password=None):
@@ -218,6 +239,7 @@ class Server:
 
     def add_attribute(self, username, attribute, value, alias):
         """Vouches for a value of an attribute."""
+        SECRETS.note("value", value)
         return self.admin(
             "attribute", "add", username, attribute, "--alias", alias, "--verified", stdin=value + "\n")
 
@@ -435,7 +457,9 @@ class Phone:
         return StartedPhoneRun([*arguments, *self.common], self.home / "run.log")
 
     def __call__(self, *arguments, stdin=""):
+        SECRETS.note_typed(stdin)
         code, out, err = run("countersign-phone", *arguments, *self.common, stdin=stdin)
+        SECRETS.heard(out + err)
         return PhoneRun([str(argument) for argument in arguments], code, out, err)
 
     def approve(self, code, *options, pin=PIN):

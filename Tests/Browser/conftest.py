@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 
 from browser import Browser  # noqa: E402
-from programs import Bank, Phone, Server  # noqa: E402
+from programs import Bank, Phone, Server, expect_no_secrets  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -30,7 +30,8 @@ class Deployment:
     def __init__(self, folder, **options):
         self.folder = pathlib.Path(folder)
         self.limits = options.get("limits", {})
-        self.server = Server(self.folder, **options).start()
+        # It says all that it can: afterwards nothing secret is in it.
+        self.server = Server(self.folder, **{"log_level": "trace", **options}).start()
         try:
             self.bank = Bank(self.folder, self.server).start()
         except BaseException:
@@ -50,6 +51,7 @@ class Deployment:
     def stop(self):
         self.bank.stop()
         self.server.stop()
+        expect_no_secrets(self.folder)
 
 
 @pytest.fixture(scope="session")

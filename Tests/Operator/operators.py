@@ -21,6 +21,8 @@ class OperatorTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="countersign-operator-", dir="/var/tmp")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        # After all programs have stopped: what is registered last is done first.
+        self.addCleanup(programs.expect_no_secrets, self.folder)
 
     def server(self, folder):
         server = programs.Server(folder)

@@ -23,7 +23,8 @@ class PinService(operators.OperatorTest):
 
     def served(self):
         server = self.server(self.folder / "server")
-        server.arguments += ["--pin-service", self.socket]
+        # All that it can say is looked through afterwards, with the log of the service.
+        server.arguments += ["--log-level", "trace", "--pin-service", self.socket]
         return server.start()
 
     def change(self, phone, former, new):

@@ -98,9 +98,11 @@ final class ServerFixture: Sendable {
 
     /// Sends requests to the administration's socket routes.
     func withSocketClient<Result: Sendable>(
-        _ body: @Sendable (any TestClientProtocol) async throws -> Result
+        logger: Logger? = nil, _ body: @Sendable (any TestClientProtocol) async throws -> Result
     ) async throws -> Result {
-        try await Application(router: self.assembly.socketRouter()).test(.router) { try await body($0) }
+        try await Application(router: self.assembly.socketRouter(), logger: logger).test(.router) {
+            try await body($0)
+        }
     }
 }
 

@@ -17,98 +17,10 @@ import _Primitives
 
 @Suite("Decision 62: nothing secret of a personalised identity is in a log, a trace, an error or an open file")
 struct IdentityLeakTests {
-    private static let pins = (code: "25803691470258", own: "70413962508417", new: "39174260851936")
-
-    /// Looks for what nobody may read in everything that was written so far.
-    private struct Search: Sendable {
-        let stage: IdentityStage
-        let secrets = SecretsSeen()
-        /// Names of keys, which servers and their trails have as they are, also of those that are gone by now.
-        private let keyNames = SecretsSeen()
-
-        /// Members of answers that open something, or show of what a digest is.
-        private static let secretMembers: Set<String> = ["claim", "salts", "token"]
-
-        init(_ stage: IdentityStage) {
-            self.stage = stage
-            for pin in [IdentityLeakTests.pins.code, IdentityLeakTests.pins.own, IdentityLeakTests.pins.new] {
-                self.secrets.note(pin, as: "PIN")
-            }
-            for value in [IdentityStage.values.given, IdentityStage.values.home, IdentityStage.values.work] {
-                self.secrets.note(value, as: "value")
-            }
-        }
-
-        /// A code, and its secret alone.
-        func note(code: String) {
-            self.secrets.note(code, as: "code")
-            self.secrets.note(String(code.split(separator: "~").last ?? ""), as: "secret of a code")
-        }
-
-        private func noteTraffic() {
-            for exchange in self.stage.traffic.exchanges {
-                if let proof = exchange.proof { self.secrets.note(proof, as: "proof") }
-                if case .object(let body)? = try? JSON(parsing: exchange.request) {
-                    if let claim = try? body.string("claim") { self.secrets.note(claim, as: "claim") }
-                }
-                // What nobody has proved anything for, anybody may know.
-                guard exchange.proof != nil || exchange.path.hasPrefix("/identity/activations/") else { continue }
-                let answer = String(decoding: exchange.answer, as: UTF8.self)
-                self.secrets.note(answer, as: "answer")
-                // As a whole it is in no log: but what it gives may be, alone.
-                let parts = answer.split(separator: ".")
-                guard parts.count == 3, let payload = Base64URL.decode(parts[1]), let json = try? JSON(parsing: payload)
-                else { continue }
-                self.note(secretsOf: json)
-            }
-        }
-
-        private func note(secretsOf json: JSON, as secret: String? = nil) {
-            switch json {
-            case .object(let object):
-                for (name, value) in object.members {
-                    self.note(secretsOf: value, as: secret ?? (Self.secretMembers.contains(name) ? name : nil))
-                }
-            case .array(let values): for value in values { self.note(secretsOf: value, as: secret) }
-            case .string(let text): if let secret { self.secrets.note(text, as: "\(secret) of an answer") }
-            default: break
-            }
-        }
-
-        /// What phones drew for secrets and for nonces; names of keys are drawn, too, and are none.
-        private func noteDraws() async throws {
-            if let account = try await self.stage.server.database.account(username: "alice") {
-                for key in try await self.stage.server.database.credentials(accountID: account.id) {
-                    self.keyNames.note(Base64URL.encode(key.keyID), as: "key")
-                }
-            }
-            let open = self.keyNames.values
-            for bytes in self.stage.drawn.all where bytes.count >= 32 {
-                let text = Base64URL.encode(bytes)
-                if open[text] == nil { self.secrets.note(text, as: "draw") }
-            }
-        }
-
-        func run(_ moment: String) async throws {
-            self.noteTraffic()
-            try await self.noteDraws()
-            let finder = SecretFinder(self.secrets)
-            for folder in [self.stage.folder, self.stage.server.folder] {
-                for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-                    guard let bytes = FileManager.default.contents(atPath: "\(folder)/\(file)") else { continue }
-                    let found = finder.names(in: Array(bytes))
-                    #expect(found.isEmpty, "\(moment): \(file) has \(found.sorted())")
-                }
-            }
-            for line in self.stage.lines.all {
-                let found = finder.names(in: Array(line.utf8))
-                #expect(found.isEmpty, "\(moment): the log has \(found.sorted()): \(line)")
-            }
-        }
-    }
+    private static let pins = LeakSearch.pins
 
     /// An activation, with a wrong PIN first.
-    private func personalise(_ search: Search) async throws -> StagePhone {
+    private func personalise(_ search: LeakSearch) async throws -> StagePhone {
         let phone = try await search.stage.phone()
         let offer = try await search.stage.offer(pin: Self.pins.code)
         search.note(code: offer.code)
@@ -134,7 +46,7 @@ struct IdentityLeakTests {
     @Test("an activation and a sign-in with a chosen and a typed value, each after a wrong PIN, up to the claims")
     func signIn() async throws {
         try await IdentityStage.run { stage async throws in
-            let search = Search(stage)
+            let search = LeakSearch(stage)
             let phone = try await self.personalise(search)
             let browser = TestBrowser(stage.client)
             let (code, request) = try await stage.code(in: browser)
@@ -179,7 +91,7 @@ struct IdentityLeakTests {
     @Test("a changed PIN, a finger, a second phone, an invitation that goes into the account, and the account's end")
     func ownAccount() async throws {
         try await IdentityStage.run { stage async throws in
-            let search = Search(stage)
+            let search = LeakSearch(stage)
             let phone = try await self.personalise(search)
             let (personalizer, server) = (phone.sdk.personalizer, IdentityStage.issuer)
 

@@ -50,7 +50,7 @@ struct IdentityStage: Sendable {
 
     /// Runs a test with alice, who has two addresses and no first name.
     static func run(
-        pins: (any PinEvaluating)? = nil, identities: IdentityRules = IdentityRules(),
+        limits: Limits = Limits(), pins: (any PinEvaluating)? = nil, identities: IdentityRules = IdentityRules(),
         _ test: @escaping @Sendable (Self) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/stage-\(RandomSource.system.token())"
@@ -58,8 +58,8 @@ struct IdentityStage: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let lines = LoggedLines()
         let server = try await ServerFixture(
-            issuer: Self.issuer, trace: try TraceRecorder(path: "\(folder)/server-trace"), logger: lines.logger,
-            pins: pins, identities: identities)
+            issuer: Self.issuer, limits: limits, trace: try TraceRecorder(path: "\(folder)/server-trace"),
+            logger: lines.logger, pins: pins, identities: identities)
         let phoneTrace = try TraceRecorder(path: "\(folder)/phone-trace")
         try await server.withPublicClient(logger: lines.logger) { client async throws in
             let party = try await server.relyingParty()

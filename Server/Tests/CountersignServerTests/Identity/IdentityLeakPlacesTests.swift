@@ -1,0 +1,276 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import UAFClient
+import _Primitives
+
+@Suite("Decision 62: nor is it with a PIN service, on pages, in letters, at back ends, and where operators work")
+struct IdentityLeakPlacesTests {
+    private static let pins = LeakSearch.pins
+
+    /// A phone that is alice's.
+    private func personalised(_ search: LeakSearch) async throws -> StagePhone {
+        let phone = try await search.stage.phone()
+        let offer = try await search.stage.offer(pin: Self.pins.code)
+        search.note(code: offer.code)
+        try await phone.personalize(offer.code, pin: Self.pins.code)
+        return phone
+    }
+
+    /// A sign-in that is prepared: everything is chosen and typed.
+    private func prepared(_ phone: StagePhone, _ search: LeakSearch) async throws -> AuthenticationUserInformation {
+        let (code, _) = try await search.stage.code(in: TestBrowser(search.stage.client))
+        search.note(code: code)
+        return try await phone.prepare(
+            try phone.sdk.common.parseProcessInitializationData(code).authenticationData)
+    }
+
+    /// Sends what is due, as a node does that logs all that it can.
+    private func sendMail(_ stage: IdentityStage) async throws -> [MailResult] {
+        let deliverer = try #require(stage.server.assembly.mailDeliverer(logger: stage.lines.logger))
+        var results: [MailResult] = []
+        for delivery in try await deliverer.takeDue() {
+            results.append(try await deliverer.deliveries.deliver(delivery))
+        }
+        return results
+    }
+
+    /// A link that a letter brings, and its secret alone.
+    private func note(link: String, in search: LeakSearch) {
+        search.secrets.note(link, as: "link")
+        search.secrets.note(String(link.split { "=.#".contains($0) }.last ?? ""), as: "secret of a link")
+    }
+
+    @Test("with a PIN service: an activation, a wrong PIN, a right one, and another one")
+    func pinService() async throws {
+        try await IdentityStage.run(pins: Haul.MasterService()) { stage async throws in
+            let search = LeakSearch(stage)
+            search.secrets.note(Base64URL.encode(Haul.MasterService.master), as: "secret of the PIN service")
+            let phone = try await self.personalised(search)
+            try await search.run("personalised")
+            let info = try await self.prepared(phone, search)
+            guard case .lockout = try await phone.finish(info, pin: Self.pins.own) else {
+                Issue.record("a wrong PIN was taken")
+                return
+            }
+            try await search.run("a wrong PIN")
+            stage.server.clock.advance(by: .seconds(60))
+            guard case .userLogin = try await phone.finish(info, pin: Self.pins.code) else {
+                Issue.record("not signed in")
+                return
+            }
+            let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: IdentityStage.issuer)
+            guard case .apiAccessChangePin(let change) = try await phone.authenticate(data, pin: Self.pins.code) else {
+                Issue.record("no other PIN")
+                return
+            }
+            #expect(change.pinSpec.setPin(Self.pins.new) == .valid)
+            try await phone.sdk.personalizer.finishChangePin(request: change)
+            try await search.run("another PIN")
+            #expect(search.secrets.names.isSuperset(of: ["secret of the PIN service", "PIN", "answer", "draw"]))
+        }
+    }
+
+    @Test("an app that signs its own person in: its code, its back end, and the code once more")
+    func inApp() async throws {
+        try await IdentityStage.run { stage async throws in
+            let search = LeakSearch(stage)
+            let party = stage.party
+            _ = try await stage.server.assembly.identities.changeService(
+                party.id, by: ["inApp": .bool(true)], by: "test")
+            search.secrets.note(party.secret, as: "client secret")
+            search.secrets.note(party.verifier, as: "verifier")
+            let phone = try await self.personalised(search)
+            let data = try await phone.sdk.authenticator.fetchInAppAuthenticationInitializationData(
+                InAppAuthenticationRequest(
+                    idmIdentifier: IdentityStage.issuer, clientID: party.id, redirectURI: party.redirectURI,
+                    codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(party.verifier.utf8))))))
+            guard case .serviceLogin(let login) = try await phone.authenticate(data, pin: Self.pins.code) else {
+                Issue.record("no login of the app")
+                return
+            }
+            try await search.run("the app's person has signed")
+            let code = try await phone.sdk.authenticator.fetchAuthorizationCode(login).code
+            search.secrets.note(code, as: "authorization code")
+            try await search.run("the app has its code")
+            let tokens = try await party.exchange(code, stage.client)
+            #expect(tokens.response.status == .ok)
+            for name in ["access_token", "id_token", "refresh_token"] {
+                if let token = try tokens.object.string(name) { search.secrets.note(token, as: name) }
+            }
+            let access = try tokens.object.requiredString("access_token")
+            let told = try await stage.client.send(
+                .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
+            #expect(told.response.status == .ok)
+            try await search.run("the back end knows who it is")
+            #expect(try await party.exchange(code, stage.client).response.status == .badRequest)
+            try await search.run("the code was used again")
+            #expect(search.secrets.names.isSuperset(of: ["authorization code", "access_token", "id_token"]))
+        }
+    }
+
+    @Test("a code that is mailed, an invitation and its page, and a newcomer's address and page")
+    func lettersAndPages() async throws {
+        try await IdentityStage.run { stage async throws in
+            let search = LeakSearch(stage)
+            let (party, identities) = (stage.party, stage.server.assembly.identities)
+            _ = try await identities.changeService(party.id, by: ["newcomers": .bool(true)], by: "test")
+            _ = try await stage.server.assembly.directory.setEmail(
+                AccountEmail(address: "alice@post.example", isVerified: true), username: "alice", by: "test")
+            let phone = try await self.personalised(search)
+            let personalizer = phone.sdk.personalizer
+            let data = try await personalizer.startRequestNewActivationData(idmIdentifier: IdentityStage.issuer)
+            guard
+                case .apiAccessRequestNewActivationData(let offering) = try await phone.authenticate(
+                    data, pin: Self.pins.code)
+            else {
+                Issue.record("no other device")
+                return
+            }
+            #expect(offering.pinSpec.setPin(Self.pins.own) == .valid)
+            offering.shouldSendEmail = true
+            search.note(code: try await personalizer.finishRequestNewActivationData(offering))
+            try await search.run("a letter waits")
+            #expect(try await self.sendMail(stage) == [.sent])
+            try await search.run("a letter was sent")
+
+            let invited = "wilhelmine@invited.example"
+            search.secrets.note(invited, as: "value")
+            let made = try await identities.invite(
+                .init(email: invited, service: party.id, role: "resident"), by: "test")
+            self.note(link: made.link, in: search)
+            #expect(try await self.sendMail(stage) == [.sent])
+            try await self.open("/invitation?link=\(made.link)", in: search)
+            try await search.run("an invitation's page shows a code")
+
+            let newcomer = "friederike@newcomer.example"
+            search.secrets.note(newcomer, as: "value")
+            let browser = TestBrowser(stage.client)
+            let (_, sent) = try await stage.server.signInPage(browser, party, "&prompt=create")
+            let form = try await browser.get(try #require(sent.headers[.location]))
+            #expect(form.status == .ok)
+            let fields = String(try #require(sent.headers[.location]?.split(separator: "?").last))
+            let asked = try await browser.post("/sign-in/newcomer", form: "\(fields)&email=\(newcomer)")
+            #expect(asked.status == .ok)
+            try await search.run("a newcomer has asked")
+            #expect(try await self.sendMail(stage) == [.sent])
+            let link = try stage.server.mail.link()
+            self.note(link: link, in: search)
+            try await self.open(link, in: search)
+            try await search.run("a newcomer's page shows a code")
+            #expect(search.secrets.names.isSuperset(of: ["link", "secret of a link", "secret of a code", "value"]))
+        }
+    }
+
+    /// Opens the page of an invitation, and has it make a code.
+    private func open(_ address: String, in search: LeakSearch) async throws {
+        let browser = TestBrowser(search.stage.client)
+        let form = try await browser.get(address)
+        #expect(form.status == .ok)
+        let pin = Self.pins.own
+        // Two that are not the same are told, and stand nowhere either.
+        let refused = try await browser.post(
+            "/invitation", form: form.hiddenFields + "&pin=\(pin)&pin-again=\(Self.pins.new)")
+        #expect(refused.status == .unprocessableContent && !refused.text.contains(pin))
+        let page = try await browser.post("/invitation", form: form.hiddenFields + "&pin=\(pin)&pin-again=\(pin)")
+        search.note(code: try page.words(of: "typed-code"))
+    }
+
+    @Test("what a person gives up after they have typed, a lockout for good, and what is refused afterwards")
+    func ended() async throws {
+        var limits = Limits()
+        limits.lockoutFailuresInARow = 2
+        try await IdentityStage.run(limits: limits) { stage async throws in
+            let search = LeakSearch(stage)
+            let phone = try await self.personalised(search)
+            try await phone.sdk.common.abort(try await self.prepared(phone, search))
+            try await search.run("given up")
+
+            let info = try await self.prepared(phone, search)
+            for isLast in [false, true] {
+                guard case .lockout(let lockout, _) = try await phone.finish(info, pin: Self.pins.own) else {
+                    Issue.record("a wrong PIN was taken")
+                    return
+                }
+                #expect(lockout.isPermanent == isLast)
+                try await search.run("wrong, the last time: \(isLast)")
+                stage.server.clock.advance(by: .seconds(60))
+            }
+            await #expect(throws: CountersignError.self) { () async throws in
+                _ = try await self.prepared(phone, search)
+            }
+            try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: IdentityStage.issuer)
+            try await search.run("locked for good, and taken off the phone")
+        }
+    }
+
+    @Test("what operators say and are told: values, right and wrong, an activation's PIN and code, an invitation")
+    func administration() async throws {
+        try await IdentityStage.run { stage async throws in
+            let search = LeakSearch(stage)
+            let party = stage.party
+            let (family, wrong) = ("Meier-Wolkenstein", "wilhelmine at no address")
+            for value in [family, wrong] { search.secrets.note(value, as: "value") }
+            try await stage.server.withSocketClient(logger: stage.lines.logger) { client in
+                let path = "/admin/v1/accounts/alice/attributes"
+                func add(_ attribute: String, _ value: String) async throws -> (
+                    response: TestResponse, object: JSONObject
+                ) {
+                    try await client.send(
+                        .post, path,
+                        ["attribute": .string(attribute), "value": .string(value), "verified": .bool(true)])
+                }
+                let added = try await add("familyName", family)
+                #expect(added.response.status == .created)
+                let id = try added.object.requiredString("id")
+                let shown = try await client.send(.get, "\(path)/\(id)?values=true")
+                #expect(try shown.object.string("value") == family)
+                let listed = try await client.send(.get, "\(path)?values=true")
+                #expect(listed.response.text.contains(IdentityStage.values.home))
+                for attribute in ["email", "birthdate", "phoneNumber", "nationality"] {
+                    let refused = try await add(attribute, wrong)
+                    #expect((400..<500).contains(refused.response.status.code), "\(attribute)")
+                    #expect(!refused.response.text.contains(wrong), "\(attribute)")
+                }
+                try await search.run("values")
+
+                let offered = try await client.send(
+                    .post, "/admin/v1/identity/activations",
+                    ["username": .string("alice"), "pin": .string(Self.pins.own)])
+                #expect(offered.response.status == .created)
+                search.note(code: try offered.object.requiredString("code"))
+                let simple = "12345678901234"
+                search.secrets.note(simple, as: "PIN")
+                let refused = try await client.send(
+                    .post, "/admin/v1/identity/activations", ["username": .string("alice"), "pin": .string(simple)])
+                #expect(refused.response.status == .unprocessableContent)
+                let invited = "wilhelmine@invited.example"
+                search.secrets.note(invited, as: "value")
+                let made = try await client.send(
+                    .post, "/admin/v1/invites",
+                    [
+                        "email": .string(invited), "service": .string(party.id), "role": .string("resident"),
+                    ])
+                #expect(made.response.status == .created)
+                self.note(link: try made.object.requiredString("link"), in: search)
+                try await search.run("an activation and an invitation")
+                let removed = try await client.send(.delete, "\(path)/\(id)")
+                #expect(removed.response.status == .noContent)
+                try await search.run("a value is gone")
+            }
+            #expect(search.secrets.names.isSuperset(of: ["PIN", "value", "secret of a code", "secret of a link"]))
+        }
+    }
+}
