@@ -234,6 +234,18 @@ func addFinger(at idmIdentifier: String, with sdk: CountersignSDK, on screens: a
     try await authenticate(data, with: sdk, on: screens)
 }
 
+func setUpAnotherPhone(at idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens)
+    async throws
+{
+    let data = try await sdk.personalizer.startRequestNewActivationData(idmIdentifier: idmIdentifier)
+    try await authenticate(data, with: sdk, on: screens)
+}
+
+func deleteAccount(at idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    let data = try await sdk.personalizer.startDeletion(idmIdentifier: idmIdentifier)
+    try await authenticate(data, with: sdk, on: screens)
+}
+
 /// For a screen on which the person is still reading: `false` once there is no more time to be had.
 func prolong(_ holder: any IdentitySessionHolder, with sdk: CountersignSDK) async throws -> Bool {
     let session = holder.identitySession

@@ -282,12 +282,10 @@ actor ScriptedScreens: IdentityScreens {
             try await changePin(at: server, with: self.phone.sdk, on: self.screens)
         case .newActivation:
             beginning = "Set up another phone at"
-            let data = try await personalizer.startRequestNewActivationData(idmIdentifier: server)
-            try await authenticate(data, with: self.phone.sdk, on: self.screens)
+            try await setUpAnotherPhone(at: server, with: self.phone.sdk, on: self.screens)
         case .delete:
             beginning = "Delete your account, for good, at"
-            let data = try await personalizer.startDeletion(idmIdentifier: server)
-            try await authenticate(data, with: self.phone.sdk, on: self.screens)
+            try await deleteAccount(at: server, with: self.phone.sdk, on: self.screens)
         case .merge:
             beginning = "Take the invitation into your account at"
             await self.screens.type(pins: "970358")
