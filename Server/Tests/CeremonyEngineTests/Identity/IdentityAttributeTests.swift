@@ -373,6 +373,47 @@ struct IdentityAttributeTests {
         #expect(errors == [.nickname: .noAliasSelected])
     }
 
+    @Test("An attribute that a service adds voids every choice for it, and for no other: the person is asked about all")
+    func anAddedAttributeVoidsTheChoices() async throws {
+        let server = try TestServer()
+        for service in [TestServer.service, "other"] {
+            try await server.addService(service, attributes: [.nickname: .required, .familyName: .required])
+        }
+        let (account, phone) = try await server.personalise()
+        _ = try await self.add(.nickname, "Al", alias: "short", to: account, on: server)
+        let long = try await self.add(.nickname, "Alice", alias: "long", to: account, on: server)
+        _ = try await self.add(.familyName, "Meier", alias: "name", to: account, on: server)
+        _ = try await self.add(.givenName, "Alice", alias: "passport", to: account, on: server)
+        for service in [TestServer.service, "other"] {
+            _ = try await phone.login(
+                try await server.showCode(service, service: service), answers: [.nickname: .alias(id: long)])
+        }
+        func nicknames(_ name: String, _ service: String = TestServer.service) async throws -> Set<String> {
+            let asked = try await phone.start(try await server.showCode(name, service: service)).attributes
+            return Set(asked.attributes.first { $0.attribute == .nickname }?.aliases.map(\.alias) ?? [])
+        }
+        // Less, or with less need, is no reason to ask again.
+        try await server.addService(attributes: [.nickname: .optional])
+        #expect(try await nicknames("less") == ["long"])
+        try await server.addService(attributes: [.nickname: .required, .givenName: .required])
+        #expect(try await nicknames("more") == ["short", "long"])
+        #expect(try await nicknames("elsewhere", "other") == ["long"])
+
+        let next = try await server.showCode("next")
+        _ = try await phone.start(next)
+        guard case .errors(let errors, _) = try await phone.prepare(next.id) else {
+            Issue.record("prepared without a choice")
+            return
+        }
+        #expect(errors == [.nickname: .noAliasSelected], "the one value of what was added is chosen by itself")
+        let prepared = try await phone.prepared(next.id, answers: [.nickname: .alias(id: long)])
+        guard case .accepted = try await phone.finish(next.id, prepared) else {
+            Issue.record("not signed in")
+            return
+        }
+        #expect(try await nicknames("again") == ["long"], "and is remembered anew")
+    }
+
     @Test("Corrections have a limit, past which the session is over for phone and page")
     func correctionsHaveALimit() async throws {
         let server = try TestServer()

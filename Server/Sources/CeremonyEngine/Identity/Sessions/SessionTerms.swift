@@ -76,7 +76,8 @@ struct SessionTermsReader: CeremonyPart {
         RequestedInformation(
             profile.requestedAttributes.map { attribute, requirement in
                 let all = record.aliases.filter { $0.attribute == attribute }
-                // What was chosen when the person last came is not asked again.
+                // What was chosen when the person last came is not asked again. A service that adds an attribute has no
+                // choices any more (`ServiceStore.setServiceProfile`), and the person is asked about all that it wants.
                 let selected = record.selection[attribute]
                 let chosen = all.filter { alias in selected.map { alias.id.hasSameBytes(as: $0) } ?? false }
                 return RequestedAttribute(
