@@ -17,7 +17,8 @@ public struct IdentityConfiguration: Sendable {
         /// Its root keys, each the text of a JSON web key on P-256, as its operator gives it to makers of apps.
         public let rootKeys: [String]
 
-        /// A server with its root keys: the one that signs, and the next one where there is one already.
+        /// A server with its root keys: the one that signs, and the next one where there is one already. The server of this
+        /// product has one, and no next one.
         public init(idmIdentifier: String, rootKeys: [String]) {
             self.idmIdentifier = idmIdentifier
             self.rootKeys = rootKeys
