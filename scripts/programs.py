@@ -27,6 +27,8 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 PIN = "258036"
 # What was typed, made and handed over in this run.
 SECRETS = Secrets()
+# Where servers and phones of this run have written.
+FOLDERS = set()
 
 
 class Failed(Exception):
@@ -119,6 +121,13 @@ def expect_no_secrets(folder):
         raise Failed(f"what nobody may read was left in {folder}: {'; '.join(left)}")
 
 
+def expect_no_secrets_anywhere():
+    """The same of every folder that a server or a phone of this run had, as far as it is there still."""
+    for folder in sorted(FOLDERS):
+        if folder.is_dir() and not any(parent in FOLDERS for parent in folder.parents):
+            expect_no_secrets(folder)
+
+
 def answers(url):
     """Whether an address answers that all is well."""
     try:
@@ -136,6 +145,7 @@ class Server:
         path="", log_level=None
     ):
         self.folder = pathlib.Path(folder)
+        FOLDERS.add(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.port = free_port(port)
         self.operations_port = free_port(operations_port)
@@ -445,6 +455,7 @@ class Phone:
 
     def __init__(self, home, ca_file=None, trace=None):
         self.home = pathlib.Path(home)
+        FOLDERS.add(self.home)
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.common = ["--home", self.home, "--json"]
         if ca_file:

@@ -9,9 +9,9 @@ import urllib.parse
 # Members of an operator's answers that open something by their last part.
 OPENING = ("code", "link", "secret", "token")
 # What holds secrets because that is what it is for: keys, certificates with theirs, what is handed to a client, photographs of
-# codes, and letters that were delivered.
+# codes; letters that were delivered, and what browsers keep of the pages that they have shown.
 HOLDERS = (".key", ".pem", ".png", ".secret")
-MAILBOX = "mailbox"
+HOLDING_FOLDERS = re.compile(r"mailbox|browser-[0-9]+")
 # What programs and packages of them begin with.
 PROGRAMS = (b"\x7fELF", b"!<arch>")
 
@@ -122,7 +122,7 @@ class Secrets:
         left = []
         for path in sorted(pathlib.Path(folder).rglob("*")):
             own = path.relative_to(folder)
-            if path.is_symlink() or not path.is_file() or MAILBOX in own.parts:
+            if path.is_symlink() or not path.is_file() or any(map(HOLDING_FOLDERS.fullmatch, own.parts)):
                 continue
             if path.suffix in HOLDERS or path.name == "key":
                 continue

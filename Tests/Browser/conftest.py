@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 
 from browser import Browser  # noqa: E402
-from programs import Bank, Phone, Server, expect_no_secrets  # noqa: E402
+from programs import Bank, Phone, Server, expect_no_secrets_anywhere  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -51,7 +51,13 @@ class Deployment:
     def stop(self):
         self.bank.stop()
         self.server.stop()
-        expect_no_secrets(self.folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_secret_is_left():
+    """When all programs have stopped, nothing that was typed, made or handed over stands in what they have left."""
+    yield
+    expect_no_secrets_anywhere()
 
 
 @pytest.fixture(scope="session")

@@ -139,7 +139,7 @@ struct AnswerTimes {
             for index in phones.indices {
                 // At the beginning of a round at most: the others have had their rest meanwhile.
                 while let last = wrongAt[index], last.duration(to: scene.clock.now) < Self.rest { usleep(10_000) }
-                for sent in [.right, Self.wrong[(index + round) % Self.wrong.count]] {
+                for sent in [SentFactors.right, Self.wrong[(index + round) % Self.wrong.count]] {
                     let taken = try scene.answer(
                         sent, &phones[index], browser: &browser, connection: &connection)
                     self.roundTrip.note(taken.roundTrip, of: sent)
