@@ -296,6 +296,26 @@ struct IdentityCommandTests {
         await self.expect(.notFound) { try await place.run("identity", "end", "anna", id) }
     }
 
+    @Test("sessions that go on are listed, and of one that there is not none is shown or given up")
+    func sessions() async throws {
+        let place = try await Place()
+        try await place.run("identity", "sessions", "anna")
+        try await place.run("identity", "sessions", "anna", "--json")
+        await self.expect(.notFound) { try await place.run("identity", "sessions", "nobody") }
+        for verb in ["session", "abort"] {
+            await self.expect(.notFound) { try await place.run("identity", verb, "anna", "none") }
+        }
+        let shown: JSONObject = [
+            "id": .string("s1"), "purpose": .string("userLogin"), "state": .string("prepared"), "ended": .bool(false),
+            "activation": .string("a1"), "service": .string("portal"), "createdAt": .string("2026-01-01T00:00:00Z"),
+            "nextRequestUntil": .string("2026-01-01T00:03:00Z"), "lastRequestBefore": .string("2026-01-01T00:15:00Z"),
+        ]
+        let text = try IdentityCommand.sessionText(shown)
+        for words in ["s1", "userLogin", "prepared", "a1", "portal", "2026-01-01T00:03:00Z", "2026-01-01T00:15:00Z"] {
+            #expect(text.contains(words), "\(text)")
+        }
+    }
+
     @Test("an app's text says how it stands, what has failed and how long it rests")
     func text() throws {
         let shown: JSONObject = [

@@ -30,6 +30,10 @@ extension FailingStore {
             session: session, activation: activation, tokenDigest: tokenDigest, request: request, judge: judge)
     }
 
+    func openIdentitySessions(accountID: String, limit: Int) async throws -> [CeremonyRecord] {
+        try await self.store.openIdentitySessions(accountID: accountID, limit: limit)
+    }
+
     func begin(
         _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
         audit: AuditEvent?

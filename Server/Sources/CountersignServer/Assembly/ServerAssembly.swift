@@ -372,6 +372,9 @@ public struct ServerAssembly: Sendable {
             + MappingIDOperations(mappingIDs: self.mappingIDs).operations
             + OrganisationOperations(identities: self.identities).operations
             + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
+            + IdentitySessionOperations(
+                sessions: self.ceremonies.identities.sessions, directory: self.directory
+            ).operations
             + AgreementOperations(identities: self.ceremonies.identities, directory: self.directory).operations
             + PersonalisationOperations(
                 identities: self.ceremonies.identities, directory: self.directory, issuer: self.configuration.issuer

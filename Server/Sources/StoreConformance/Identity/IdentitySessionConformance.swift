@@ -52,6 +52,35 @@ public enum IdentitySessionConformance {
                     == sampleActivation("other", account: "account-bob").activation,
                 "no other activation is changed")
         },
+        ConformanceCheck("an account's open sessions are those of its activations, the newest first, up to a limit") {
+            store in
+            try await activate(store)
+            try await activate(store, "other", account: "bob")
+            for (id, account, device, second) in [
+                ("first", "account-alice", "device-phone", 1), ("second", "account-alice", "device-phone", 2),
+                ("ended", "account-alice", "device-phone", 3), ("others", "account-bob", "device-other", 4),
+            ] {
+                var session = sampleSession(id, account: account, device: device)
+                session.createdAt = .start + .seconds(second)
+                try await store.createCeremony(session, tokens: [], audit: nil)
+            }
+            // Nobody has claimed it, and one is no session of an identity.
+            try await open(store, "unclaimed")
+            try await store.createCeremony(
+                sampleCeremony("plain", kind: .authentication, account: "account-alice"), tokens: [], audit: nil)
+            _ = try await store.change(.id("ended")) { record in
+                record.phase = .ended
+                record.outcome = .denied
+                return CeremonyChange()
+            }
+            func ids(_ limit: Int = 9) async throws -> [String] {
+                try await store.openIdentitySessions(accountID: "account-alice", limit: limit).map(\.id)
+            }
+            try expect(try await ids() == ["second", "first"], "the open ones")
+            try expect(try await ids(1) == ["second"], "the newest")
+            let first = try await store.openIdentitySessions(accountID: "account-alice", limit: 9).last
+            try expect(try await store.ceremony(.id("first")) == first, "as it is")
+        },
         ConformanceCheck("progress is kept with a ceremony from its beginning, and taken away") { store in
             let session = sampleSession(progress: "{\"a\":1}")
             try await store.createCeremony(session, tokens: [], audit: nil)

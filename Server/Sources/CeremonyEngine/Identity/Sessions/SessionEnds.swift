@@ -14,12 +14,7 @@ public struct SessionEnds: CeremonyPart {
     public func abort(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             try await self.steps.answer(session, proven) { turn in
-                try turn.take(.abort(isEntitled: turn.isBound))
-                turn.change.ceremony.identityOutcome = turn.outcome(.aborted)
-                turn.change.ceremony.audit.append(
-                    AuditEvent(
-                        .identityAborted, at: turn.now, accountID: turn.ceremony.accountID, ceremonyID: session,
-                        detail: turn.activation.device.id))
+                try turn.abort()
                 return NothingMore()
             }
         }

@@ -50,6 +50,18 @@ extension SQLiteDatabase: IdentityStore {
         }
     }
 
+    public func openIdentitySessions(accountID: String, limit: Int) async throws -> [CeremonyRecord] {
+        try await self.read { [sealing] db in
+            try db.rows(
+                """
+                SELECT \(CeremonyColumn.selection) FROM ceremony
+                WHERE account_id = ? AND device_id IS NOT NULL AND kind = ? AND \(CeremonyRecord.isOpen)
+                ORDER BY created_at DESC, id LIMIT ?
+                """, [accountID, CeremonyRecord.Kind.identity.rawValue, limit]
+            ) { try CeremonyRecord($0, sealing) }
+        }
+    }
+
     public func begin(
         _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
         audit: AuditEvent?

@@ -180,6 +180,10 @@ public protocol IdentityStore: CeremonyStore {
         judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
     ) async throws -> IdentityStep<Result>
 
+    /// The sessions that activations of an account take part in and that have not ended, the newest first, at most `limit`. One
+    /// whose time is over is among them until its end is written.
+    func openIdentitySessions(accountID: String, limit: Int) async throws -> [CeremonyRecord]
+
     /// Adds a session that an app begins itself, with its claim, and keeps the answer.
     func begin(
         _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
