@@ -316,6 +316,21 @@ struct IdentityCommandTests {
         }
     }
 
+    @Test("what is no activation of the person's has no rest to end and no factors, and neither has a code")
+    func care() async throws {
+        let place = try await Place()
+        try await place.run("activation", "create", "anna", "--identity", "--name", "Phone")
+        let code = try #require(try await place.call("GET", "/accounts/anna/activations").objects("offers").first)
+            .requiredString("id")
+        for (person, id) in [("anna", code), ("anna", "none"), ("nobody", code)] {
+            await self.expect(.notFound) { try await place.run("identity", "lift-lockout", person, id) }
+            await self.expect(.notFound) { try await place.run("identity", "factors", person, id) }
+            for verb in ["factor", "remove-factor"] {
+                await self.expect(.notFound) { try await place.run("identity", verb, person, id, "none") }
+            }
+        }
+    }
+
     @Test("an app's text says how it stands, what has failed and how long it rests")
     func text() throws {
         let shown: JSONObject = [

@@ -72,6 +72,13 @@ extension FailingStore {
         try await self.store.renameActivation(id: id, name: name, audit: audit)
     }
 
+    func step<Result: Sendable>(
+        onActivation id: String,
+        judge: @escaping @Sendable (inout ActivationRecord, [CredentialRecord]) throws -> (ActivationChange, Result)
+    ) async throws -> Result? {
+        try await self.store.step(onActivation: id, judge: judge)
+    }
+
     func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
         async throws -> Int
     {

@@ -20,6 +20,8 @@ public struct Identities: Sendable {
     public let activations: OwnActivations
     /// What accounts have of activations, for those who look at them.
     public let listings: ActivationListings
+    /// What is wrong with activations, and what operators do about it.
+    public let care: ActivationCare
     /// The sessions of accounts, for those who look at them.
     public let sessions: SessionListings
     /// What people have agreed to, for those who look at it.
@@ -48,6 +50,7 @@ public struct Identities: Sendable {
             environment: environment, store: store, envelope: envelope, merges: merges, pins: pins, hub: hub)
         self.keys = IdentityKeys(keys: keys)
         self.listings = ActivationListings(environment: environment, store: store, hub: hub, budgets: budgets)
+        self.care = ActivationCare(environment: environment, store: store)
         self.sessions = SessionListings(environment: environment, store: store, hub: hub)
         self.consents = IdentityConsents(environment: environment, store: store, keys: keys)
         self.offers = ActivationOffers(environment: environment, store: store, keys: keys, budgets: budgets)

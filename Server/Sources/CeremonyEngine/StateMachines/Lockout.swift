@@ -119,6 +119,18 @@ package struct Lockout: Equatable, Sendable {
         return true
     }
 
+    /// Ends the rest that attempts cost, and their row, as a right attempt does. The failures of the window stay: nobody gets
+    /// more of them in it by having each lifted. `false` where the activation is disabled for good: then nothing changes.
+    ///
+    /// Not while an attempt is verified: that has to find itself reserved.
+    package mutating func lift() -> Bool {
+        guard !self.isPermanent else { return false }
+        self.reservation = nil
+        self.failuresInARow = 0
+        self.lockedUntil = nil
+        return true
+    }
+
     /// What the attempt that was reserved turned out to be.
     ///
     /// A right one is taken out again, ends the row, and leaves the failures of the window as they are. `false` where

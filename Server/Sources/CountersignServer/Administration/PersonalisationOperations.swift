@@ -26,7 +26,8 @@ struct PersonalisationOperations: Sendable {
         (status: 404, meaning: "There is no such account, or it has no activation of that identifier.")
     ]
 
-    private static let shown: [AdminOperation.Field] = [
+    /// A personalised app or a code, with its failed attempts.
+    static let shown: [AdminOperation.Field] = [
         .required("id", "The activation."),
         .required("kind", .choice(["activation", "code"]), "Whether it is a personalised app, or a code that waits."),
         .optional("name", "What its person calls the device, or what it is to be called."),
@@ -144,7 +145,7 @@ struct PersonalisationOperations: Sendable {
         return object
     }
 
-    private static func json(_ shown: ShownActivation) -> JSONObject {
+    static func json(_ shown: ShownActivation) -> JSONObject {
         var (object, attempts): (JSONObject, ListedAttempts)
         switch shown {
         case .activation(let activation, let its):

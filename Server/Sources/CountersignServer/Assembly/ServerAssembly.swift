@@ -372,6 +372,7 @@ public struct ServerAssembly: Sendable {
             + MappingIDOperations(mappingIDs: self.mappingIDs).operations
             + OrganisationOperations(identities: self.identities).operations
             + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
+            + ActivationCareOperations(identities: self.ceremonies.identities, directory: self.directory).operations
             + IdentitySessionOperations(
                 sessions: self.ceremonies.identities.sessions, directory: self.directory
             ).operations

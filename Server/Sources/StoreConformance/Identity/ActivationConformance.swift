@@ -304,6 +304,47 @@ public enum ActivationConformance {
             }
             try expect(try await store.devices(accountID: "account-alice").last?.name != "X", "a plain device stays")
         },
+        ConformanceCheck(
+            "a step on an activation alone writes it and what is withdrawn, or nothing where it is refused"
+        ) { store in
+            try await activate(store)
+            try await activate(store, "other", account: "bob")
+            let sample = sampleActivation()
+            let notice = NoticeRecord(
+                id: "n", accountID: "account-alice", kind: .authenticatorsRemoved, at: .start, subject: "Phone")
+            for isRefused in [true, false] {
+                do {
+                    let result = try await store.step(onActivation: "device-phone") { activation, keys in
+                        try expect(activation == sample.activation && keys == sample.credentials, "as it is")
+                        activation.lockout = LockoutRecord()
+                        var change = ActivationChange()
+                        // A key of another activation is none of this one's.
+                        change.withdrawnCredentials = ["pin-phone", "pin-other"]
+                        change.audit = sampleAudit("cared")
+                        change.notice = notice
+                        guard !isRefused else { throw StoreError(.forbidden, "refused") }
+                        return (change, 7)
+                    }
+                    try expect(result == 7 && !isRefused, "what the judge says")
+                } catch let error as StoreError where error.code == .forbidden {
+                    try expect(isRefused, "as it was thrown")
+                    try expect(
+                        try await store.activation(id: "device-phone") == sample.activation, "nothing is changed")
+                }
+            }
+            try expect(try await store.activation(id: "device-phone")?.lockout == LockoutRecord(), "it is written")
+            let keys = try await store.credentials(accountID: "account-alice")
+            try expect(keys.map(\.id) == [sample.credentials[0].id], "the key is gone")
+            try expect(try await store.credentials(accountID: "account-bob").count == 2, "and no other's")
+            let last = try await store.auditEntries(after: 0, limit: 99).last?.event
+            try expect(last?.kind.rawValue == "cared" && last?.accountID == "account-alice", "with its event")
+            try expect(try await store.notices(accountID: "account-alice", limit: 9) == [notice], "and its notice")
+            try await addDevice(store, sampleRegistration("plain"))
+            for id in ["none", "device-plain"] {
+                let result = try await store.step(onActivation: id) { _, _ in (ActivationChange(), 1) }
+                try expect(result == nil, id)
+            }
+        },
         ConformanceCheck("an activation that is taken back goes with its keys, answers and open sessions") { store in
             for name in ["phone", "other"] {
                 try await activate(store, name)

@@ -17,4 +17,8 @@ extension AuditEvent.Kind {
     static let activationRevoked = Self(rawValue: "activation-revoked")
     /// An activation is called otherwise; the detail is its identifier.
     static let activationRenamed = Self(rawValue: "activation-renamed")
+    /// An operator has ended the rest of an activation; the detail is its identifier.
+    static let lockoutLifted = Self(rawValue: "lockout-lifted")
+    /// An operator has taken a factor from an activation; the detail is the activation's identifier and the factor's type.
+    static let factorRemoved = Self(rawValue: "factor-removed")
 }

@@ -98,7 +98,7 @@ extension Sequence<CredentialRecord> {
 
 extension CredentialRecord {
     /// What type of factor it is; `nil` for a model that is none.
-    fileprivate var factorType: AuthenticatorType? {
+    var factorType: AuthenticatorType? {
         (try? AAID(self.aaid)).flatMap { AuthenticatorTypeTable.product.type(of: $0) }
     }
 }

@@ -103,6 +103,28 @@ extension SQLiteDatabase {
         }
     }
 
+    public func step<Result: Sendable>(
+        onActivation id: String,
+        judge: @escaping @Sendable (inout ActivationRecord, [CredentialRecord]) throws -> (ActivationChange, Result)
+    ) async throws -> Result? {
+        try await self.step { [sealing] db -> Result? in
+            guard let before = try db.activation(id: id, sealing) else { return nil }
+            var activation = before
+            let (change, result) = try judge(&activation, try db.credentials(deviceID: id, sealing))
+            try db.update(activation, from: before, sealing)
+            for credential in change.withdrawnCredentials {
+                try db.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND device_id = ?")
+                    .execute(arguments: [credential, id])
+            }
+            if var audit = change.audit {
+                audit.accountID = before.device.accountID
+                try db.appendAudit(audit, sealing)
+            }
+            if let notice = change.notice { try db.insertNotice(notice, sealing) }
+            return result
+        }
+    }
+
     public func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
             try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(

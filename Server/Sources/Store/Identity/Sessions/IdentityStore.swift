@@ -223,6 +223,13 @@ public protocol IdentityStore: CeremonyStore {
     /// Calls an activation by another name; `false` where there is none. The store adds the account to the event.
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
 
+    /// Lets `judge` decide on an activation alone, by its keys as they are, and writes it and the change. `nil` where there is
+    /// none. Of the activation anything can change but its device. The store adds the account to the event.
+    func step<Result: Sendable>(
+        onActivation id: String,
+        judge: @escaping @Sendable (inout ActivationRecord, [CredentialRecord]) throws -> (ActivationChange, Result)
+    ) async throws -> Result?
+
     /// Ends the activations that are disabled by an attempt which was counted at `moment` or before and was never settled, at
     /// most `limit` of them: their keys are deleted, the attempt is nobody's any more, what they have authenticated ends, and
     /// their open sessions end as failed, of which `ending` says what the history has. The store adds account and activation
@@ -233,6 +240,19 @@ public protocol IdentityStore: CeremonyStore {
     /// Deletes answers, offers, consents and entries of histories whose time is over, at most `limit` of each; returns how
     /// many.
     func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int
+}
+
+/// What becomes durable with a step on an activation alone.
+public struct ActivationChange: Sendable {
+    /// Keys of the activation to delete.
+    public var withdrawnCredentials: [String] = []
+    /// What the trail keeps.
+    public var audit: AuditEvent?
+    /// What the person's devices are told.
+    public var notice: NoticeRecord?
+
+    /// A change of nothing but the row.
+    public init() {}
 }
 
 /// What becomes durable with a step of an offer.
