@@ -415,7 +415,20 @@ struct IdentityCommandTests {
         let name = try invite.requiredString("id")
         try await place.run("invite", "list", "--email", "new@post.example")
         try await place.run("invite", "show", name)
+        try await place.run("invite", "prolong", name, "--lifetime", "10d")
+        let later = try await place.call("GET", "/invites/\(name)").requiredString("expiresAt")
+        #expect(try later > invite.requiredString("expiresAt"))
+        await self.expect(.failed, "take it back") {
+            try await place.run("invite", "prolong", name, "--lifetime", "1d")
+        }
+        await self.expect(.failed, "twice as long") {
+            try await place.run("invite", "prolong", name, "--lifetime", "400d")
+        }
+        await self.expect(.notFound) { try await place.run("invite", "prolong", "none", "--lifetime", "1d") }
         try await place.run("invite", "revoke", name)
+        await self.expect(.failed, "make another one") {
+            try await place.run("invite", "prolong", name, "--lifetime", "10d")
+        }
         await self.expect(.failed, "already") { try await place.run("invite", "revoke", name) }
         await self.expect(.notFound) { try await place.run("invite", "show", "none") }
         await self.expect(.failed) {

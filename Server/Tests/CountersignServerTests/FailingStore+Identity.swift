@@ -160,6 +160,10 @@ extension FailingStore {
         try await self.store.acceptInvite(id, accountID: accountID, audit: audit)
     }
 
+    func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool {
+        try await self.store.prolongInvite(id, until: until, audit: audit)
+    }
+
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.store.revokeInvite(id, audit: audit)
     }

@@ -152,12 +152,8 @@ extension IdentityDirectory {
             throw AccountError(
                 .invalidRequest, "an invitation names an organisation, or a service and a role there, or both")
         }
-        let longest = self.limits.inviteLifetime * Limits.Fixed.lifetimeFactor
         let lifetime = invitation.lifetime ?? self.limits.inviteLifetime
-        guard lifetime >= Limits.Fixed.shortestLifetime, lifetime <= longest else {
-            throw AccountError(
-                .invalidRequest, "an invitation lasts a second or longer, and at most twice as long as inviteLifetime")
-        }
+        try self.check(inviteLifetime: lifetime)
         guard invitation.isMailed != true || self.sendsMail else {
             throw AccountError(.invalidRequest, "the server sends no mail: hand the link over yourself")
         }
@@ -250,6 +246,36 @@ extension IdentityDirectory {
         try await self.store.acceptInvite(
             invite.id, accountID: accountID,
             audit: AuditEvent(.inviteAccepted, at: self.time.now(), accountID: accountID, detail: invite.id))
+    }
+
+    /// Has an open invitation be accepted for `lifetime` from now on. What somebody has of it, its link and its code, is as it was:
+    /// a code whose own time is over is made anew on the invitation's page.
+    ///
+    /// Throws `notFound`, `invalidRequest` for a lifetime that is none, `conflict` where it is not open any more, or would end
+    /// earlier than it does.
+    public func prolongInvite(_ id: String, for lifetime: Duration, by operator: String) async throws -> InviteRecord {
+        try self.check(inviteLifetime: lifetime)
+        let invite = try await self.invite(id)
+        let now = self.time.now()
+        let audit = AuditEvent(
+            .inviteProlonged, at: now, accountID: invite.provisionalAccountID, actor: `operator`, detail: id)
+        guard try await self.store.prolongInvite(id, until: now + lifetime, audit: audit) else {
+            let found = try await self.invite(id)
+            throw AccountError(
+                .conflict,
+                self.isOpen(found)
+                    ? "The invitation can be accepted for longer already: to end it earlier, take it back."
+                    : "The invitation was accepted or taken back, or its time is over: make another one.")
+        }
+        return try await self.invite(id)
+    }
+
+    private func check(inviteLifetime lifetime: Duration) throws {
+        let longest = self.limits.inviteLifetime * Limits.Fixed.lifetimeFactor
+        guard lifetime >= Limits.Fixed.shortestLifetime, lifetime <= longest else {
+            throw AccountError(
+                .invalidRequest, "an invitation lasts a second or longer, and at most twice as long as inviteLifetime")
+        }
     }
 
     /// Takes an open invitation back. Throws `notFound`, `conflict` where it is not open any more.

@@ -12,7 +12,7 @@ struct InviteCommand: AsyncParsableCommand {
 
               countersign admin invite create new@post.example --service CLIENT --role customer
             """,
-        subcommands: [Create.self, List.self, Show.self, Revoke.self]
+        subcommands: [Create.self, List.self, Show.self, Prolong.self, Revoke.self]
     )
 
     fileprivate static func path(_ id: String) -> String { "/invites/\(id.pathSegment)" }
@@ -123,6 +123,29 @@ struct InviteCommand: AsyncParsableCommand {
 
         func run() async throws {
             let answer = try await self.options.call("GET", InviteCommand.path(self.id))
+            try self.options.show(answer) { try InviteCommand.text($0) }
+        }
+    }
+
+    struct Prolong: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Have an open invitation be accepted for longer.",
+            discussion: """
+                Its link goes on as it is. Whom it is for, and to what, stays: for anything else make another one, and take \
+                this one back.
+                """)
+
+        @Argument(help: "The invitation's id.")
+        var id: String
+
+        @Option(name: .long, help: "How long it can be accepted from now on, as 7d or 12h.")
+        var lifetime: TimeSpan
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "PATCH", InviteCommand.path(self.id), ["lifetimeSeconds": .integer(self.lifetime.seconds)])
             try self.options.show(answer) { try InviteCommand.text($0) }
         }
     }

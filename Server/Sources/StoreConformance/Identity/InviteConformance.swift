@@ -121,7 +121,7 @@ public enum InviteConformance {
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
-        Self.inviting + Self.accepting + Self.asked + Self.merging + Self.ending
+        Self.inviting + Self.prolonging + Self.accepting + Self.asked + Self.merging + Self.ending
 
     private static let inviting: [ConformanceCheck<Subject>] = [
         ConformanceCheck("an invitation comes back as it was added, with its account") { store in
@@ -193,6 +193,40 @@ public enum InviteConformance {
             try await add("2", "two@post.example", since: made - .seconds(1))
             try await add("3", "one@post.example", since: made)
         },
+    ]
+
+    private static let prolonging: [ConformanceCheck<Subject>] = [
+        ConformanceCheck(
+            "an open invitation ends later, and never earlier; one that is not open any more stays as it is"
+        ) {
+            store in
+            try await Self.begin(store, withProvisional: false)
+            for id in ["invite", "others"] {
+                _ = try await store.addInvite(
+                    Self.invite(id, email: "Alice@post.example"), provisional: nil, within: InviteBounds(open: 9),
+                    leaving: nil, audit: sampleAudit())
+            }
+            func prolong(_ id: String = "invite", by seconds: Int, at now: Timestamp = .start) async throws -> Bool {
+                try await store.prolongInvite(
+                    id, until: Self.end + .seconds(seconds), audit: event(.inviteProlonged, at: now))
+            }
+            try expect(try await !prolong(by: -1), "not earlier")
+            try expect(try await !prolong("none", by: 9), "there is none")
+            try expect(try await !prolong(by: 9, at: Self.end), "its time is over")
+            try expect(try await store.invite("invite") == Self.invite(email: "Alice@post.example"), "as it was")
+            try expect(try await prolong(by: 9, at: Self.end - .milliseconds(1)), "later")
+            var expected = Self.invite(email: "Alice@post.example")
+            expected.expiresAt = Self.end + .seconds(9)
+            try expect(try await store.invite("invite") == expected, "that alone")
+            try expect(try await store.invite("others")?.expiresAt == Self.end, "and no other")
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind)
+            try expect(kinds.count { $0 == .inviteProlonged } == 1, "once in the trail")
+            try await store.acceptInvite(
+                "invite", accountID: "account-alice", audit: event(.inviteAccepted, "account-alice", at: .start))
+            try expect(try await !prolong(by: 99), "it is accepted")
+            _ = try await store.revokeInvite("others", audit: sampleAudit())
+            try expect(try await !prolong("others", by: 99), "it is taken back")
+        }
     ]
 
     private static let accepting: [ConformanceCheck<Subject>] = [

@@ -299,8 +299,24 @@ struct IdentityAdministrationTests {
             #expect(try listed.object.array("invites") == [.object(invite)])
             let path = "/admin/v1/invites/\(try invite.requiredString("id"))"
             #expect(try await client.send(.get, path).object == invite)
+            for (body, status) in [
+                (["lifetimeSeconds": .integer(60)], .conflict), (["lifetimeSeconds": .integer(0)], .badRequest),
+                (["lifetimeSeconds": .integer(29 * 24 * 60 * 60)], .badRequest), ([:], .badRequest),
+                (["email": .string("x@post.example")], .badRequest),
+            ] as [(JSONObject, HTTPResponse.Status)] {
+                #expect(try await client.send(.patch, path, body).response.status == status, "\(body)")
+            }
+            #expect(try await client.send(.get, path).object == invite)
+            let span: JSONObject = ["lifetimeSeconds": .integer(28 * 24 * 60 * 60)]
+            let prolonged = try await client.send(.patch, path, span)
+            #expect(try prolonged.response.status == .ok && prolonged.object.string("state") == "open")
+            #expect(try prolonged.object.requiredString("expiresAt") > invite.requiredString("expiresAt"))
+            #expect(try await client.send(.get, path).object == prolonged.object)
+            #expect(try await client.send(.patch, "/admin/v1/invites/none", span).response.status == .notFound)
             #expect(try await client.send(.delete, path).response.status == .noContent)
             #expect(try await client.send(.delete, path).response.status == .conflict)
+            let late = try await client.send(.patch, path, span)
+            #expect(late.response.status == .conflict && late.response.text.contains("make another one"))
             #expect(try await client.send(.get, path).object["state"] == .string("revoked"))
             #expect(try await client.send(.get, "/admin/v1/accounts/\(account)").response.status == .notFound)
             for (changes, status) in [

@@ -56,6 +56,37 @@ struct InvitationTests {
 
     private static let pins = ["pin": "604817", "pin-again": "604817"]
 
+    @Test(
+        "An invitation that was prolonged is accepted by its link after its first time; one that is over is not prolonged"
+    )
+    func prolonged() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let place = try await Place(fixture)
+            let (kept, left) = (try await place.invite(), try await place.invite("other@post.example"))
+            let lifetime = Limits().inviteLifetime
+            fixture.server.clock.advance(by: lifetime - .seconds(1))
+            let later = try await place.identities.prolongInvite(kept.id, for: lifetime, by: "ann")
+            #expect(later.expiresAt == fixture.server.clock.now() + lifetime && later.state == .open)
+            fixture.server.clock.advance(by: .seconds(1))
+            await #expect(throws: AccountError(.conflict)) { () async throws in
+                _ = try await place.identities.prolongInvite(left.id, for: lifetime, by: "ann")
+            }
+            _ = try await place.identities.sweep()
+            #expect(try await fixture.server.database.invite(kept.id)?.state == .open)
+            let browser = TestBrowser(fixture.client)
+            #expect(try await browser.get(kept.address).text.contains("name=\"pin\""))
+            #expect(try await !browser.get(left.address).text.contains("name=\"pin\""))
+            let made = try await place.accept(kept.address, Self.pins, browser)
+            let enrolled = try await fixture.enroll(
+                try made.words(of: "typed-code"), pins: ["604817"], named: "-new")
+            #expect(enrolled.refusal == nil, "\(enrolled.lines)")
+            #expect(try await fixture.server.database.invite(kept.id)?.state == .accepted)
+            let entries = try await fixture.server.database.auditEntries(after: 0, limit: 999).map(\.event)
+                .filter { $0.kind == .inviteProlonged }
+            #expect(entries.map(\.actor) == ["ann"] && entries.map(\.detail) == [kept.id])
+        }
+    }
+
     @Test("row 83, case 1: whoever has the invited address signs in, says yes, and is a member; nobody else is")
     func knownAddress() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in

@@ -62,6 +62,13 @@ struct InviteOperations: Sendable {
                 summary: "Show what became of an invitation.",
                 answer: Self.invite, refusals: Self.notFound, handler: self.show),
             AdminOperation(
+                method: .patch, path: Self.path + "/{id}", id: "prolongInvite",
+                summary: "Have an open invitation be accepted for longer. Whom it is for, and to what, stays.",
+                body: [.required("lifetimeSeconds", .integer, "How long it can be accepted from now on.")],
+                answer: Self.invite,
+                refusals: Self.notFound + [(409, "It is not open any more, or can be accepted for longer already.")],
+                handler: self.prolong),
+            AdminOperation(
                 method: .delete, path: Self.path + "/{id}", id: "revokeInvite",
                 summary: "Take an open invitation back, with the account that was made for it.", status: .noContent,
                 refusals: Self.notFound + [(409, "It is not open any more.")], handler: self.revoke),
@@ -108,6 +115,12 @@ struct InviteOperations: Sendable {
 
     @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
         self.json(try await self.identities.invite(call.id))
+    }
+
+    @Sendable private func prolong(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let seconds = try call.body.requiredInteger("lifetimeSeconds", as: Int32.self)
+        return self.json(
+            try await self.identities.prolongInvite(call.id, for: .seconds(Int64(seconds)), by: call.actor))
     }
 
     @Sendable private func revoke(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -78,6 +78,22 @@ extension SQLiteDatabase: InviteStore {
         }
     }
 
+    public func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE invite SET expires_at = ?1
+                    WHERE id = ?2 AND state = ?3 AND expires_at > ?4 AND expires_at <= ?1
+                    """
+            ).execute(arguments: [
+                until.milliseconds, id, InviteRecord.State.open.rawValue, audit.at.milliseconds,
+            ])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
     public func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
         try await self.step { [sealing] db in
             let expired = try db.invites(

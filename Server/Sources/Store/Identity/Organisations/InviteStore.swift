@@ -132,6 +132,10 @@ public protocol InviteStore: Sendable {
     /// Takes an open invitation back, and its provisional account with it. `false` where there is no open one.
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool
 
+    /// Has an invitation that is open at the event's moment end later. `false` where there is no such one, and where it ends
+    /// later than that already.
+    func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool
+
     /// Deletes the provisional accounts of invitations whose time was over at `now`, and invitations whose time was over
     /// before `endedBefore`, at most `limit` of each. Returns how many.
     func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
@@ -209,6 +213,8 @@ extension AuditEvent.Kind {
     public static let inviteAdded = Self(rawValue: "invite-added")
     /// An invitation was accepted; the detail is its identifier.
     public static let inviteAccepted = Self(rawValue: "invite-accepted")
+    /// An invitation can be accepted for longer; the detail is its identifier.
+    public static let inviteProlonged = Self(rawValue: "invite-prolonged")
     /// An invitation was taken back; the detail is its identifier.
     public static let inviteRevoked = Self(rawValue: "invite-revoked")
     /// The time of an invitation was over, and its provisional account, whom the entry is about, went; the detail is the
