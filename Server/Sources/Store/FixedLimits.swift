@@ -25,6 +25,9 @@ extension Limits {
         /// waits.
         public static let sealingKeyAfterlife: Duration = .seconds(60 * 60)
 
+        /// Keys to seal to that there are at a time. Past it none is made by hand until one is erased: phones read all of them.
+        public static let sealingKeys = 16
+
         /// How long an invitation is good that a newcomer has asked for.
         public static let newcomerLifetime: Duration = .seconds(60 * 60)
         /// Of the invitations that can be open at a time newcomers have one in so many: the others are the operators'.

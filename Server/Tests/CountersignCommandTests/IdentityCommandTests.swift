@@ -270,6 +270,23 @@ struct IdentityCommandTests {
         #expect(try await place.call("GET", "/identity/root") == root)
     }
 
+    @Test("the keys that phones seal to are listed, and one is made by hand")
+    func keys() async throws {
+        let place = try await Place()
+        try await place.run("identity", "keys")
+        func states() async throws -> [String?] {
+            try await place.call("GET", "/identity/keys").objects("sealing").map { try $0.string("state") }
+        }
+        #expect(try await states() == ["current"])
+        try await place.run("identity", "rotate-key")
+        try await place.run("identity", "rotate-key", "--json")
+        #expect(try await states() == ["current", "former", "former"])
+        try await place.run("identity", "keys", "--json")
+        let signing = try await place.call("GET", "/identity/keys").objects("signing")
+        #expect(try signing.map { try $0.string("state") } == ["current"])
+        #expect(try await place.trail().filter { $0 == "identity-sealing-key-added" }.count == 2)
+    }
+
     @Test("a code is shown and ended, and what is no activation of the person's is neither shown, renamed nor ended")
     func activations() async throws {
         let place = try await Place()

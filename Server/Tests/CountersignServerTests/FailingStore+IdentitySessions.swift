@@ -103,6 +103,10 @@ extension FailingStore {
 
     func identitySealingKeys() async throws -> [SealingKeyRecord] { try await self.store.identitySealingKeys() }
 
+    func addSealingKey(_ key: SealingKeyRecord, limit: Int, audit: AuditEvent) async throws -> [SealingKeyRecord] {
+        try await self.store.addSealingKey(key, limit: limit, audit: audit)
+    }
+
     func followSealingKeys(by key: SealingKeyRecord, unlessMadeSince: Timestamp, at now: Timestamp) async throws
         -> [SealingKeyRecord]
     {

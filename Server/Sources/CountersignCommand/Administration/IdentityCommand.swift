@@ -9,7 +9,8 @@ struct IdentityCommand: AsyncParsableCommand {
         commandName: "identity",
         abstract: "People's personalised apps, what they were used for, and the key that apps know the server by.",
         subcommands: [
-            Root.self, Activations.self, Show.self, Rename.self, Lift.self, Factors.self, Factor.self,
+            Root.self, Keys.self, RotateKey.self, Activations.self, Show.self, Rename.self, Lift.self, Factors.self,
+            Factor.self,
             RemoveFactor.self,
             End.self, Sessions.self, Session.self, Abort.self,
             History.self, Agreements.self, Agreement.self, Subject.self, Whose.self,

@@ -372,6 +372,9 @@ public struct ServerAssembly: Sendable {
             + MappingIDOperations(mappingIDs: self.mappingIDs).operations
             + OrganisationOperations(identities: self.identities).operations
             + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
+            + IdentityKeyOperations(
+                keys: self.ceremonies.identities.keys, provider: self.provider, time: self.time
+            ).operations
             + ActivationCareOperations(identities: self.ceremonies.identities, directory: self.directory).operations
             + IdentitySessionOperations(
                 sessions: self.ceremonies.identities.sessions, directory: self.directory

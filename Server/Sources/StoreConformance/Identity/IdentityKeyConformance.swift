@@ -46,6 +46,27 @@ public enum IdentityKeyConformance {
             try expect(try await follow("c", at: 100, since: 50) == ["b"], "then it is erased")
             try expect(try await follow("d", at: 200, since: 150) == ["d"], "also where another follows")
         },
+        ConformanceCheck("a sealing key is added by hand whatever the age of the newest, up to as many as there can be")
+        {
+            store in
+            @Sendable func add(_ name: String, at second: Int, limit: Int = 2) async throws -> [String] {
+                let keys = try await store.addSealingKey(
+                    Self.key(name, after: second), limit: limit,
+                    audit: event(AuditEvent.Kind(rawValue: "added"), at: .start + .seconds(second)))
+                try expect(try await store.identitySealingKeys() == keys, "a reader sees the same")
+                return keys.map(\.id)
+            }
+            try expect(try await add("a", at: 0) == ["a"], "the first")
+            try expect(try await add("b", at: 1) == ["b", "a"], "and another one")
+            try await expectError(StoreError(.conflict, "")) { _ = try await add("c", at: 99) }
+            try expect(try await store.identitySealingKeys().map(\.id) == ["b", "a"], "nothing has changed")
+            try expect(try await add("c", at: 100) == ["c", "b"], "once one is erased")
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            try expect(kinds == ["added", "added", "added"], "an event each")
+            let followed = try await store.followSealingKeys(
+                by: Self.key("d", after: 101), unlessMadeSince: .start + .seconds(100), at: .start + .seconds(101))
+            try expect(followed.map(\.id) == ["c"], "it is followed like any other")
+        },
         ConformanceCheck("of 50 sealing keys that are made at once, one is added") { store in
             let count = try await winners(50) { index in
                 let keys = try await store.followSealingKeys(

@@ -2,6 +2,8 @@ import Store
 
 extension AuditEvent.Kind {
     static let identityRootMade = Self(rawValue: "identity-root-made")
+    /// An operator has had a key made that phones seal to; the detail is its name.
+    static let sealingKeyAdded = Self(rawValue: "identity-sealing-key-added")
     static let identityClaimed = Self(rawValue: "identity-claimed")
     static let identityAttemptRefused = Self(rawValue: "identity-attempt-refused")
     static let identityFinished = Self(rawValue: "identity-finished")

@@ -1,5 +1,29 @@
 public import JOSE
-import _Primitives
+public import _Primitives
+
+/// A key that phones seal to, as operators see it: nothing of the key itself.
+public struct ListedSealingKey: Sendable, Equatable {
+    /// What is done with a key.
+    public enum State: String, Sendable, CaseIterable {
+        /// Phones that fetch the set of keys now seal to it.
+        case current
+        /// Phones that have fetched the set before may seal to it.
+        case former
+        /// Nobody seals to it any more; what was sealed to it at the last moment is opened.
+        case closing
+    }
+
+    /// Its name in messages.
+    public let id: String
+    /// When it was made.
+    public let since: Timestamp
+    /// Until when a phone may seal to it.
+    public let until: Timestamp
+    /// When it is erased.
+    public let erasedAt: Timestamp
+    /// What is done with it.
+    public let state: State
+}
 
 /// What anybody may know of the keys of personalised identities.
 public struct IdentityKeys: Sendable {
@@ -10,6 +34,20 @@ public struct IdentityKeys: Sendable {
 
     /// The public part of the root: what makers of apps configure them with.
     public func root() async throws -> JWK? { try await self.keys.root().publicKey }
+
+    /// The keys that phones seal to, the newest first. One is made where the newest is a day old.
+    public func sealingKeys() async throws -> [ListedSealingKey] { try await self.keys.listedSealingKeys() }
+
+    /// The names of the keys that sign codes and answers, or have signed what is still good: they are the provider's.
+    public var signingKeyNames: [String] { self.keys.signingKeyNames }
+
+    /// Makes a key to seal to by hand. Another server over the same store has it in its set within a day, and opens what is
+    /// sealed to it at once. Throws `CeremonyError` `conflict` where there are ``Limits/Fixed/sealingKeys``.
+    ///
+    /// - Parameter operator: The name for the audit trail.
+    public func rotateSealingKey(by operator: String) async throws {
+        try await self.keys.rotateSealingKey(by: `operator`)
+    }
 
     /// Makes the root at the first start, and the key to seal to where the newest is a day old.
     public func follow() async throws {

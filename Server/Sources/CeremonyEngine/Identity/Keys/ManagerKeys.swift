@@ -107,16 +107,49 @@ final class ManagerKeys: Sendable {
             return state.sealing.map(\.record)
         }
         if let known { return known }
-        let key = SealingKeyRecord(
+        let keys = try await self.store.followSealingKeys(
+            by: try self.newSealingKey(at: now),
+            unlessMadeSince: now - Limits.Fixed.sealingKeyTurn + Limits.Fixed.clockTick, at: now)
+        try self.keep(keys, at: now)
+        return keys
+    }
+
+    private func newSealingKey(at now: Timestamp) throws -> SealingKeyRecord {
+        SealingKeyRecord(
             id: self.environment.random.identifier(),
             privateKey: try SigningKey.make(.es256, random: self.environment.random), createdAt: now,
             erasedAt: now + Limits.Fixed.sealingKeyTurn + Limits.Fixed.keySetLifetime
                 + Limits.Fixed.sealingKeyAfterlife)
-        let keys = try await self.store.followSealingKeys(
-            by: key, unlessMadeSince: now - Limits.Fixed.sealingKeyTurn + Limits.Fixed.clockTick, at: now)
-        try self.keep(keys, at: now)
-        return keys
     }
+
+    /// Makes a key to seal to, whatever the age of the newest: phones that fetch the set from now on seal to it. Throws
+    /// `conflict` where there are as many as can be.
+    func rotateSealingKey(by operator: String) async throws {
+        let now = self.now
+        let key = try self.newSealingKey(at: now)
+        do {
+            let keys = try await self.store.addSealingKey(
+                key, limit: Limits.Fixed.sealingKeys,
+                audit: AuditEvent(.sealingKeyAdded, at: now, actor: `operator`, detail: key.id))
+            try self.keep(keys, at: now)
+        } catch let error as StoreError where error.code == .conflict {
+            throw CeremonyError(.conflict)
+        }
+    }
+
+    /// The keys that are sealed to or opened with, the newest first, as they are looked at.
+    func listedSealingKeys() async throws -> [ListedSealingKey] {
+        let now = self.now
+        return try await self.sealingKeys(at: now).filter { now < $0.erasedAt }.enumerated().map { place, record in
+            let until = Self.end(record)
+            return ListedSealingKey(
+                id: record.id, since: record.createdAt, until: until, erasedAt: record.erasedAt,
+                state: place == 0 ? .current : now < until ? .former : .closing)
+        }
+    }
+
+    /// The names of the keys that sign codes and answers, or have signed what is still good.
+    var signingKeyNames: [String] { self.signer.publicKeys(self.now).fitting(.es256).keys.compactMap(\.keyID) }
 
     private func keep(_ records: [SealingKeyRecord], at now: Timestamp) throws {
         let keys = try records.map { record in

@@ -20,26 +20,28 @@ extension SQLiteDatabase: IdentityKeyStore {
         try await self.read { [sealing] db in try db.identitySealingKeys(sealing) }
     }
 
+    public func addSealingKey(_ key: SealingKeyRecord, limit: Int, audit: AuditEvent) async throws -> [SealingKeyRecord]
+    {
+        try await self.step { [sealing] db in
+            try db.eraseSealingKeys(at: audit.at)
+            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM identity_sealing_key")) ?? 0
+            guard count < limit else { throw StoreError(.conflict, "there are \(count) keys to seal to") }
+            try db.insert(key, sealing)
+            try db.appendAudit(audit, sealing)
+            return try db.identitySealingKeys(sealing)
+        }
+    }
+
     public func followSealingKeys(
         by key: SealingKeyRecord, unlessMadeSince moment: Timestamp, at now: Timestamp
     ) async throws -> [SealingKeyRecord] {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM identity_sealing_key WHERE erased_at <= ?")
-                .execute(arguments: [now.milliseconds])
+            try db.eraseSealingKeys(at: now)
             let isFollowed = try Bool.fetchOne(
                 db.cachedStatement(
                     sql: "SELECT EXISTS (SELECT 1 FROM identity_sealing_key WHERE created_at >= ?)"),
                 arguments: [moment.milliseconds])
-            if isFollowed != true {
-                let sealed = try key.privateKey.withBytes {
-                    try sealing.seal(Array($0), purpose: .identitySealingKey, row: key.id)
-                }
-                try db.insert(
-                    [
-                        SealingKeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
-                        .erasedAt: key.erasedAt.milliseconds,
-                    ], by: SealingKeyColumn.insertion)
-            }
+            if isFollowed != true { try db.insert(key, sealing) }
             return try db.identitySealingKeys(sealing)
         }
     }
@@ -60,6 +62,22 @@ private enum SealingKeyColumn: Int, TableColumn {
 }
 
 extension Database {
+    fileprivate func eraseSealingKeys(at now: Timestamp) throws {
+        try self.cachedStatement(sql: "DELETE FROM identity_sealing_key WHERE erased_at <= ?")
+            .execute(arguments: [now.milliseconds])
+    }
+
+    fileprivate func insert(_ key: SealingKeyRecord, _ sealing: Sealing) throws {
+        let sealed = try key.privateKey.withBytes {
+            try sealing.seal(Array($0), purpose: .identitySealingKey, row: key.id)
+        }
+        try self.insert(
+            [
+                SealingKeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                .erasedAt: key.erasedAt.milliseconds,
+            ], by: SealingKeyColumn.insertion)
+    }
+
     /// The newest first.
     fileprivate func identitySealingKeys(_ sealing: Sealing) throws -> [SealingKeyRecord] {
         try self.rows("SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id") {

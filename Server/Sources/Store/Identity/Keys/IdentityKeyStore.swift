@@ -29,6 +29,10 @@ public protocol IdentityKeyStore: Sendable {
     /// The keys to open with, the newest first.
     func identitySealingKeys() async throws -> [SealingKeyRecord]
 
+    /// Adds a key that phones seal to from then on, with the audit event, and erases those whose time is over at its moment.
+    /// Returns the keys there are, the newest first. Throws ``StoreError/Code/conflict`` where there are `limit` already.
+    func addSealingKey(_ key: SealingKeyRecord, limit: Int, audit: AuditEvent) async throws -> [SealingKeyRecord]
+
     /// Adds a key unless there is one that was made at `unlessMadeSince` or later, and erases those whose time is over.
     /// Returns the keys there are, the newest first.
     func followSealingKeys(by key: SealingKeyRecord, unlessMadeSince: Timestamp, at now: Timestamp) async throws
