@@ -390,6 +390,8 @@ struct IdentityCommandTests {
         let sessions = try await place.call("GET", "/accounts/anna/identity-sessions").objects("sessions")
         #expect(try sessions.map { try $0.string("role") } == ["user"])
         try await place.run("attribute", "choices", "anna")
+        try await place.run("attribute", "choices", "anna", "--client", place.client)
+        await self.expect(.notFound) { try await place.run("attribute", "choices", "anna", "--client", "none") }
         let choices = try await place.call("GET", "/accounts/anna/choices").objects("choices")
         #expect(try choices.map { try $0.string("value") } == [value])
         try await place.run("attribute", "forget-choice", "anna", place.client)
@@ -408,6 +410,10 @@ struct IdentityCommandTests {
         await self.expect(.notFound) { try await place.run("identity", "subject", "nobody", place.client) }
         await self.expect(.notFound) { try await place.run("identity", "subject", "anna", "none") }
         #expect(try await place.trail().filter { $0 == "subject-looked-up" }.count == 3)
+        try await place.run("identity", "subjects", "anna")
+        try await place.run("identity", "subjects", "anna", "--after", place.client)
+        await self.expect(.notFound) { try await place.run("identity", "subjects", "nobody") }
+        #expect(try await place.trail().filter { $0 == "subjects-listed" }.count == 2)
     }
 
     @Test("organisations and invitations are made, listed and taken back")

@@ -460,6 +460,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.account(subject: subject, client: client)
     }
 
+    func clients(knowingAccount id: String, after client: String?, limit: Int) async throws -> [String] {
+        try await self.store.clients(knowingAccount: id, after: client, limit: limit)
+    }
+
     func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
         try await self.store.sweepAuthorizations(at: moment, idleSince: idleSince, limit: limit)
     }

@@ -16,8 +16,9 @@ public struct MappingIDs: Sendable {
         public let isTold: Bool
     }
 
-    private let store: any AuditStore & ClientStore
+    private let store: any AuditStore & AuthorizationStore & ClientStore
     private let directory: AccountDirectory
+    private let pageSize: Int
     private let time: TimeSource
     private let subject: @Sendable (_ accountID: String, _ clientID: String) -> String
     private let accountID: @Sendable (_ subject: String, _ clientID: String) async throws -> String?
@@ -26,15 +27,18 @@ public struct MappingIDs: Sendable {
     ///
     /// - Parameters:
     ///   - accounts: Manages the accounts.
+    ///   - pageSize: The most names that are listed at a time.
     ///   - subject: Names an account to a client.
     ///   - accountID: The way back; `nil` for a name that the client was never told.
     public init(
-        store: any AuditStore & ClientStore, accounts: AccountDirectory, time: TimeSource = .system,
+        store: any AuditStore & AuthorizationStore & ClientStore, accounts: AccountDirectory,
+        pageSize: Int = Limits().pageSize, time: TimeSource = .system,
         subject: @escaping @Sendable (_ accountID: String, _ clientID: String) -> String,
         accountID: @escaping @Sendable (_ subject: String, _ clientID: String) async throws -> String?
     ) {
         self.store = store
         self.directory = accounts
+        self.pageSize = pageSize
         self.time = time
         self.subject = subject
         self.accountID = accountID
@@ -48,6 +52,20 @@ public struct MappingIDs: Sendable {
         let told = try await self.accountID(subject, client)
         try await self.note(account, client, by: `operator`)
         return Entry(account: account, client: client, subject: subject, isTold: told != nil)
+    }
+
+    /// What clients were told to call somebody, by the clients' identifiers: a page of them, after a client's. The trail has one
+    /// entry for the page. Throws `notFound`.
+    ///
+    /// Cost: two queries, one store step.
+    public func entries(of account: String, after client: String?, by operator: String) async throws -> [Entry] {
+        let account = try await self.directory.account(written: account)
+        let clients = try await self.store.clients(knowingAccount: account.id, after: client, limit: self.pageSize)
+        try await self.store.appendAudit(
+            AuditEvent(.subjectsListed, at: self.time.now(), accountID: account.id, actor: `operator`))
+        return clients.map {
+            Entry(account: account, client: $0, subject: self.subject(account.id, $0), isTold: true)
+        }
     }
 
     /// Whom a client means. Throws `notFound` for a name that the client was never told, or whose account is gone.
@@ -70,4 +88,6 @@ public struct MappingIDs: Sendable {
 extension AuditEvent.Kind {
     /// An operator has looked up what a client calls somebody, or whom it means; the detail is the client's identifier.
     static let subjectLookedUp = Self(rawValue: "subject-looked-up")
+    /// An operator has listed what clients call somebody.
+    static let subjectsListed = Self(rawValue: "subjects-listed")
 }

@@ -194,15 +194,21 @@ struct AttributeCommand: AsyncParsableCommand {
 
     struct Choices: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List which value of each attribute a person has chosen for which service: names, no values.")
+            abstract: "List which value of each attribute a person has chosen for which service: names, no values.",
+            discussion:
+                "None is set here: a choice is what the person has agreed to. `forget-choice` has them asked again.")
 
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var account: String
 
+        @Option(name: .long, help: "What is chosen for one service, by its client's id.")
+        var client: String?
+
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.call("GET", "/accounts/\(self.account.pathSegment)/choices")
+            let path = "/accounts/\(self.account.pathSegment)/choices"
+            let answer = try await self.options.call("GET", path + (self.client.map { "/\($0.pathSegment)" } ?? ""))
             try self.options.show(answer) { object in
                 let choices = try object.objects("choices")
                 guard !choices.isEmpty else { return "nothing is chosen" }

@@ -13,7 +13,7 @@ struct IdentityCommand: AsyncParsableCommand {
             Factor.self,
             RemoveFactor.self,
             End.self, Sessions.self, Session.self, Abort.self,
-            History.self, Agreements.self, Agreement.self, Subject.self, Whose.self,
+            History.self, Agreements.self, Agreement.self, Subjects.self, Subject.self, Whose.self,
         ]
     )
 
@@ -87,6 +87,32 @@ struct IdentityCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await self.options.call("PATCH", self.place.path, ["name": .string(self.name)])
             try self.options.show(answer) { try IdentityCommand.text($0) }
+        }
+    }
+
+    struct Subjects: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List what clients were told to call a person, by the clients' ids.",
+            discussion: "The audit trail says that you have asked.")
+
+        @Argument(help: "The person's name, or id: and the account's identifier.")
+        var username: String
+
+        @Option(name: .long, help: "Go on after the client of that id.")
+        var after: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let query = self.after.map { "?after=\($0.pathSegment)" } ?? ""
+            let answer = try await self.options.call(
+                "GET", "/accounts/\(self.username.pathSegment)/subjects\(query)")
+            try self.options.show(answer) { object in
+                let entries = try object.objects("subjects")
+                guard !entries.isEmpty else { return "no client was told any" }
+                return Terminal.table(
+                    try entries.map { [try $0.requiredString("clientId"), try $0.requiredString("subject")] })
+            }
         }
     }
 

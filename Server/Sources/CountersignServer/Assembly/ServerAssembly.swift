@@ -223,7 +223,7 @@ public struct ServerAssembly: Sendable {
                 store: store, accounts: directory, sealing: sealing, sendsMail: configuration.mail != nil, time: time,
                 random: random, limits: limits),
             mappingIDs: MappingIDs(
-                store: store, accounts: directory, time: time,
+                store: store, accounts: directory, pageSize: limits.pageSize, time: time,
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             passwords: passwords,

@@ -138,6 +138,17 @@ extension SQLiteDatabase: AuthorizationStore {
         }
     }
 
+    public func clients(knowingAccount id: String, after client: String?, limit: Int) async throws -> [String] {
+        try await self.read { db in
+            try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT DISTINCT client FROM oauth_subject WHERE account = ?1 AND (?2 IS NULL OR client > ?2)
+                        ORDER BY client LIMIT ?3
+                        """), arguments: [id, client, limit])
+        }
+    }
+
     public func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
             var count = 0

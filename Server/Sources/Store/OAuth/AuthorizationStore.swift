@@ -88,6 +88,9 @@ public protocol AuthorizationStore: Sendable {
     /// The account that a client knows by this subject.
     func account(subject: String, client: String) async throws -> String?
 
+    /// The clients that were told a subject of an account, by their identifiers, in their order after `client`, at most `limit`.
+    func clients(knowingAccount id: String, after client: String?, limit: Int) async throws -> [String]
+
     /// Deletes requests, grants, sessions, authentications, names of revoked tokens and what ``ReplayStore`` remembers that
     /// have ended by `moment`, at most `limit` of each kind, and says how many. An authentication ends with the last of what
     /// was made of it.

@@ -468,6 +468,13 @@ public enum OAuthConformance {
             try expect(try await store.account(subject: "c-a", client: "c") == "a", "found")
             try expect(try await store.account(subject: "c-a", client: "d") == nil, "another client's")
             try expect(try await store.account(subject: "c-b", client: "c") == nil, "never given")
+            func knowing(_ account: String, after client: String? = nil, limit: Int = 9) async throws -> [String] {
+                try await store.clients(knowingAccount: account, after: client, limit: limit)
+            }
+            try expect(try await knowing("a") == ["c"], "and the way back")
+            try expect(try await knowing("b").isEmpty, "nobody else's")
+            try expect(try await knowing("a", after: "c").isEmpty, "after it there is none")
+            try expect(try await knowing("a", limit: 0).isEmpty, "and no more than asked for")
         }
     ]
 

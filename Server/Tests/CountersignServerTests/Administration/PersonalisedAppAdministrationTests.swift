@@ -138,8 +138,10 @@ struct PersonalisedAppAdministrationTests {
                 let others = "/admin/v1/accounts/bob/choices/\(service)"
                 #expect(try await client.send(.delete, others).response.status == .notFound)
                 #expect(try await client.send(.get, path).object == listed.object)
-                #expect(
-                    try await client.send(.get, "/admin/v1/accounts/nobody/choices").response.status == .notFound)
+                #expect(try await client.send(.get, "\(path)/\(service)").object == listed.object)
+                for wrong in ["\(path)/none", others, "/admin/v1/accounts/nobody/choices"] {
+                    #expect(try await client.send(.get, wrong).response.status == .notFound)
+                }
                 #expect(try await client.send(.delete, "\(path)/\(service)").response.status == .noContent)
                 #expect(try await client.send(.delete, "\(path)/\(service)").response.status == .notFound)
                 #expect(try await client.send(.get, path).object.list("choices").isEmpty)
@@ -202,6 +204,13 @@ struct PersonalisedAppAdministrationTests {
                     "/accounts/alice/subjects/none",
                 ] { #expect(try await look(wrong).0 == .notFound, "\(wrong)") }
 
+                let (listed, all) = try await look("/accounts/alice/subjects")
+                #expect(try listed == .ok && all.list("subjects").map { try $0.string("subject") } == [subject])
+                #expect(try all.list("subjects").map { try $0.string("clientId") } == [service])
+                #expect(try await look("/accounts/alice/subjects?after=\(service)").1.list("subjects").isEmpty)
+                #expect(try await look("/accounts/nobody/subjects").0 == .notFound)
+                let listings = try await Self.entries(fixture, "subjects-listed")
+                #expect(listings.count == 2 && listings.allSatisfy { $0.accountID == account && $0.actor == "socket" })
                 let entries = try await Self.entries(fixture, "subject-looked-up")
                 #expect(entries.map(\.detail) == [service, service, service, other])
                 #expect(entries.allSatisfy { $0.accountID == account && $0.actor == "socket" })

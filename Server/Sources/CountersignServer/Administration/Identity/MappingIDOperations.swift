@@ -16,6 +16,12 @@ struct MappingIDOperations: Sendable {
     var operations: [AdminOperation] {
         [
             AdminOperation(
+                method: .get, path: "/accounts/{username}/subjects", id: "listSubjects",
+                summary: "List what clients were told to call a person. The audit trail says who has asked.",
+                query: [.optional("after", "The clientId that the page before ended with.")],
+                answer: [.required("subjects", .objects(Self.entry), "A page of them, by their clients' identifiers.")],
+                refusals: [(400, "The query is not encoded."), (404, "There is no such account.")], handler: self.list),
+            AdminOperation(
                 method: .get, path: "/accounts/{username}/subjects/{id}", id: "showSubject",
                 summary: "Show what a client calls a person. The audit trail says who has asked.",
                 answer: Self.entry, refusals: [(404, "There is no such account or client.")], handler: self.subject),
@@ -33,6 +39,12 @@ struct MappingIDOperations: Sendable {
             "username": .string(entry.account.reference.text), "accountId": .string(entry.account.id),
             "told": .bool(entry.isTold),
         ]
+    }
+
+    @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let entries = try await self.mappingIDs.entries(
+            of: call.account, after: try call.parameter("after"), by: call.actor)
+        return ["subjects": .array(entries.map { .object(Self.json($0)) })]
     }
 
     @Sendable private func subject(_ call: AdminOperation.Call) async throws -> JSONObject {
