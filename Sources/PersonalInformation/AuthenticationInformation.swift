@@ -20,8 +20,9 @@ where Validator.Value == Value {
     public let isRequired: Bool
     /// Whether the account has no value, so that the person has to be asked for one.
     public let isDataMissing: Bool
-    /// Whether a missing value can be supplied here. Where it cannot, because somebody has to verify it, the person goes
-    /// to the account's page first.
+    /// Whether a missing value can be supplied here. Where it cannot, the person adds it at the account's page first
+    /// (`/account` of the server): an e-mail address is confirmed there by a link in mail. Who can sign in to no service
+    /// without the value has it entered by the people who run the server.
     public let isSuppliable: Bool
     /// What judges a value, for a screen to show its bounds.
     public let validator: Validator

@@ -35,6 +35,13 @@ class People(Deployment):
         phone.username = name
         return phone
 
+    def ask_for_email(self, requirement):
+        """Whether the town hall can do without an address."""
+        attributes = ("givenName=required", "birthdate=required", f"email={requirement}")
+        self.server.admin(
+            "service", "set", self.town_hall.client_id,
+            *(word for attribute in attributes for word in ("--attribute", attribute)))
+
     def invite(self, email, *options):
         return self.server.admin(
             *("invite", "create", email, "--organisation", self.club, "--service", self.town_hall.client_id),
@@ -204,6 +211,47 @@ def test_history(people, resident, any_browser):
     browser.wait_for("identity")
 
 
+def test_a_person_adds_an_address(people, any_browser):
+    """Without a value of e-mail nobody comes into the town hall; the person adds one at the account's page, and comes in."""
+    browser = any_browser
+    name = f"newhere{next(people.numbers)}"
+    people.server.admin("account", "add", name)
+    for attribute, value in (("givenName", "Robin"), ("birthdate", "1990-01-31")):
+        people.server.add_attribute(name, attribute, value, f"My {attribute}")
+    phone = Phone(people.folder / f"phone-{name}")
+    _, phone.pin = people.server.personalize(name, phone)
+    browser.get(people.town_hall.origin + "/")
+    browser.press(browser.one("sign-in"))
+    browser.wait_for("qr-code")
+    run = phone("scan", browser.picture(), "--approve", "--pin-stdin", stdin=phone.pin + "\n")
+    assert run.code != 0
+
+    # For as long as the town hall does without it the person is signed in.
+    people.ask_for_email("optional")
+    try:
+        sign_in(browser, people, phone)
+    finally:
+        people.ask_for_email("required")
+    browser.get(people.server.issuer + "/account")
+    browser.press(browser.one("add-email"))
+    examine_page(browser, "an address")
+    browser.one("email").send_keys(f"{name}@post.example")
+    browser.press(browser.one("submit"))
+    assert "Look into your mailbox" in browser.one("result").text
+    browser.get(people.server.mailed_link(f"{name}@post.example"))
+    browser.press(browser.one("submit"))
+    assert "This address is confirmed" in browser.one("result").text
+    browser.get(people.server.issuer + "/account")
+    assert f"{name}@post.example" in " ".join(value.text for value in browser.all("value"))
+
+    for address in (people.town_hall.origin, people.server.issuer + "/account"):
+        browser.get(address)
+        browser.driver.delete_all_cookies()
+    sign_in(browser, people, phone, "--alias", "email=email")
+    browser.get(people.server.issuer + "/account")
+    assert "Email: email" in browser.one("choices").text
+
+
 def test_an_invitation_makes_an_account(people, any_browser):
     browser = any_browser
     email = f"new{next(people.numbers)}@post.example"
@@ -307,7 +355,9 @@ def test_pages_are_accessible(people, resident, new_browser):
         browser.get(people.invite(email, "--no-mail")["link"])
         examine_page(browser, "the invitation")
         sign_in(browser, people, resident)
-        for path in ("/account", "/account/history", "/account/activation"):
+        for path in (
+                *("/account", "/account/history", "/account/activation"),
+                *("/account/value/email", "/account/value/phone")):
             browser.get(people.server.issuer + path)
             examine_page(browser, path)
         make_code(browser, people)

@@ -41,7 +41,7 @@ struct AttributeForm {
         }
         if information.isDataMissing {
             guard information.isSuppliable else {
-                await self.screens.show("Your \(called) has to be verified: give it at your account's page first.")
+                await self.screens.show("Add your \(called) at your account's page first.")
                 throw GivenUp()
             }
             var error: String? = information.error == .none ? nil : "The service does not take this."

@@ -67,7 +67,7 @@ struct AttributeForm {
                 question = "That is none. \(called): \(rule(information.validator))"
             }
         } else {
-            let sentence = "Somebody has to verify \(called): give it at your account's page first."
+            let sentence = "Add \(called) at your account's page first."
             guard !information.isRequired else { throw GivenUp(sentence: sentence) }
             await self.screen.say(sentence)
         }

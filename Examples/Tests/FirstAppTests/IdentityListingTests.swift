@@ -316,7 +316,7 @@ actor ScriptedScreens: IdentityScreens {
             let called = name(of: attribute)
             #expect(
                 await self.screens.shown.last
-                    == "Your \(called) has to be verified: give it at your account's page first.")
+                    == "Add your \(called) at your account's page first.")
             #expect(await self.server.ends.last == .sessionAborted)
         }
         #expect(await self.server.accepted.count == 1)

@@ -265,7 +265,7 @@ import UAFClient
         try await self.personalize()
         await self.server.ask { $0.attributes = [RequestedAttribute(.email)] }
         try await self.signInElsewhere()
-        let sentence = "Somebody has to verify your e-mail address: give it at your account's page first."
+        let sentence = "Add your e-mail address at your account's page first."
         #expect(await self.screen.said == [sentence])
         #expect(await self.server.ends == [.sessionAborted])
         await self.server.ask { $0.attributes = [RequestedAttribute(.email, isRequired: false)] }

@@ -24,7 +24,9 @@ struct IdentityPageTests {
             .init(id: "a/2", name: name, factors: "PIN", times: "Since", lockedUntil: nil, isDisabled: true),
         ]
         page.offers = [.init(id: "o/1", name: nil, until: "noon"), .init(id: "o/2", name: name, until: "noon")]
-        page.values = [.init(attribute: "Email", alias: name, value: name, isPrimary: true, isVerified: false)]
+        page.values = [
+            .init(id: "v/1", attribute: "Email", alias: name, value: name, isPrimary: true, isVerified: false)
+        ]
         page.services = [
             .init(id: "s/1", name: name, roles: [name], choices: ["Email: \(name)"]),
             .init(id: "s/2", name: name, roles: [], choices: []),
@@ -59,6 +61,12 @@ struct IdentityPageTests {
                 RenameActivationPage(id: "a/1", name: name, confirmation: "token", refusedBeyond: 128)),
             renderer.html(
                 ForgetChoicePage(id: "s/1", service: name, choices: ["Email: \(name)"], confirmation: "token")),
+            renderer.html(OwnValuePage(.email, confirmation: "token")),
+            renderer.html(OwnValuePage(.phone, confirmation: "token", value: name, problem: .invalid)),
+            renderer.html(RenameValuePage(id: "v/1", attribute: "Email", alias: name, confirmation: "token")),
+            renderer.html(
+                RemoveValuePage(id: "v/1", attribute: "Email", alias: name, services: [name], confirmation: "token")),
+            renderer.html(RemoveAddressPage(id: "m/1", address: name, isVerified: true, confirmation: "token")),
             renderer.html(
                 ActivationRequestPage(proof: .confirmation("token"), digits: 5...32, problem: .notTheSame)),
             renderer.html(
@@ -107,6 +115,10 @@ struct IdentityPageTests {
         #expect(page.contains("href=\"/account/activation/end?activation=a%2F1\""))
         #expect(page.contains("href=\"/account/activation/name?activation=a%2F1\""))
         #expect(page.contains("href=\"/account/choice?service=s%2F1\""))
+        #expect(page.contains("href=\"/account/value/name?value=v%2F1\""))
+        #expect(page.contains("href=\"/account/value/remove?value=v%2F1\""))
+        #expect(page.contains("href=\"/account/address/remove?address=m%2F2\""))
+        #expect(page.contains("href=\"/account/value/email\"") && page.contains("href=\"/account/value/phone\""))
         #expect(page.matches(of: /data-testid="forget"/).count == 1, "where something is chosen")
         #expect(page.matches(of: /data-testid="confirm-address"/).count == 1, "of the one that is not confirmed")
         #expect(page.contains("action=\"/account/address\"") && page.contains("name=\"address\" value=\"m/1\""))

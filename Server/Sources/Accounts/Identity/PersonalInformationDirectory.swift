@@ -121,7 +121,7 @@ extension IdentityDirectory {
         return alias
     }
 
-    private static func check(alias: String) throws {
+    static func check(alias: String) throws {
         guard ShownName.isAccepted(alias) else {
             throw AccountError(
                 .invalidRequest,
@@ -130,7 +130,7 @@ extension IdentityDirectory {
     }
 
     /// The one spelling of a value, as the validators of services have it.
-    private func spelling(of value: String, for attribute: PersonalAttribute) throws -> String {
+    func spelling(of value: String, for attribute: PersonalAttribute) throws -> String {
         guard let today = CalendarDay(self.time.now().description.prefix(Self.dayCharacters)) else {
             throw AccountError(.invalidRequest, "the server's clock says no day")
         }

@@ -108,7 +108,8 @@ extension ServerAssembly {
         activations.mount(on: router)
         OwnIdentityRoutes(
             identities: identities, directory: self.identities, provider: self.provider, activations: activations,
-            answers: answers, cookies: cookies, limits: limits, digits: digits, time: self.time
+            confirmations: AddressConfirmations(self.passwords), answers: answers, cookies: cookies, limits: limits,
+            digits: digits, time: self.time
         ).mount(on: router)
         InvitationRoutes(
             identities: identities, directory: self.identities, provider: self.provider, activations: activations,

@@ -27,6 +27,54 @@ extension PublicOperations {
             ]
         }
 
+    /// What people change of what services can ask for.
+    static let ownValuePages: [PublicOperation] = {
+        let confirmation = DescribedField.required("confirmation", "What the page carried.")
+        let value = DescribedField.required("value", "The value, by its identifier.")
+        let further = DescribedField.required("address", "The further address, by its identifier.")
+        let refused = (status: 403, meaning: "Nobody is signed in, or not just now by two factors.")
+        let gone = (status: 404, meaning: "The person has none of that identifier.")
+        /// The form of a page, and what is done by it.
+        func form(
+            _ path: String, _ id: String, _ ask: String, _ summary: String, query: [DescribedField] = [],
+            body: [DescribedField], refusing: [(status: Int, meaning: String)]
+        ) -> [PublicOperation] {
+            [
+                PublicOperation(
+                    method: .get, path: path, id: "askFor\(id)", summary: ask, query: query, answers: [Self.page],
+                    refusals: .pages, refusing: [refused] + (query.isEmpty ? [] : [gone])),
+                PublicOperation(
+                    method: .post, path: path, id: "take\(id)", summary: summary,
+                    body: (.form, [confirmation] + body), answers: [Self.page], refusals: .pages,
+                    refusing: [refused, Self.tooMany] + refusing),
+            ]
+        }
+        let full = (status: 409, meaning: "There are as many as can be.")
+        let pages: [[PublicOperation]] = [
+            form(
+                "/account/value/email", "OwnEmail", "The form of an e-mail address.",
+                "An address is a value, or a link is mailed there that makes it one.",
+                body: [.required("email", "The address.")], refusing: [full, (422, "It is no address.")]),
+            form(
+                "/account/value/phone", "OwnPhone", "The form of a phone number.",
+                "A number is a value, which nobody has verified.", body: [.required("phone", "The number.")],
+                refusing: [full, (422, "It is no number.")]),
+            form(
+                "/account/value/name", "OwnValueName", "The form that has a value called otherwise.",
+                "A value is called otherwise.", query: [value],
+                body: [value, .required("name", "What it is called from now on.")],
+                refusing: [gone, (422, "The name cannot be shown.")]),
+            form(
+                "/account/value/remove", "OwnValueEnd", "The question whether a value is removed.",
+                "A value is removed: services that got it ask again.", query: [value], body: [value],
+                refusing: [gone]),
+            form(
+                "/account/address/remove", "OwnAddressEnd", "The question whether a further address is removed.",
+                "A further address is removed.", query: [further], body: [further], refusing: [gone]),
+        ]
+        return pages.flatMap(\.self)
+    }()
+
     /// What people see of their own identities, and where invitations lead.
     static let identityPages: [PublicOperation] = {
         let nobody = (status: 403, meaning: "Nobody is signed in.")

@@ -27,7 +27,8 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages, Self.identityPages, self.challenge,
+            Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages, Self.identityPages,
+            Self.ownValuePages, self.challenge,
             Self.signInService,
             self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
             Self.identity,

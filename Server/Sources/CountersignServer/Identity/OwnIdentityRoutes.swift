@@ -21,6 +21,7 @@ struct OwnIdentityRoutes: Sendable {
     let directory: IdentityDirectory
     let provider: OpenIDProvider
     let activations: ActivationRoutes
+    let confirmations: AddressConfirmations
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
@@ -42,6 +43,7 @@ struct OwnIdentityRoutes: Sendable {
         router.endpoint(
             RouterPath(IdentityPaths.choice),
             [.get: self.answers.page(self.askForForgetting), .post: self.answers.page(self.forget)])
+        self.mountValues(on: router)
     }
 
     /// A person who is signed in here.
@@ -88,9 +90,11 @@ struct OwnIdentityRoutes: Sendable {
             IdentityPage.Offer(id: $0.id, name: $0.name, until: $0.expiresAt.shownMinute)
         }
         page.values = overview.values.map { value in
-            IdentityPage.Value(
-                attribute: Self.words(value.attribute.rawValue), alias: value.alias, value: value.value,
+            var shown = IdentityPage.Value(
+                id: value.id, attribute: Self.words(value.attribute.rawValue), alias: value.alias, value: value.value,
                 isPrimary: value.isPrimary, isVerified: value.isVerified)
+            shown.needsVerification = value.attribute.needsVerification
+            return shown
         }
         page.services = overview.services.map { service in
             IdentityPage.Service(
@@ -173,7 +177,7 @@ struct OwnIdentityRoutes: Sendable {
     }
 
     /// The name of an attribute in words: `givenName` is "Given name".
-    private static func words(_ attribute: String) -> String {
+    static func words(_ attribute: String) -> String {
         let words = attribute.unicodeScalars.reduce(into: "") { words, letter in
             words += letter.properties.isUppercase ? " \(letter.properties.lowercaseMapping)" : String(letter)
         }

@@ -47,6 +47,8 @@ public struct IdentityPage: Sendable {
 
     /// A value of an attribute.
     public struct Value: Sendable {
+        /// What it is told by.
+        public var id: String
         /// The attribute, in words.
         public var attribute: String
         /// What the person calls the value.
@@ -57,9 +59,14 @@ public struct IdentityPage: Sendable {
         public var isPrimary: Bool
         /// Whether somebody has seen to it that it is true.
         public var isVerified: Bool
+        /// Whether services are told that, too.
+        public var needsVerification = false
 
         /// Describes a value.
-        public init(attribute: String, alias: String, value: String, isPrimary: Bool, isVerified: Bool) {
+        public init(
+            id: String, attribute: String, alias: String, value: String, isPrimary: Bool, isVerified: Bool
+        ) {
+            self.id = id
             self.attribute = attribute
             self.alias = alias
             self.value = value
@@ -256,6 +263,8 @@ extension PageRenderer {
             let alias: String
             let value: String
             let remark: String?
+            let renameValue: String
+            let removeValue: String
         }
 
         struct Address {
@@ -263,6 +272,7 @@ extension PageRenderer {
             let address: String
             let addressState: String
             let proof: String?
+            let removeAddress: String
         }
 
         struct Service {
@@ -286,6 +296,8 @@ extension PageRenderer {
         let services: [Service]
         let organisations: String?
         let add = IdentityPaths.activation
+        let addEmail = IdentityPaths.email
+        let addPhone = IdentityPaths.phone
         let history = IdentityPaths.history
     }
 
@@ -344,17 +356,22 @@ extension PageRenderer {
                     offerName: $0.name ?? "A device", until: "until \($0.until)", withdraw: Self.end($0.id))
             }, hasValues: !page.values.isEmpty,
             values: page.values.map { value in
-                let remarks = [value.isPrimary ? "offered first" : nil, value.isVerified ? "known to be true" : nil]
-                    .compactMap(\.self)
+                let remarks = [
+                    value.isPrimary ? "offered first" : nil,
+                    value.isVerified ? "known to be true" : value.needsVerification ? "not confirmed" : nil,
+                ].compactMap(\.self)
                 return IdentityView.Value(
                     attribute: value.attribute, alias: value.alias, value: value.value,
-                    remark: remarks.isEmpty ? nil : remarks.joined(separator: ", "))
+                    remark: remarks.isEmpty ? nil : remarks.joined(separator: ", "),
+                    renameValue: Self.address(IdentityPaths.valueName, "value", value.id),
+                    removeValue: Self.address(IdentityPaths.valueEnd, "value", value.id))
             }, hasAddresses: !page.addresses.isEmpty,
             addresses: page.addresses.map { address in
                 IdentityView.Address(
                     addressID: address.id, address: address.address,
                     addressState: address.isVerified ? "confirmed" : "not confirmed: it counts for nothing yet",
-                    proof: address.isVerified ? nil : page.confirmation)
+                    proof: address.isVerified ? nil : page.confirmation,
+                    removeAddress: Self.address(IdentityPaths.addressEnd, "address", address.id))
             }, hasServices: !page.services.isEmpty,
             services: page.services.map { service in
                 IdentityView.Service(

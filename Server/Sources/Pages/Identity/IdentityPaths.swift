@@ -12,4 +12,14 @@ public enum IdentityPaths {
     public static let activationName = "/account/activation/name"
     /// Where it is forgotten what was chosen for a service.
     public static let choice = "/account/choice"
+    /// Where an e-mail address is given that services can ask for.
+    public static let email = "/account/value/email"
+    /// Where a phone number is given that services can ask for.
+    public static let phone = "/account/value/phone"
+    /// Where a value is called otherwise.
+    public static let valueName = "/account/value/name"
+    /// Where a value is taken away.
+    public static let valueEnd = "/account/value/remove"
+    /// Where a further address is taken away.
+    public static let addressEnd = "/account/address/remove"
 }

@@ -29,10 +29,14 @@ extension PageTemplates {
         {{#hasValues}}<dl class="facts">
         {{#values}}
         <div data-testid="value"><dt>{{attribute}}: <bdi>{{alias}}</bdi></dt><dd><bdi>{{value}}</bdi></dd>\
-        {{#remark}}<dd class="small">{{.}}</dd>{{/remark}}</div>
+        {{#remark}}<dd class="small">{{.}}</dd>{{/remark}}\
+        <dd class="small"><a href="{{renameValue}}" data-testid="rename-value">Rename</a> · \
+        <a href="{{removeValue}}" data-testid="remove-value">Remove</a></dd></div>
         {{/values}}
         </dl>{{/hasValues}}
         {{^hasValues}}<p class="small">Nothing. A service that needs something asks you for it in the app.</p>{{/hasValues}}
+        <p class="other"><a href="{{addEmail}}" data-testid="add-email">Add an e-mail address</a> · \
+        <a href="{{addPhone}}" data-testid="add-phone">Add a phone number</a></p>
         {{#hasAddresses}}<h2>Your further e-mail addresses</h2>
         <ul class="things">
         {{#addresses}}
@@ -42,6 +46,7 @@ extension PageTemplates {
         <input type="hidden" name="address" value="{{addressID}}">\
         <button type="submit" class="quiet" data-testid="confirm-address">Mail me a link to confirm it</button></form>\
         {{/proof}}
+        <p><a href="{{removeAddress}}" data-testid="remove-address">Remove</a></p>
         </li>
         {{/addresses}}
         </ul>{{/hasAddresses}}

@@ -152,8 +152,14 @@ public struct ActivationListings: CeremonyPart {
     /// As ``rename(_:to:accountID:by:)``, for the person, on a page. Throws `tooManyRequests` also: each is an entry of the
     /// trail, and `source` has a budget as it has of codes.
     public func renameOnPage(_ id: String, to name: String, accountID: String, source: String) async throws -> Bool {
-        try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: self.time.now()))
+        try self.countChange(source: source)
         return try await self.rename(id, to: name, accountID: accountID)
+    }
+
+    /// Counts a change that a person makes on a page: each is an entry of the trail, and `source` has a budget as it has of
+    /// codes. Throws `tooManyRequests`.
+    public func countChange(source: String) throws {
+        try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: self.time.now()))
     }
 
     /// The codes of an account that can still be used, the oldest first. Cost: one query.

@@ -1,0 +1,245 @@
+import Accounts
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import Pages
+import PersonalInformation
+import Store
+import _Primitives
+
+/// What a person adds to, calls otherwise and takes from what services can ask for.
+///
+/// It takes a sign-in of a few minutes ago, by two factors: what stands here is told to services as the person's.
+extension OwnIdentityRoutes {
+    func mountValues(on router: ServerRouter) {
+        for (path, show, take) in [
+            (IdentityPaths.email, self.askForEmail, self.addEmail),
+            (IdentityPaths.phone, self.askForPhone, self.addPhone),
+            (IdentityPaths.valueName, self.askForAlias, self.renameValue),
+            (IdentityPaths.valueEnd, self.askForValueEnd, self.removeValue),
+            (IdentityPaths.addressEnd, self.askForAddressEnd, self.removeAddress),
+        ] as [(String, ServerRouter.Handler, ServerRouter.Handler)] {
+            router.endpoint(RouterPath(path), [.get: self.answers.page(show), .post: self.answers.page(take)])
+        }
+    }
+
+    /// Does something for whoever is signed in, and has been for a few minutes at most.
+    private func fresh(
+        _ request: Request, _ context: ServerContext, _ body: (Visitor) async throws -> Response
+    ) async throws -> Response {
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        guard visitor.active.isFresh(at: self.time.now(), self.limits) else {
+            context.notes.note(
+                RequestRefusal(
+                    code: "stale-sign-in", reason: "A value was to be changed long after the sign-in, or by one factor."
+                ))
+            return .page(
+                self.answers.pages.html(ResultPage.stale("What services can ask for is changed", self.limits)),
+                status: .forbidden)
+        }
+        return try await body(visitor)
+    }
+
+    /// The same for a form of ours.
+    private func fresh(
+        form request: Request, _ context: ServerContext, _ body: (Visitor, OAuth.Parameters) async throws -> Response
+    ) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        return try await self.fresh(request, context) { visitor in
+            try self.cookies.requireToken(of: form, visitor.session)
+            try self.identities.listings.countChange(source: context.source)
+            return try await body(visitor, form)
+        }
+    }
+
+    private func result(
+        _ headline: String, _ explanation: String, outcome: ResultPage.Outcome = .done,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: outcome, headline: headline, explanation: explanation,
+                    link: ("Back to your identity", IdentityPaths.overview))), status: status)
+    }
+
+    private var noValue: Response {
+        self.result(
+            "There is no such value", "It may have been removed before.", outcome: .refused, status: .notFound)
+    }
+
+    // MARK: An address
+
+    private func valueForm(
+        _ kind: OwnValuePage.Kind, _ visitor: Visitor, value: String = "", problem: OwnValuePage.Problem? = nil,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        .page(
+            self.answers.pages.html(
+                OwnValuePage(
+                    kind, confirmation: self.cookies.formToken(visitor.session), value: value, problem: problem)),
+            status: status)
+    }
+
+    @Sendable private func askForEmail(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(request, context) { self.valueForm(.email, $0) }
+    }
+
+    @Sendable private func addEmail(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(form: request, context) { visitor, form in
+            let address = form["email"] ?? ""
+            switch try await self.directory.giveEmail(address, accountID: visitor.accountID) {
+            case .added:
+                return self.result("Services can ask for it", "The address was known to be yours, and is a value now.")
+            case .known: return self.result("You have this address", "Services can ask for it already.")
+            case .unconfirmed(let further):
+                return try await self.mailLink(further, visitor, context)
+            case .unconfirmable:
+                return self.result(
+                    "No link can be mailed",
+                    "Somebody has to see to it that the address is yours: ask the people who run this service to enter it.",
+                    outcome: .refused, status: .forbidden)
+            case .invalid:
+                return self.valueForm(.email, visitor, value: address, problem: .invalid, status: .unprocessableContent)
+            case .tooManyValues:
+                return self.valueForm(.email, visitor, value: address, problem: .tooManyValues, status: .conflict)
+            case .tooManyAddresses:
+                return self.valueForm(.email, visitor, value: address, problem: .tooManyAddresses, status: .conflict)
+            }
+        }
+    }
+
+    private func mailLink(_ further: String?, _ visitor: Visitor, _ context: ServerContext) async throws -> Response {
+        if let refusal = try await self.confirmations.ask(
+            accountID: visitor.accountID, further: further, source: context.source)
+        {
+            context.notes.note(
+                RequestRefusal(
+                    code: "no-mail-\(refusal.rawValue)", reason: "No link was mailed to the address that was given."))
+            return self.result(
+                "No link was mailed",
+                "Several were mailed just now. Wait a while, then have one mailed from the page of your identity.",
+                outcome: .refused, status: .forbidden)
+        }
+        let after =
+            further == nil
+            ? "Then add it here once more: it is your account's own address." : "Then services can ask for it."
+        return self.result(
+            "Look into your mailbox",
+            "A link is on its way. It works for a quarter of an hour: open it in this browser. \(after)")
+    }
+
+    // MARK: A phone number
+
+    @Sendable private func askForPhone(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(request, context) { self.valueForm(.phone, $0) }
+    }
+
+    @Sendable private func addPhone(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(form: request, context) { visitor, form in
+            let number = form["phone"] ?? ""
+            switch try await self.directory.givePhone(number, accountID: visitor.accountID) {
+            case .added:
+                return self.result(
+                    "Services can ask for it", "Nobody has checked the number, and services that get it are told so.")
+            case .known: return self.result("You have this number", "Services can ask for it already.")
+            case .invalid:
+                return self.valueForm(.phone, visitor, value: number, problem: .invalid, status: .unprocessableContent)
+            case .tooManyValues:
+                return self.valueForm(.phone, visitor, value: number, problem: .tooManyValues, status: .conflict)
+            }
+        }
+    }
+
+    // MARK: A value's name
+
+    private func aliasForm(
+        _ id: String, _ alias: String, _ attribute: PersonalAttribute, _ visitor: Visitor, isRefused: Bool = false
+    ) -> Response {
+        .page(
+            self.answers.pages.html(
+                RenameValuePage(
+                    id: id, attribute: Self.words(attribute.rawValue), alias: alias,
+                    confirmation: self.cookies.formToken(visitor.session),
+                    refusedBeyond: isRefused ? Limits.Fixed.shownNameCharacters : nil)),
+            status: isRefused ? .unprocessableContent : .ok)
+    }
+
+    @Sendable private func askForAlias(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try SignInAddress.parameter("value", of: request.uri.query ?? "")
+        return try await self.fresh(request, context) { visitor in
+            guard let value = try await self.directory.ownValue(id, accountID: visitor.accountID) else {
+                return self.noValue
+            }
+            return self.aliasForm(value.alias.id, value.alias.text, value.alias.attribute, visitor)
+        }
+    }
+
+    @Sendable private func renameValue(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(form: request, context) { visitor, form in
+            let (id, alias) = (form["value"] ?? "", form["name"] ?? "")
+            guard let value = try await self.directory.ownValue(id, accountID: visitor.accountID) else {
+                return self.noValue
+            }
+            do {
+                guard try await self.directory.renameOwnValue(id, to: alias, accountID: visitor.accountID) else {
+                    return self.noValue
+                }
+            } catch let error as AccountError where error.code == .invalidRequest {
+                return self.aliasForm(id, alias, value.alias.attribute, visitor, isRefused: true)
+            }
+            return self.result("It has its name", "The app calls the value \(alias) from now on.")
+        }
+    }
+
+    // MARK: The end of a value
+
+    @Sendable private func askForValueEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try SignInAddress.parameter("value", of: request.uri.query ?? "")
+        return try await self.fresh(request, context) { visitor in
+            guard let value = try await self.directory.ownValue(id, accountID: visitor.accountID) else {
+                return self.noValue
+            }
+            return .page(
+                self.answers.pages.html(
+                    RemoveValuePage(
+                        id: value.alias.id, attribute: Self.words(value.alias.attribute.rawValue),
+                        alias: value.alias.text, services: value.services,
+                        confirmation: self.cookies.formToken(visitor.session))))
+        }
+    }
+
+    @Sendable private func removeValue(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(form: request, context) { visitor, form in
+            guard try await self.directory.removeOwnValue(form["value"] ?? "", accountID: visitor.accountID) else {
+                return self.noValue
+            }
+            return self.result(
+                "It is removed", "No service gets it any more; where one got it, you are asked again the next time.")
+        }
+    }
+
+    @Sendable private func askForAddressEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try SignInAddress.parameter("address", of: request.uri.query ?? "")
+        return try await self.fresh(request, context) { visitor in
+            guard let email = try await self.directory.ownEmail(id, accountID: visitor.accountID) else {
+                return self.noValue
+            }
+            return .page(
+                self.answers.pages.html(
+                    RemoveAddressPage(
+                        id: email.id, address: email.address, isVerified: email.isVerified,
+                        confirmation: self.cookies.formToken(visitor.session))))
+        }
+    }
+
+    @Sendable private func removeAddress(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.fresh(form: request, context) { visitor, form in
+            guard try await self.directory.removeOwnEmail(form["address"] ?? "", accountID: visitor.accountID) else {
+                return self.noValue
+            }
+            return self.result("It is removed", "Your account has this further address no more.")
+        }
+    }
+}

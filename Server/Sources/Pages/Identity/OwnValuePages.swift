@@ -1,0 +1,187 @@
+/// The form by which a person gives a value that services can ask for.
+public struct OwnValuePage: Sendable {
+    /// What is given.
+    public enum Kind: Sendable { case email, phone }
+
+    /// What was wrong with what came before.
+    public enum Problem: Sendable { case invalid, tooManyValues, tooManyAddresses }
+
+    /// What is given.
+    public var kind: Kind
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+    /// What was typed before.
+    public var value: String
+    /// What was wrong with it.
+    public var problem: Problem?
+
+    /// A form.
+    public init(_ kind: Kind, confirmation: String, value: String = "", problem: Problem? = nil) {
+        self.kind = kind
+        self.confirmation = confirmation
+        self.value = value
+        self.problem = problem
+    }
+}
+
+/// The form that has a value called otherwise.
+public struct RenameValuePage: Sendable {
+    /// What the value is told by.
+    public var id: String
+    /// The attribute, in words.
+    public var attribute: String
+    /// What it is called, or was to be.
+    public var alias: String
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+    /// How many characters a name has at most, where the last one could not be taken.
+    public var refusedBeyond: Int?
+
+    /// A form.
+    public init(id: String, attribute: String, alias: String, confirmation: String, refusedBeyond: Int? = nil) {
+        self.id = id
+        self.attribute = attribute
+        self.alias = alias
+        self.confirmation = confirmation
+        self.refusedBeyond = refusedBeyond
+    }
+}
+
+/// The question whether a value is taken away.
+public struct RemoveValuePage: Sendable {
+    /// What the value is told by.
+    public var id: String
+    /// The attribute, in words.
+    public var attribute: String
+    /// What its person calls it.
+    public var alias: String
+    /// The services that get it.
+    public var services: [String]
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+
+    /// A question.
+    public init(id: String, attribute: String, alias: String, services: [String], confirmation: String) {
+        self.id = id
+        self.attribute = attribute
+        self.alias = alias
+        self.services = services
+        self.confirmation = confirmation
+    }
+}
+
+/// The question whether a further address is taken away.
+public struct RemoveAddressPage: Sendable {
+    /// What the address is told by.
+    public var id: String
+    /// The address.
+    public var address: String
+    /// Whether it is known to be the person's.
+    public var isVerified: Bool
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+
+    /// A question.
+    public init(id: String, address: String, isVerified: Bool, confirmation: String) {
+        self.id = id
+        self.address = address
+        self.isVerified = isVerified
+        self.confirmation = confirmation
+    }
+}
+
+extension PageRenderer {
+    private static let back = FormView.Link(
+        target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")
+
+    /// Renders the form of a value.
+    public func html(_ page: OwnValuePage) -> RenderedPage {
+        let isEmail = page.kind == .email
+        let problem: String? =
+            switch page.problem {
+            case .invalid?:
+                isEmail
+                    ? "This is no e-mail address: it is NAME@HOST, in letters without accents."
+                    : "This is no phone number: it begins with a plus sign and the country’s code, as +49 30 123456."
+            case .tooManyValues?: "You have as many of them as one can have: remove one first."
+            case .tooManyAddresses?: "You have as many further addresses as one can have: remove one first."
+            case nil: nil
+            }
+        var view = FormView(
+            testID: isEmail ? "own-email" : "own-phone",
+            headline: isEmail ? "Add an e-mail address" : "Add a phone number",
+            lead: isEmail
+                ? "A link is mailed there, by which you show that the address is yours. Then services can ask for it; you "
+                    + "say to each what it gets."
+                : "Services can ask for it; you say to each what it gets. Nobody checks the number, and services are told so.",
+            problem: problem, action: isEmail ? IdentityPaths.email : IdentityPaths.phone,
+            submit: isEmail ? "Mail me the link" : "Add it")
+        view.hidden = [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)]
+        view.fields = [
+            isEmail
+                ? .init(
+                    id: "email", label: "E-mail address", type: "email", autocomplete: "email", value: page.value)
+                : .init(
+                    id: "phone", label: "Phone number", type: "tel", autocomplete: "tel", value: page.value,
+                    hint: "With the country’s code, as +49 30 123456.")
+        ]
+        view.links = [Self.back]
+        return self.render(view, template: "form", title: view.headline)
+    }
+
+    /// Renders the form of a value's name.
+    public func html(_ page: RenameValuePage) -> RenderedPage {
+        var view = FormView(
+            testID: "rename-value", headline: "Rename this value",
+            lead:
+                "\(page.attribute): the app shows you the name, and never the value, when you choose what a service gets.",
+            problem: page.refusedBeyond.map {
+                "A name is one line of 1 to \($0) characters that can be seen, with no space around it."
+            }, action: IdentityPaths.valueName, submit: "Rename it")
+        view.hidden = [
+            .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
+            .init(hiddenName: "value", hiddenValue: page.id),
+        ]
+        view.fields = [
+            .init(id: "name", label: "What it is called", type: "text", autocomplete: "off", value: page.alias)
+        ]
+        view.links = [Self.back]
+        return self.render(view, template: "form", title: view.headline)
+    }
+
+    /// Renders the question whether a value is taken away.
+    public func html(_ page: RemoveValuePage) -> RenderedPage {
+        let services =
+            page.services.isEmpty
+            ? "No service gets it."
+            : "It goes to \(page.services.joined(separator: ", ")): what has got it keeps it, and you are asked again when "
+                + "you sign in there the next time."
+        return self.question(
+            "Remove this value?", "\(page.attribute): \(page.alias). \(services)", action: IdentityPaths.valueEnd,
+            field: .init(name: "value", value: page.id), page.confirmation, testID: "end-value")
+    }
+
+    /// Renders the question whether an address is taken away.
+    public func html(_ page: RemoveAddressPage) -> RenderedPage {
+        let consequence =
+            page.isVerified
+            ? "Where services get it, they are told from then on that nobody knows whether it is yours."
+            : "It counts for nothing as long as it is not confirmed."
+        return self.question(
+            "Remove this address?", "\(page.address). \(consequence)", action: IdentityPaths.addressEnd,
+            field: .init(name: "address", value: page.id), page.confirmation, testID: "end-address")
+    }
+
+    private func question(
+        _ headline: String, _ explanation: String, action: String, field: MessageView.Form.Field,
+        _ confirmation: String, testID: String
+    ) -> RenderedPage {
+        let view = MessageView(
+            emblem: PageAssets.keyEmblem, headline: headline, explanation: explanation,
+            link: MessageView.Link(label: "No", target: IdentityPaths.overview),
+            form: MessageView.Form(
+                action: action, label: "Remove it",
+                fields: [field, .init(name: "confirmation", value: confirmation)]), testID: testID)
+        return self.render(view, template: "message", title: headline)
+    }
+}
