@@ -126,7 +126,9 @@ final class ManagerKeys: Sendable {
     /// `conflict` where there are as many as can be.
     func rotateSealingKey(by operator: String) async throws {
         let now = self.now
-        let key = try self.newSealingKey(at: now)
+        // It is the newest also where another one was made at this very moment.
+        let newest = try await self.sealingKeys(at: now).first.map { $0.createdAt + Limits.Fixed.clockTick }
+        let key = try self.newSealingKey(at: max(now, newest ?? now))
         do {
             let keys = try await self.store.addSealingKey(
                 key, limit: Limits.Fixed.sealingKeys,
