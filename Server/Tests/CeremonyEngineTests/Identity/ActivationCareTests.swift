@@ -6,7 +6,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("What operators do for an activation that rests, or whose finger is lost (decision 82)")
+@Suite("What operators do for an activation that rests, or whose finger is lost (decision 84)")
 struct ActivationCareTests {
     private func place(
         factors: [AuthenticatorType] = [.device, .pin], _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }

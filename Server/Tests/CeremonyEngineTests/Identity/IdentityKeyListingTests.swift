@@ -5,7 +5,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("The keys that phones seal to, as operators see them and have another made (decision 82)")
+@Suite("The keys that phones seal to, as operators see them and have another made (decision 84)")
 struct IdentityKeyListingTests {
     private func states(_ server: TestServer) async throws -> [ListedSealingKey.State] {
         try await server.engine.identities.keys.sealingKeys().map(\.state)

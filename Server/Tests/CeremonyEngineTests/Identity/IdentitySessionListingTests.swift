@@ -6,7 +6,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Sessions of identities as operators see them, and give them up (decision 82)")
+@Suite("Sessions of identities as operators see them, and give them up (decision 84)")
 struct IdentitySessionListingTests {
     private func place() async throws -> (server: TestServer, account: AccountRecord, phone: IdentityPhone) {
         let server = try TestServer()

@@ -7,7 +7,7 @@ import Testing
 import _Primitives
 
 @Suite(
-    "Admin API: an app that rests, and an app whose finger is lost, against a whole server and a phone (decision 82)")
+    "Admin API: an app that rests, and an app whose finger is lost, against a whole server and a phone (decision 84)")
 struct ActivationCareAdministrationTests {
     private static func path(_ fixture: TerminalPhoneFixture) async throws -> String {
         let account = try await fixture.server.assembly.directory.account(written: "alice").id

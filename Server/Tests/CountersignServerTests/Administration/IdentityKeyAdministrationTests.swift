@@ -6,7 +6,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Admin API: the keys that phones of personalised identities seal to, and those that sign for them (decision 82)")
+@Suite("Admin API: the keys that phones of personalised identities seal to, and those that sign for them (decision 84)")
 struct IdentityKeyAdministrationTests {
     @Test("Keys are listed with their turns and without themselves, one is made by hand, and no more than can be")
     func keys() async throws {

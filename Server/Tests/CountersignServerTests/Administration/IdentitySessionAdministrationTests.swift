@@ -6,7 +6,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Admin API: the sessions of a person's apps that go on, against a whole server and a phone (decision 82)")
+@Suite("Admin API: the sessions of a person's apps that go on, against a whole server and a phone (decision 84)")
 struct IdentitySessionAdministrationTests {
     @Test(
         "A session is listed, shown and given up, which its phone is told; nothing of its code or its values is shown")
