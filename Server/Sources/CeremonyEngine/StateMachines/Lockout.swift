@@ -125,8 +125,7 @@ package struct Lockout: Equatable, Sendable {
     /// Not while an attempt is verified: that has to find itself reserved.
     package mutating func lift() -> Bool {
         guard !self.isPermanent else { return false }
-        self.reservation = nil
-        self.failuresInARow = 0
+        (self.reservation, self.failuresInARow) = (nil, 0)
         self.lockedUntil = nil
         return true
     }

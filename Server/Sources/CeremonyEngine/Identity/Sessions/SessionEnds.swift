@@ -79,3 +79,18 @@ public struct SessionEnds: CeremonyPart {
             role: turn.progress.role.map { RoleAtService(service: client, role: $0.id) })
     }
 }
+
+extension IdentityTurn {
+    /// Gives the session up. Throws `IdentityProblem` where it has ended.
+    ///
+    /// - Parameter operator: Who does it in the place of the person; `nil` for the activation, which has to be the one that is
+    ///   bound.
+    mutating func abort(by operator: String? = nil) throws {
+        try self.take(.abort(isEntitled: `operator` != nil || self.isBound))
+        self.change.ceremony.identityOutcome = self.outcome(.aborted)
+        self.change.ceremony.audit.append(
+            AuditEvent(
+                .identityAborted, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,
+                actor: `operator`, detail: self.activation.device.id))
+    }
+}

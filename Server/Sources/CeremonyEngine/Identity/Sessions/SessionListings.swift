@@ -99,21 +99,6 @@ public struct SessionListings: CeremonyPart {
     }
 }
 
-extension IdentityTurn {
-    /// Gives the session up. Throws `IdentityProblem` where it has ended.
-    ///
-    /// - Parameter operator: Who does it in the place of the person; `nil` for the activation, which has to be the one that is
-    ///   bound.
-    mutating func abort(by operator: String? = nil) throws {
-        try self.take(.abort(isEntitled: `operator` != nil || self.isBound))
-        self.change.ceremony.identityOutcome = self.outcome(.aborted)
-        self.change.ceremony.audit.append(
-            AuditEvent(
-                .identityAborted, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,
-                actor: `operator`, detail: self.activation.device.id))
-    }
-}
-
 extension IdentityState {
     /// The state's name in the state table, without what belongs to it.
     fileprivate var name: String {
