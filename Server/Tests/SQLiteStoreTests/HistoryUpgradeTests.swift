@@ -43,7 +43,7 @@ struct HistoryUpgradeTests {
         let new = try SQLiteDatabase(folder: folder, key: key)
         for name in ["alice", "bob"] {
             try await new.createAccount(
-                AccountRecord(id: name, username: name, displayName: nil, createdAt: Self.now),
+                AccountRecord(id: name, username: AccountName(stored: name), displayName: nil, createdAt: Self.now),
                 audit: AuditEvent(.init(rawValue: "account-created"), at: Self.now))
         }
         await new.close()

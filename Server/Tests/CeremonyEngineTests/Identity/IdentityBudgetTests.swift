@@ -1,7 +1,9 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Store
 import Testing
+import UAF
 import _Primitives
 
 @Suite("What an activation can have its server do")

@@ -3,6 +3,7 @@ import CeremonyEngine
 import SQLiteStore
 import Store
 import Testing
+import UAF
 import _Primitives
 
 @Suite("The keys that phones seal to, as operators see them and have another made (decision 84)")

@@ -1,7 +1,9 @@
+import Accounts
 import CountersignServer
 import CountersignTestKit
 import HTTPTypes
 import HummingbirdTesting
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -34,7 +36,7 @@ struct ActivationCareAdministrationTests {
             let path = try await Self.path(fixture)
             let missed = try await fixture.scan(
                 try await fixture.code(in: TestBrowser(fixture.client)), lines: ["258037"])
-            #expect(missed.refusal?.status == .lockedOut)
+            #expect(missed.reason == "locked-out")
             try await fixture.server.withSocketClient { client in
                 for wrong in Self.wrong(path, "/lockout") {
                     #expect(try await client.send(.delete, wrong).response.status == .notFound, "\(wrong)")

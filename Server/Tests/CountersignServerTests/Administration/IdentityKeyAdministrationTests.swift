@@ -2,6 +2,7 @@ import CountersignServer
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import SQLiteStore
 import Store
 import Testing
 import _Primitives

@@ -1,7 +1,9 @@
+import Accounts
 import CountersignServer
 import CountersignTestKit
 import HTTPTypes
 import HummingbirdTesting
+import SQLiteStore
 import Store
 import Testing
 import _Primitives

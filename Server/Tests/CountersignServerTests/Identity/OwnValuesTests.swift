@@ -5,6 +5,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import PersonalInformation
+import SQLiteStore
 import Store
 import Testing
 import _Primitives

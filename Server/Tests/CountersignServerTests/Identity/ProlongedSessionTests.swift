@@ -3,6 +3,7 @@ import Ceremony
 import CeremonyEngine
 import Countersign
 import CountersignServer
+import CountersignTestKit
 import Crypto
 import Foundation
 import Testing
