@@ -289,7 +289,8 @@ struct IdentityLockoutTests {
         let (store, now) = (phone.server.database, phone.server.clock.now)
         var sample = SampleSignIn(
             name, secret: Array(SHA256.hash(data: Array(name.utf8))), account: account, client: TestServer.service,
-            at: now, lifetime: .seconds(86_400), device: phone.id)
+            at: now, lifetime: .seconds(86_400), device: phone.id,
+            role: RoleAtService(service: TestServer.service, role: "patient"))
         let grant = sample.grant
         sample.grant = GrantRecord(
             id: grant.id, client: grant.client, subject: grant.subject, authentication: grant.authentication,

@@ -126,7 +126,13 @@ struct IdentityLeakPlacesTests {
         try await IdentityStage.run { stage async throws in
             let search = LeakSearch(stage)
             let (party, identities) = (stage.party, stage.server.assembly.identities)
-            _ = try await identities.changeService(party.id, by: ["newcomers": .bool(true)], by: "test")
+            // Nobody has verified a newcomer's address yet.
+            _ = try await identities.changeService(
+                party.id,
+                by: [
+                    "newcomers": .bool(true),
+                    "attributes": .object(["givenName": .string("required"), "email": .string("optional")]),
+                ], by: "test")
             _ = try await stage.server.assembly.directory.setEmail(
                 AccountEmail(address: "alice@post.example", isVerified: true), username: "alice", by: "test")
             let phone = try await self.personalised(search)

@@ -47,11 +47,12 @@ struct OwnValuesTests {
             try await self.post("/account/value/email", ["email": address])
         }
 
-        /// Opens the link that was mailed last, in the person's browser.
+        /// Opens the link that was mailed last, in the person's browser, and sends the form of its page.
         func confirm() async throws -> HTTPResponse.Status {
             #expect(try await self.fixture.sendMail() == [.sent])
             let link = String(try #require(try self.fixture.server.mail.link().split(separator: "=").last))
-            return try await self.fixture.post("/account/address/confirm", ["link": link], self.browser).status
+            let page = try await self.browser.get("/account/address/confirm?link=\(link)")
+            return try await self.browser.post("/account/address/confirm", form: page.hiddenFields).status
         }
 
         func entries(_ kind: AuditEvent.Kind) async throws -> [AuditEvent] {
