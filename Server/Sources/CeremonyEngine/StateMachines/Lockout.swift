@@ -119,13 +119,14 @@ package struct Lockout: Equatable, Sendable {
         return true
     }
 
-    /// Ends the rest that attempts cost, and their row, as a right attempt does. The failures of the window stay: nobody gets
-    /// more of them in it by having each lifted. `false` where the activation is disabled for good: then nothing changes.
+    /// Ends the rest that attempts cost, and nothing else: their row stays, as the failures of the window do. Who does not know
+    /// the PIN gets no attempt more by having each rest lifted. `false` where the activation is disabled for good: then nothing
+    /// changes.
     ///
     /// Not while an attempt is verified: that has to find itself reserved.
     package mutating func lift() -> Bool {
         guard !self.isPermanent else { return false }
-        (self.reservation, self.failuresInARow) = (nil, 0)
+        self.reservation = nil
         self.lockedUntil = nil
         return true
     }

@@ -8,8 +8,8 @@ extension IdentityCommand {
             commandName: "lift-lockout",
             abstract: "End the rest that wrong attempts have cost a personalised app.",
             discussion: """
-                Make sure first that it is the person who asks. The attempts within `lockoutWindow` stay counted: too many of them \
-                disable the app for good, and nothing lifts that but another code (`activation create --identity`). A sign-in \
+                Make sure first that it is the person who asks. The attempts stay counted, in a row until one is right and within \
+                `lockoutWindow`: too many of them disable the app for good, and nothing lifts that but another code (`activation create --identity`). A sign-in \
                 of the app that counts the seconds down goes on when they are over; every other one begins at once.
                 """)
 

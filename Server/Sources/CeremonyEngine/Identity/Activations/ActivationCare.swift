@@ -53,8 +53,9 @@ public struct ActivationCare: CeremonyPart {
         return activation
     }
 
-    /// Ends the rest that failed attempts have cost an activation, and their row. The failures of the window stay counted. Where
-    /// there is neither, nothing happens, and the trail has nothing. `nil` where the account has no such activation.
+    /// Ends the rest that failed attempts have cost an activation. The attempts stay counted, in their row and in the window:
+    /// only a right one ends a row. Where nothing rests nothing happens, and the trail has nothing. `nil` where the account has
+    /// no such activation.
     ///
     /// A session that waits for the end of the rest goes on waiting; every other one begins and goes on at once.
     ///
@@ -70,9 +71,9 @@ public struct ActivationCare: CeremonyPart {
             // One that was not settled in time never will be, and has failed.
             guard !activation.isJudged(at: now) else { return (change, .judging) }
             var lockout = Lockout(activation.lockout)
-            let isCounting = lockout.failuresInARow > 0 || lockout.pending(at: now) != nil
+            let isResting = lockout.pending(at: now) != nil
             guard lockout.lift() else { return (change, .permanent) }
-            guard isCounting else { return (change, .lifted) }
+            guard isResting else { return (change, .lifted) }
             activation.lockout = lockout.record
             change.audit = audit
             return (change, .lifted)

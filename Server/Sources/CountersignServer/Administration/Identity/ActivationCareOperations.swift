@@ -32,7 +32,7 @@ struct ActivationCareOperations: Sendable {
             AdminOperation(
                 method: .delete, path: Self.path + "/lockout", id: "liftLockout",
                 summary:
-                    "End the rest that wrong attempts have cost a personalised app. What has disabled it for good stays.",
+                    "End the rest that wrong attempts have cost a personalised app. The attempts stay counted, and what has disabled it for good stays.",
                 answer: PersonalisationOperations.shown,
                 refusals: Self.noActivation + [
                     (409, "It is disabled for good, or an attempt is being judged at this moment.")
