@@ -360,8 +360,12 @@ extension CredentialRecord {
 }
 
 extension Database {
-    /// Gives an account an e-mail address, or none. Links that were mailed to the one before are over.
+    /// Gives an account an e-mail address, or none. Links that were mailed to the one before are over, and the values of `email`
+    /// that are that one are verified only as long as somebody has seen to it that the account has it.
     func setEmail(_ email: AccountEmail?, accountID id: String, _ sealing: Sealing) throws -> Bool {
+        let former = try self.row("SELECT email FROM account WHERE id = ?", [id]).flatMap { row in
+            try row.optionalBytes("email").map { try sealing.openText($0, purpose: .email, row: id) }
+        }
         try self.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ?, email_code = ? WHERE id = ?")
             .execute(arguments: [
                 try sealing.email(email, account: id), email?.isVerified ?? false,
@@ -369,6 +373,7 @@ extension Database {
             ])
         guard self.changesCount == 1 else { return false }
         try self.deleteMailedLinks(ofAccount: id)
+        if let former { try self.withdrawVerification(of: former, accountID: id, sealing) }
         return true
     }
 

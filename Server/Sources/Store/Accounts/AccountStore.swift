@@ -25,7 +25,8 @@ public protocol AccountStore: Sendable {
     func setAccountNames(id: String, audit: [AuditEvent], username: AccountName?, displayName: String?) async throws
         -> Bool
 
-    /// Gives an account an e-mail address, or none. `false` where there is no such account.
+    /// Gives an account an e-mail address, or none. `false` where there is no such account. No value of `email` that is the
+    /// address before is verified any more, unless the account has that one verified still, as its first or a further one.
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
 
     /// Gives an account a telephone number, or none. `false` where there is no such account.

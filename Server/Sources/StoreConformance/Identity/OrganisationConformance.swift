@@ -1,3 +1,4 @@
+import PersonalInformation
 import Store
 import _Primitives
 
@@ -154,6 +155,57 @@ public enum OrganisationConformance {
                 _ = try await Self.add(Self.email("c@x.example"), store)
             }
             try expect(try await Self.add(Self.email("c@x.example"), store, to: "nobody") == false, "no such account")
+        },
+        ConformanceCheck("a value that is an address is verified as long as the account has that address verified") {
+            store in
+            try await Self.begin(store)
+            let (alice, first) = ("account-alice", "alice@post.example")
+            for (id, address) in [("first", "Alice@Post.example"), ("further", "a@x.example")] {
+                _ = try await store.addPersonalValue(
+                    PersonalValueRecord(
+                        id: id, attribute: .email, alias: id, value: address, isVerified: true, source: .person,
+                        createdAt: .start), accountID: alice, limit: 9, audit: event(.personalValueAdded, alice))
+            }
+            func verified() async throws -> [String] {
+                try await store.personalValues(accountID: alice).filter(\.isVerified).map(\.id).sorted()
+            }
+            /// Has the values begin anew, whatever an address has made of them.
+            func vouch() async throws {
+                for id in ["first", "further"] {
+                    _ = try await store.changePersonalValue(
+                        id, accountID: alice, to: PersonalValueChange(isVerified: true),
+                        audit: event(.personalValueChanged, alice))
+                }
+            }
+            func set(_ email: AccountEmail?) async throws {
+                _ = try await store.setAccountEmail(email, id: alice, audit: sampleAudit())
+            }
+            try await set(AccountEmail(address: first.uppercased(), isVerified: true))
+            try expect(try await verified() == ["first", "further"], "the same address, in other letters")
+            try await set(AccountEmail(address: first, isVerified: false))
+            try expect(try await verified() == ["further"], "nobody vouches for it any more")
+            for email in [nil, AccountEmail(address: "other@post.example", isVerified: true)] {
+                try await set(AccountEmail(address: first, isVerified: true))
+                try await vouch()
+                try await set(email)
+                try expect(try await verified() == ["further"], "it is the account's no more")
+            }
+
+            // An address that the account has twice counts as long as it is verified at one place.
+            let email = Self.email("a@x.example", isVerified: true)
+            try expect(try await Self.add(email, store), "a further address")
+            try await set(AccountEmail(address: "A@x.example", isVerified: true))
+            try await vouch()
+            try await set(nil)
+            try expect(try await verified() == ["first", "further"], "it is a further one, and verified")
+            try await set(AccountEmail(address: "a@x.example", isVerified: true))
+            let audit = event(.additionalEmailChanged, alice)
+            _ = try await store.setEmailVerified(false, id: email.id, accountID: alice, audit: audit)
+            try expect(try await verified() == ["first", "further"], "it is the first one, and verified")
+            _ = try await store.removeEmail(email.id, accountID: alice, audit: audit)
+            try expect(try await verified() == ["first", "further"], "that is left")
+            try await set(nil)
+            try expect(try await verified() == ["first"], "nothing is left")
         },
         ConformanceCheck("nobody changes or removes another's address") { store in
             try await Self.begin(store)

@@ -38,21 +38,14 @@ extension SQLiteDatabase: AdditionalEmailStore {
         _ isVerified: Bool, id: String, accountID: String, audit: AuditEvent
     ) async throws -> Bool {
         try await self.changeEmail(
-            "UPDATE account_email SET is_verified = ? WHERE id = ? AND account_id = ?", [isVerified, id, accountID],
-            audit
-        ) { [sealing] db in
-            guard !isVerified, let address = try db.additionalEmail(id, accountID: accountID, sealing) else { return }
-            _ = try db.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
-        }
+            id, accountID: accountID, "UPDATE account_email SET is_verified = ? WHERE id = ? AND account_id = ?",
+            [isVerified, id, accountID], audit)
     }
 
     public func removeEmail(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.changeEmail(
-            "DELETE FROM account_email WHERE id = ? AND account_id = ?", [id, accountID], audit
-        ) { [sealing] db in
-            guard let address = try db.additionalEmail(id, accountID: accountID, sealing) else { return }
-            _ = try db.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
-        }
+            id, accountID: accountID, "DELETE FROM account_email WHERE id = ? AND account_id = ?", [id, accountID],
+            audit)
     }
 
     public func accounts(verifiedEmail address: String, limit: Int) async throws -> [String] {
@@ -69,13 +62,14 @@ extension SQLiteDatabase: AdditionalEmailStore {
     }
 
     private func changeEmail(
-        _ statement: String, _ arguments: [any DatabaseValueConvertible & Sendable], _ audit: AuditEvent,
-        before: @escaping @Sendable (Database) throws -> Void
+        _ id: String, accountID: String, _ statement: String,
+        _ arguments: [any DatabaseValueConvertible & Sendable], _ audit: AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            try before(db)
+            let address = try db.additionalEmail(id, accountID: accountID, sealing)
             try db.cachedStatement(sql: statement).execute(arguments: StatementArguments(arguments))
             guard db.changesCount == 1 else { return false }
+            if let address { try db.withdrawVerification(of: address, accountID: accountID, sealing) }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -105,6 +99,14 @@ extension Database {
                 id: id, attribute: .email, alias: held.count == 0 ? name : "\(name) \(held.count + 1)", value: address,
                 isVerified: true, source: .person, createdAt: now), accountID: accountID, limit: values, sealing)
         return true
+    }
+
+    /// Has no value of `email` that is an address be verified any more, unless the account still has that address as one of
+    /// which somebody has seen to it that it is the account's: its first one, or a further one. For the end of a step that has
+    /// taken back what the values stood on.
+    func withdrawVerification(of address: String, accountID: String, _ sealing: Sealing) throws {
+        guard try !self.hasVerifiedEmail(sealing.emailCode(address), accountID: accountID) else { return }
+        _ = try self.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
     }
 
     /// Says of an account's values of `email` that are an address, whatever the case of its letters, whether they are true.

@@ -200,11 +200,11 @@ public protocol AdditionalEmailStore: Sendable {
     func addEmail(_ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent) async throws -> Bool
 
     /// Says whether an address is the person's. `false` where the account has no such address. Where it is not, no value of
-    /// `email` that is that address is verified any more.
+    /// `email` that is that address is verified any more, unless it is the account's first one as well, and verified as that.
     func setEmailVerified(_ isVerified: Bool, id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
     /// Deletes an address. `false` where the account has no such address. No value of `email` that is that address is
-    /// verified any more.
+    /// verified any more, unless it is the account's first one as well, and verified as that.
     func removeEmail(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 }
 
