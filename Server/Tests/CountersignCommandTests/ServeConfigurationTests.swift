@@ -138,7 +138,8 @@ struct ServeConfigurationTests {
             ["requireSecurityReport": "yes"], ["acceptRooted": "1"], ["acceptHooked": "perhaps"],
             ["accountFactors": ""], ["accountFactors": "device"], ["accountFactors": "pin,,device"],
             ["accountFactors": "PIN+device"], ["accountFactors": "pin+otp"], ["accountFactors": "pin+pin"],
-            ["accountFactors": "pin+device,device+pin"], ["pinLength": "6"], ["pinLength": "4-8"],
+            ["accountFactors": "pin+device,device+pin"], ["accountFactors": "biometric+device"],
+            ["accountFactors": "biometric,biometric+pin+device"], ["pinLength": "6"], ["pinLength": "4-8"],
             ["pinLength": "8-6"], ["pinLength": "6-33"], ["pinLength": "06-8"], ["pinLength": "6-8-9"],
             ["pinLength": ""],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
@@ -226,6 +227,11 @@ struct ServeConfigurationTests {
         }
         let failure = await #expect(throws: CommandFailure.self) { try await self.load(["accountFactors": "device"]) }
         #expect(failure?.problem.contains("accountFactors") == true && failure?.problem.contains("pin") == true)
+        let shut = await #expect(throws: CommandFailure.self) {
+            try await self.load(["accountFactors": "biometric+device"])
+        }
+        #expect(shut?.problem.contains("adding a finger") == true)
+        #expect(shut?.remedy?.contains("biometric+device,pin+device") == true)
     }
 
     @Test("the bound for connections is a number, shown where it is set")

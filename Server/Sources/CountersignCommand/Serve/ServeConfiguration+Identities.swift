@@ -7,7 +7,8 @@ import _Primitives
 extension ServeConfiguration {
     /// Reads `biometric+device,pin+device`: alternatives of types.
     ///
-    /// Throws a usage ``CommandFailure`` for a type that there is not, and for what no role could ask for either.
+    /// Throws a usage ``CommandFailure`` for a type that there is not, for what no role could ask for either, and where every
+    /// alternative has a finger in it: adding a finger is itself something that these factors sign.
     static func accountFactors(_ text: String) throws -> [[AuthenticatorType]] {
         let known = AuthenticatorType.allCases.filter { !$0.isReserved }
         let names = known.map(\.rawValue).joined(separator: ", ")
@@ -26,7 +27,7 @@ extension ServeConfiguration {
             alternatives.append(types)
         }
         do throws(AuthenticatorMatrixError) {
-            return try AuthenticatorMatrix(alternatives).alternatives
+            alternatives = try AuthenticatorMatrix(alternatives).alternatives
         } catch {
             let reason =
                 switch error.code {
@@ -36,6 +37,13 @@ extension ServeConfiguration {
                 }
             throw CommandFailure(.usage, "accountFactors: \(reason)")
         }
+        guard alternatives.contains(where: { !$0.contains(.biometric) }) else {
+            throw CommandFailure(
+                .usage,
+                "accountFactors: one alternative has to do without biometric, because adding a finger or a face is signed with these factors, too",
+                remedy: "Add an alternative of the PIN, as in \(text),pin+device.")
+        }
+        return alternatives
     }
 
     /// Reads `6-12`: the fewest and the most characters of a PIN, within those that every app can do.
