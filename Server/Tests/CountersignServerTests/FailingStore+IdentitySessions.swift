@@ -85,8 +85,8 @@ extension FailingStore {
         try await self.store.disableForsaken(countedBy: moment, limit: limit, audit: audit, ending: ending)
     }
 
-    func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
-        try await self.store.deleteStaleIdentities(now: now, limit: limit)
+    func deleteStaleIdentities(now: Timestamp, historyBefore: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.deleteStaleIdentities(now: now, historyBefore: historyBefore, limit: limit)
     }
 
     func identityConsents(accountID: String, limit: Int) async throws -> [IdentityConsentRecord] {

@@ -49,7 +49,8 @@ public struct Sweep: CeremonyPart {
             if deleted < self.limits.sweepBatch { break }
         }
         while true {
-            let deleted = try await self.store.deleteStaleIdentities(now: now, limit: self.limits.sweepBatch)
+            let deleted = try await self.store.deleteStaleIdentities(
+                now: now, historyBefore: now - self.limits.identityHistoryRetention, limit: self.limits.sweepBatch)
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }

@@ -198,7 +198,8 @@ public enum ActivationConformance {
                 return (OfferChange(), ())
             }
             func delete(_ second: Int, _ limit: Int) async throws -> Int {
-                try await store.deleteStaleIdentities(now: .start + .seconds(second), limit: limit)
+                try await store.deleteStaleIdentities(
+                    now: .start + .seconds(second), historyBefore: .start, limit: limit)
             }
             try expect(try await delete(10, 9) == 0, "none before its time")
             try expect(try await delete(25, 1) == 1, "at most the limit")
@@ -422,7 +423,10 @@ public enum ActivationConformance {
         ConformanceCheck("a device takes its activation and its answers with it, by whichever way it goes") { store in
             for way in 0..<3 {
                 for name in ["phone", "other"] where try await store.activation(id: "device-\(name)") == nil {
-                    if way > 0 { _ = try await store.deleteStaleIdentities(now: .start + .seconds(9999), limit: 9) }
+                    if way > 0 {
+                        _ = try await store.deleteStaleIdentities(
+                            now: .start + .seconds(9999), historyBefore: .start, limit: 9)
+                    }
                     try await activate(store, name)
                 }
                 for name in ["phone", "other"] {

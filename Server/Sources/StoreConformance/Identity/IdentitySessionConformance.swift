@@ -277,7 +277,8 @@ public enum IdentitySessionConformance {
                 }
             }
             func delete(_ second: Int, _ limit: Int) async throws -> Int {
-                try await store.deleteStaleIdentities(now: .start + .seconds(second), limit: limit)
+                try await store.deleteStaleIdentities(
+                    now: .start + .seconds(second), historyBefore: .start, limit: limit)
             }
             try expect(try await delete(10, 9) == 0, "none before its time")
             try expect(try await delete(25, 1) == 1, "at most the limit")
@@ -398,14 +399,15 @@ public enum IdentitySessionConformance {
             }
             try expect(try await sessions() == ["5", "4", "3"], "the newest three")
             try expect(try await sessions("account-bob") == ["bobs"], "no other's goes for it")
-            try expect(
-                try await store.deleteStaleIdentities(now: .start + .seconds(60), limit: 9) == 0, "none before its time"
-            )
-            try expect(
-                try await store.deleteStaleIdentities(now: .start + .seconds(61), limit: 2) == 2, "at most the limit")
+            func delete(_ second: Int, _ limit: Int) async throws -> Int {
+                try await store.deleteStaleIdentities(
+                    now: .start + .seconds(second), historyBefore: .start, limit: limit)
+            }
+            try expect(try await delete(60, 9) == 0, "none before its time")
+            try expect(try await delete(61, 2) == 2, "at most the limit")
             try expect(try await sessions("account-bob").isEmpty, "the oldest")
             try expect(try await sessions() == ["5", "4"], "first")
-            _ = try await store.deleteStaleIdentities(now: .start + .seconds(61), limit: 9)
+            _ = try await delete(61, 9)
             try expect(try await sessions().isEmpty, "and then the rest")
         },
     ]

@@ -362,7 +362,6 @@ public enum PersonalInformationConformance {
                         purpose: "userLogin", service: service, role: nil, outcome: .finished,
                         at: .start + .seconds(second)), account: account)
                 change.historyRows = 5
-                change.historyUntil = .start + .seconds(second + 60)
                 try await store.applyIdentityOutcome(change)
             }
             try await note(0, at: "portal")
@@ -377,10 +376,14 @@ public enum PersonalInformationConformance {
             try expect(try await seconds() == [5, 4, 3, 2, 0], "all of them")
             try expect(
                 try await store.visitedServices(accountID: Self.alice).sorted() == ["portal", "shop"], "each once")
-            try expect(try await store.deleteStaleIdentities(now: .start + .seconds(60), limit: 9) == 0, "none yet")
-            try expect(try await store.deleteStaleIdentities(now: .start + .seconds(63), limit: 2) == 2, "the oldest")
+            func delete(before second: Int, _ limit: Int) async throws -> Int {
+                try await store.deleteStaleIdentities(
+                    now: .start + .seconds(60), historyBefore: .start + .seconds(second), limit: limit)
+            }
+            try expect(try await delete(before: 0, 9) == 0, "none yet")
+            try expect(try await delete(before: 3, 2) == 2, "the oldest")
             try expect(try await seconds("account-bob").isEmpty, "whosever they are")
-            _ = try await store.deleteStaleIdentities(now: .start + .seconds(63), limit: 9)
+            _ = try await delete(before: 3, 9)
             try expect(try await seconds() == [5, 4, 3], "what has time left")
             try expect(try await store.visitedServices(accountID: Self.alice) == ["shop"], "the first is forgotten")
             // The count goes on where it was.
@@ -388,6 +391,27 @@ public enum PersonalInformationConformance {
             try expect(
                 try await store.identityHistory(accountID: Self.alice, before: nil, limit: 1).map(\.number) == [6],
                 "the next number")
+        },
+        ConformanceCheck("a history that has more than its limit comes to it with new entries, a few at a time") {
+            store in
+            try await Self.begin(store)
+            func note(_ second: Int, of rows: Int) async throws -> Int {
+                var change = Self.outcome(
+                    history: IdentityHistoryRecord(
+                        purpose: "userLogin", service: "portal", role: nil, outcome: .finished,
+                        at: .start + .seconds(second)))
+                change.historyRows = rows
+                try await store.applyIdentityOutcome(change)
+                return try await store.identityHistory(accountID: Self.alice, limit: 99).count
+            }
+            var count = 0
+            for second in 1...30 { count = try await note(second, of: 30) }
+            try expect(count == 30, "up to its limit")
+            try expect(try await note(31, of: 2) > 20, "a few at a time")
+            for second in 32...61 { count = try await note(second, of: 2) }
+            try expect(count == 2, "its limit")
+            let left = try await store.identityHistory(accountID: Self.alice, before: nil, limit: 9)
+            try expect(left.map(\.number) == [61, 60], "the newest")
         },
         ConformanceCheck("an account that is deleted takes all of it along") { store in
             try await Self.begin(store)

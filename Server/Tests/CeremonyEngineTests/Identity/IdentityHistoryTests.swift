@@ -83,6 +83,26 @@ struct IdentityHistoryTests {
         #expect(try await kept().isEmpty)
     }
 
+    @Test("Another time for histories counts for the entries that there are, from the next sweep on")
+    func anotherRetention() async throws {
+        let keys = KeyRing(KeyEncryptionKey())
+        let server = try TestServer(keys: keys)
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        _ = try await phone.login(try await server.showCode("first"))
+        server.clock.advance(.seconds(3601))
+        _ = try await phone.login(try await server.showCode("second"))
+        let second = server.clock.now
+        try await server.engine.sweep.run()
+        #expect(try await self.history(server, account).count == 2)
+        await server.database.close()
+        let again = try TestServer(restarting: server, keys: keys) {
+            $0.limits.identityHistoryRetention = .seconds(3600)
+        }
+        try await again.engine.sweep.run()
+        #expect(try await self.history(again, account).map(\.at) == [second])
+    }
+
     @Test("A session whose time was over stands there as failed, once, whoever finds that out")
     func expired() async throws {
         let server = try TestServer()

@@ -125,10 +125,11 @@ extension SQLiteDatabase {
         }
     }
 
-    public func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int {
+    public func deleteStaleIdentities(now: Timestamp, historyBefore: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
             try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(
-                try db.deleteStaleConsents(now: now, limit: limit) + db.deleteStaleHistory(now: now, limit: limit)
+                try db.deleteStaleConsents(now: now, limit: limit)
+                    + db.deleteStaleHistory(before: historyBefore, limit: limit)
             ) { count, stale in
                 let (table, (key, end)) = stale
                 try db.cachedStatement(

@@ -4,22 +4,15 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Histories are kept by age, and each account counts its own entries: by that number the ones past its bound are found
-    /// without a walk over those that stay, and pages are told. What there is has a whole time before it.
+    /// Each account counts its own entries: by that number the ones past its bound are found without a walk over those that
+    /// stay, and pages are told.
     static let historyByAge = Migration(name: "histories of identities by age") { db, _ in
         try db.execute(
             sql: """
                 ALTER TABLE identity_history ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE identity_history ADD COLUMN kept_until INTEGER NOT NULL DEFAULT 0;
-                """)
-        try db.execute(
-            sql: """
-                UPDATE identity_history SET kept_until = at + ?, place = (
+                UPDATE identity_history SET place = (
                     SELECT count(*) FROM identity_history AS earlier
-                    WHERE earlier.account_id = identity_history.account_id AND earlier.number <= identity_history.number)
-                """, arguments: [Limits().identityHistoryRetention.milliseconds])
-        try db.execute(
-            sql: """
+                    WHERE earlier.account_id = identity_history.account_id AND earlier.number <= identity_history.number);
                 DROP INDEX identity_history_account;
                 CREATE INDEX identity_history_account ON identity_history (account_id, place);
                 """)
@@ -110,31 +103,35 @@ extension Database {
     private func note(_ history: IdentityHistoryRecord, _ change: IdentityOutcomeChange) throws {
         try self.cachedStatement(
             sql: """
-                INSERT INTO identity_history (account_id, purpose, service, role, outcome, at, kept_until, place)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1 + coalesce(
+                INSERT INTO identity_history (account_id, purpose, service, role, outcome, at, place)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1 + coalesce(
                     (SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1), 0))
                 """
         ).execute(arguments: [
             change.accountID, history.purpose, history.service ?? "", history.role, history.outcome.rawValue,
-            history.at.milliseconds, change.historyUntil.milliseconds,
+            history.at.milliseconds,
         ])
+        // A few at a time: a bound that was lowered must not cost one person's sign-in thousands of rows. Each entry adds one,
+        // so that the history comes to its bound.
         try self.cachedStatement(
             sql: """
-                DELETE FROM identity_history WHERE account_id = ?1 AND place <= (
-                    SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1) - ?2
+                DELETE FROM identity_history WHERE number IN (
+                    SELECT number FROM identity_history WHERE account_id = ?1 AND place <= (
+                        SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1) - ?2
+                    ORDER BY place LIMIT 8)
                 """
         ).execute(arguments: [change.accountID, change.historyRows])
     }
 
-    /// Deletes entries of histories whose time is over, of the `limit` oldest; returns how many. Rows are in the order of
+    /// Deletes entries of histories from before `moment`, of the `limit` oldest; returns how many. Rows are in the order of
     /// their time: it takes no index that every sign-in would have to write.
-    func deleteStaleHistory(now: Timestamp, limit: Int) throws -> Int {
+    func deleteStaleHistory(before moment: Timestamp, limit: Int) throws -> Int {
         try self.cachedStatement(
             sql: """
                 DELETE FROM identity_history
-                WHERE number IN (SELECT number FROM identity_history ORDER BY number LIMIT ?) AND kept_until < ?
+                WHERE number IN (SELECT number FROM identity_history ORDER BY number LIMIT ?) AND at < ?
                 """
-        ).execute(arguments: [limit, now.milliseconds])
+        ).execute(arguments: [limit, moment.milliseconds])
         return self.changesCount
     }
 }

@@ -66,10 +66,8 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
     public var required: Set<PersonalAttribute> = []
     /// What the account's history says of it.
     public var history: IdentityHistoryRecord?
-    /// The entries of a history that stay; older ones go.
+    /// The entries of a history that stay; older ones go, a few with each new one.
     public var historyRows: Int
-    /// Until when the entry stays.
-    public var historyUntil: Timestamp
 
     /// A change of nothing but what is named.
     public init(
@@ -84,7 +82,6 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
         self.history = history
         self.valuesPerAttribute = limits.valuesPerAttribute
         self.historyRows = limits.identityHistoryRows
-        self.historyUntil = at + limits.identityHistoryRetention
     }
 }
 

@@ -237,9 +237,9 @@ public protocol IdentityStore: CeremonyStore {
     func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
         async throws -> Int
 
-    /// Deletes answers, offers, consents and entries of histories whose time is over, at most `limit` of each; returns how
-    /// many.
-    func deleteStaleIdentities(now: Timestamp, limit: Int) async throws -> Int
+    /// Deletes answers, offers and consents whose time is over, and entries of histories from before `historyBefore`, at most
+    /// `limit` of each; returns how many.
+    func deleteStaleIdentities(now: Timestamp, historyBefore: Timestamp, limit: Int) async throws -> Int
 }
 
 /// What becomes durable with a step on an activation alone.
