@@ -30,8 +30,8 @@ extension FailingStore {
             session: session, activation: activation, tokenDigest: tokenDigest, request: request, judge: judge)
     }
 
-    func openIdentitySessions(accountID: String, limit: Int) async throws -> [CeremonyRecord] {
-        try await self.store.openIdentitySessions(accountID: accountID, limit: limit)
+    func openIdentitySessions(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord] {
+        try await self.store.openIdentitySessions(accountID: accountID, at: now, limit: limit)
     }
 
     func begin(

@@ -74,7 +74,8 @@ extension IdentityCommand {
             abstract: "Give a session up in the place of its app.",
             discussion: """
                 What the person has typed in it is forgotten, its page shows that it is over, and the person's history and the \
-                audit trail have it. Of one that has come to another end you are told which.
+                audit trail have it. Of one that has come to another end you are told which. While the PIN service is asked \
+                about the person's PIN none is given up: they would be left with a failed attempt.
                 """)
 
         @OptionGroup var place: SessionPlace

@@ -74,12 +74,18 @@ public enum IdentitySessionConformance {
                 return CeremonyChange()
             }
             func ids(_ limit: Int = 9) async throws -> [String] {
-                try await store.openIdentitySessions(accountID: "account-alice", limit: limit).map(\.id)
+                try await store.openIdentitySessions(accountID: "account-alice", at: .start, limit: limit).map(\.id)
             }
             try expect(try await ids() == ["second", "first"], "the open ones")
             try expect(try await ids(1) == ["second"], "the newest")
-            let first = try await store.openIdentitySessions(accountID: "account-alice", limit: 9).last
+            let first = try await store.openIdentitySessions(accountID: "account-alice", at: .start, limit: 9).last
             try expect(try await store.ceremony(.id("first")) == first, "as it is")
+            // One whose end is not written yet takes no place of those that go on.
+            _ = try await store.change(.id("second")) { record in
+                record.expiresAt = .start
+                return CeremonyChange()
+            }
+            try expect(try await ids(1) == ["first"], "the newest that goes on")
         },
         ConformanceCheck("progress is kept with a ceremony from its beginning, and taken away") { store in
             let session = sampleSession(progress: "{\"a\":1}")

@@ -180,6 +180,28 @@ struct IdentityHistoryTests {
         #expect(try await self.history(server, account) == [entry])
     }
 
+    @Test(
+        "Nor is one that was accepted, and is then given up, by its phone or by an operator", arguments: [true, false])
+    func finishedAndGivenUp(byPhone: Bool) async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (account, phone) = try await server.personalise()
+        let code = try await server.showCode("link", byLink: true)
+        _ = try await phone.login(code)
+        let entry = self.entry(.finished, at: server.clock.now, role: "patient")
+        server.clock.advance(.seconds(1))
+        if byPhone {
+            try await self.abort(phone, code.id)
+        } else {
+            let ended = try await server.engine.identities.sessions.abort(code.id, accountID: account.id, by: "ann")
+            guard case .aborted? = ended else {
+                Issue.record("not given up")
+                return
+            }
+        }
+        #expect(try await self.history(server, account) == [entry])
+    }
+
     @Test("Sessions that end with their activation stand there: it was disabled, or taken back")
     func endedWithTheActivation() async throws {
         let server = try TestServer { $0.limits.lockoutFailuresInARow = 1 }

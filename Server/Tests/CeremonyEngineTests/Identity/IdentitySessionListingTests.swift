@@ -95,4 +95,21 @@ struct IdentitySessionListingTests {
         }
         #expect(try await self.aborted(server).isEmpty)
     }
+
+    @Test("A session whose activation was taken away has ended with it, and says so; with its account it is none")
+    func gone() async throws {
+        let (server, account, phone) = try await self.place()
+        let identities = server.engine.identities
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        #expect(try await identities.listings.end(phone.id, accountID: account.id))
+        guard case .ended(let session)? = try await identities.sessions.abort(code.id, accountID: account.id, by: "ann")
+        else {
+            Issue.record("not ended")
+            return
+        }
+        #expect(session.isEnded)
+        try await server.directory.delete(username: "alice", by: "ann")
+        #expect(try await identities.sessions.abort(code.id, accountID: account.id, by: "ann") == nil)
+    }
 }

@@ -192,6 +192,31 @@ struct PinEvaluationTests {
         #expect(stage.pins.asked.count == 1)
     }
 
+    @Test("No operator gives a session up while its PIN is judged, which would leave its person a failed attempt")
+    func operatorsAbort() async throws {
+        let stage = try await Stage()
+        let activation = try await stage.server.database.activation(id: stage.phone.id)
+        let account = try #require(activation?.device.accountID)
+        let sessions = stage.server.engine.identities.sessions
+        try await stage.ask()
+        #expect(try await sessions.abort(stage.session, accountID: account, by: "ann") == .judging)
+        guard case .accepted = try await stage.phone.finish(stage.session, stage.prepared) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try await stage.failures == 0)
+
+        // What nobody can settle any more is no reason to wait.
+        let (session, _) = try await Stage.next("second", stage.phone)
+        _ = try await stage.phone.evaluate(session, IdentityPhone.newQuestion())
+        stage.server.clock.advance(DeviceProof.skew + DeviceProof.skew)
+        guard case .aborted? = try await sessions.abort(session, accountID: account, by: "ann") else {
+            Issue.record("not given up")
+            return
+        }
+        #expect(try await stage.failures == 1)
+    }
+
     @Test("One session's question is no other session's attempt")
     func foreignSession() async throws {
         let stage = try await Stage()

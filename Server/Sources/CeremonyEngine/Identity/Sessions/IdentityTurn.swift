@@ -77,6 +77,12 @@ struct IdentityTurn {
         try self.end(.rest(rest), telling: IdentityProblem(rest))
     }
 
+    /// Whether what was asked of the PIN service in this session is an attempt that may be right.
+    var isJudged: Bool {
+        guard let evaluation = self.progress.evaluation else { return false }
+        return self.activation.lockout.reservation?.request == evaluation && self.activation.isJudged(at: self.now)
+    }
+
     /// Whether the last attempt that there is was never settled, and nobody can settle it any more: it was none that was right.
     private var isForsaken: Bool {
         let lockout = self.activation.lockout

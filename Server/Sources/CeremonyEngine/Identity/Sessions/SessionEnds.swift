@@ -86,8 +86,10 @@ extension IdentityTurn {
     /// - Parameter operator: Who does it in the place of the person; `nil` for the activation, which has to be the one that is
     ///   bound.
     mutating func abort(by operator: String? = nil) throws {
+        // Of a session whose code was not fetched the history has what it came to.
+        let isNoted = self.progress.session.state == .codeIssued
         try self.take(.abort(isEntitled: `operator` != nil || self.isBound))
-        self.change.ceremony.identityOutcome = self.outcome(.aborted)
+        if !isNoted { self.change.ceremony.identityOutcome = self.outcome(.aborted) }
         self.change.ceremony.audit.append(
             AuditEvent(
                 .identityAborted, at: self.now, accountID: self.ceremony.accountID, ceremonyID: self.ceremony.id,

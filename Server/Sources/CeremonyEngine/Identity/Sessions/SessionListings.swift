@@ -32,6 +32,9 @@ public enum IdentitySessionAbort: Sendable, Equatable {
     case aborted(ListedIdentitySession)
     /// It had come to another end before.
     case ended(ListedIdentitySession)
+    /// The person's PIN is with the PIN service: the attempt is counted, and whoever took the session from it would leave the
+    /// person one that failed.
+    case judging
 }
 
 /// The sessions of accounts, for operators who look at them, and who give one up in its person's place.
@@ -42,8 +45,10 @@ public struct SessionListings: CeremonyPart {
 
     /// The sessions of an account that go on, the newest first: a page of them. Cost: one query.
     public func running(accountID: String) async throws -> [ListedIdentitySession] {
-        try await self.store.openIdentitySessions(accountID: accountID, limit: self.limits.pageSize)
-            .compactMap { try self.listed($0) }.filter { !$0.isEnded }
+        try await self.store.openIdentitySessions(
+            accountID: accountID, at: self.time.now(), limit: self.limits.pageSize
+        )
+        .compactMap { try self.listed($0) }.filter { !$0.isEnded }
     }
 
     /// A session of an account, whatever became of it, for as long as it is kept after its end; `nil` where the account has none
@@ -58,6 +63,9 @@ public struct SessionListings: CeremonyPart {
     /// Gives a session up as its phone does: what the person has typed is forgotten, its page is told, and the history has it.
     /// Whoever does so again changes nothing. `nil` where the account has no session of that identifier.
     ///
+    /// Not while what was asked of the PIN service in it is judged: that is over when the phone has finished, or its proof is too
+    /// old.
+    ///
     /// - Parameter operator: The name for the audit trail.
     ///
     /// Cost: two queries, one store step.
@@ -65,21 +73,24 @@ public struct SessionListings: CeremonyPart {
         guard let before = try await self.session(id, accountID: accountID) else { return nil }
         let limits = self.limits
         let now = self.time.now()
-        let step: IdentityStep<Void> = try await self.store.step(
+        let step: IdentityStep<Bool> = try await self.store.step(
             session: id, activation: before.activation, tokenDigest: nil, request: nil
         ) { scene in
             var turn = try IdentityTurn(scene, at: now, limits: limits)
             guard scene.ceremony.kind == .identity, turn.isBound, turn.progress.session.state.ending == nil,
                 now < turn.progress.session.deadline
-            else { return (IdentityChange(), ()) }
+            else { return (IdentityChange(), false) }
+            guard !turn.isJudged else { return (IdentityChange(), true) }
             try turn.abort(by: `operator`)
             try turn.write(to: &scene)
-            return (turn.change, ())
+            return (turn.change, false)
         }
-        guard case .decided = step, let after = try await self.session(id, accountID: accountID) else {
-            // Its activation has gone, which has ended it.
-            return .ended(before)
+        guard let after = try await self.session(id, accountID: accountID) else { return nil }
+        guard case .decided(let isJudged) = step else {
+            // Its activation has gone meanwhile, which has ended it.
+            return after.isEnded ? .ended(after) : nil
         }
+        guard !isJudged else { return .judging }
         self.hub.wake(id)
         return after.state.hasSameBytes(as: IdentityState.aborted.name) ? .aborted(after) : .ended(after)
     }

@@ -45,7 +45,12 @@ struct IdentitySessionOperations: Sendable {
                 summary:
                     "Give a session up in the place of its app. One that was given up before is answered in the same way.",
                 answer: Self.session,
-                refusals: Self.notFound + [(409, "It has come to another end already, which is named.")],
+                refusals: Self.notFound + [
+                    (
+                        409,
+                        "It has come to another end already, which is named, or its PIN is being judged at this moment."
+                    )
+                ],
                 handler: self.abort),
         ]
     }
@@ -83,6 +88,11 @@ struct IdentitySessionOperations: Sendable {
         case .aborted(let session)?: return Self.json(session)
         case .ended(let session)?:
             throw Problem(.conflict, "session-ended", "The session has ended already: \(session.state).")
+        case .judging?:
+            throw Problem(
+                .conflict, "attempt-judged",
+                "The PIN is being judged, and the person would be left with a failed attempt. Try again when it is over, in a few minutes."
+            )
         case nil: throw AccountError(.notFound)
         }
     }

@@ -50,14 +50,15 @@ extension SQLiteDatabase: IdentityStore {
         }
     }
 
-    public func openIdentitySessions(accountID: String, limit: Int) async throws -> [CeremonyRecord] {
+    public func openIdentitySessions(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
+    {
         try await self.read { [sealing] db in
             try db.rows(
                 """
                 SELECT \(CeremonyColumn.selection) FROM ceremony
                 WHERE account_id = ? AND device_id IS NOT NULL AND kind = ? AND \(CeremonyRecord.isOpen)
-                ORDER BY created_at DESC, id LIMIT ?
-                """, [accountID, CeremonyRecord.Kind.identity.rawValue, limit]
+                AND expires_at > ? ORDER BY created_at DESC, id LIMIT ?
+                """, [accountID, CeremonyRecord.Kind.identity.rawValue, now.milliseconds, limit]
             ) { try CeremonyRecord($0, sealing) }
         }
     }

@@ -181,8 +181,8 @@ public protocol IdentityStore: CeremonyStore {
     ) async throws -> IdentityStep<Result>
 
     /// The sessions that activations of an account take part in and that have not ended, the newest first, at most `limit`. One
-    /// whose time is over is among them until its end is written.
-    func openIdentitySessions(accountID: String, limit: Int) async throws -> [CeremonyRecord]
+    /// whose time is over at `now` is not among them, whether or not its end is written.
+    func openIdentitySessions(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
 
     /// Adds a session that an app begins itself, with its claim, and keeps the answer.
     func begin(
