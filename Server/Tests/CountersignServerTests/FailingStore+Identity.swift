@@ -173,7 +173,7 @@ extension FailingStore {
     }
 
     func additionalEmails(accountID: String) async throws -> [AdditionalEmail] {
-        try await self.store.additionalEmails(accountID: accountID)
+        try await self.hidesAddresses() ? [] : self.store.additionalEmails(accountID: accountID)
     }
 
     func addEmail(_ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent) async throws -> Bool {

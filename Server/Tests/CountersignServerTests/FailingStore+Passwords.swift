@@ -87,7 +87,7 @@ extension FailingStore {
         try await self.store.mailedLink(digest: digest, purpose: purpose, at: moment)
     }
 
-    func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> Bool {
+    func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> AddressConfirmation? {
         try await self.store.confirmAddress(byLink: digest, values: values, audit: audit)
     }
 

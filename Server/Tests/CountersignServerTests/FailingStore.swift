@@ -12,6 +12,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     private let failedMove = Mutex<StoreError?>(nil)
     private let reads = Mutex(0)
 
+    private let hiddenAddresses = Mutex<Int?>(nil)
     private let lockedAccounts = Mutex<Set<String>>([])
     private let calls = Mutex<[String]>([])
 
@@ -22,6 +23,17 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     /// Has the next sign-in without a browser fail before its step is judged.
     func failNextMove(_ error: StoreError) { self.failedMove.withLock { $0 = error } }
+
+    /// Shows one look at further addresses none, after so many that see them: as if one came or went meanwhile.
+    func hideAddresses(after looks: Int) { self.hiddenAddresses.withLock { $0 = looks } }
+
+    func hidesAddresses() -> Bool {
+        self.hiddenAddresses.withLock { left in
+            guard let looks = left else { return false }
+            left = looks == 0 ? nil : looks - 1
+            return looks == 0
+        }
+    }
 
     /// Shows an account as locked of which nothing has ended, as if it had been locked this moment.
     func showLocked(account: String) { self.lockedAccounts.withLock { _ = $0.insert(account) } }

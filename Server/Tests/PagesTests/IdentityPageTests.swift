@@ -62,6 +62,7 @@ struct IdentityPageTests {
             renderer.html(
                 ForgetChoicePage(id: "s/1", service: name, choices: ["Email: \(name)"], confirmation: "token")),
             renderer.html(OwnValuePage(.email, confirmation: "token")),
+            renderer.html(OwnValuePage(.email, confirmation: "token", sendsMail: false)),
             renderer.html(OwnValuePage(.phone, confirmation: "token", value: name, problem: .invalid)),
             renderer.html(RenameValuePage(id: "v/1", attribute: "Email", alias: name, confirmation: "token")),
             renderer.html(

@@ -1,4 +1,4 @@
-import Store
+public import Store
 import _Primitives
 
 /// Showing that mail to an address of an account reaches its person: by a link that is mailed there.
@@ -78,19 +78,19 @@ public struct AddressConfirmations: Sendable {
         return try await self.summary(accountID: record.accountID, further: record.about)
     }
 
-    /// Spends a link that somebody shows who is signed in: the address is that person's from now on. `false` where the link
+    /// Spends a link that somebody shows who is signed in: the address is that person's from now on. `nil` where the link
     /// is none any more, or is another account's: whoever reads a mailbox is not thereby the person of the account.
     ///
     /// Cost: one query, one store step.
-    public func confirm(link: String, accountID: String) async throws -> Bool {
+    public func confirm(link: String, accountID: String) async throws -> AddressConfirmation? {
         let accounts = self.accounts
         let digest = accounts.links.digest(of: link)
         let now = accounts.time.now()
         guard
             let record = try await accounts.store.mailedLink(
                 digest: digest, purpose: .addressConfirmation, at: now)
-        else { return false }
-        guard record.accountID.hasSameBytes(as: accountID) else { return false }
+        else { return nil }
+        guard record.accountID.hasSameBytes(as: accountID) else { return nil }
         let audit =
             record.about.map { AuditEvent(.additionalEmailChanged, at: now, accountID: record.accountID, detail: $0) }
             ?? AuditEvent(

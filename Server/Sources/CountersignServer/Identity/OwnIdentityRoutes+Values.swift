@@ -78,7 +78,8 @@ extension OwnIdentityRoutes {
         .page(
             self.answers.pages.html(
                 OwnValuePage(
-                    kind, confirmation: self.cookies.formToken(visitor.session), value: value, problem: problem)),
+                    kind, confirmation: self.cookies.formToken(visitor.session), value: value, problem: problem,
+                    sendsMail: self.directory.sendsMail)),
             status: status)
     }
 
@@ -117,10 +118,13 @@ extension OwnIdentityRoutes {
             context.notes.note(
                 RequestRefusal(
                     code: "no-mail-\(refusal.rawValue)", reason: "No link was mailed to the address that was given."))
-            return self.result(
-                "No link was mailed",
-                "Several were mailed just now. Wait a while, then have one mailed from the page of your identity.",
-                outcome: .refused, status: .forbidden)
+            let explanation =
+                switch refusal {
+                case .resting: "Several were mailed just now. Wait a while, then add the address here once more."
+                case .noAddress, .confirmed:
+                    "There is nothing to confirm any more: look at your identity, and add the address again if it is not there."
+                }
+            return self.result("No link was mailed", explanation, outcome: .refused, status: .forbidden)
         }
         let after =
             further == nil

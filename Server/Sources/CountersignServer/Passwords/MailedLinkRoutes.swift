@@ -109,15 +109,22 @@ struct MailedLinkRoutes: Sendable {
     }
 
     /// Said of a link that is spent, whose time is over, or that never was one.
-    private func over(_ context: ServerContext) -> Response {
+    ///
+    /// - Parameter isAddress: Whether it would have confirmed an address: another one is mailed from the page of the identity.
+    private func over(_ context: ServerContext, isAddress: Bool = false) -> Response {
         context.notes.note(
             RequestRefusal(code: "link-over", reason: "The mailed link is spent, too old, or none of this server's."))
         return .page(
             self.answers.pages.html(
                 ResultPage(
                     outcome: .tooLate, headline: "This link does not work any more",
-                    explanation: "A link works once, and for a quarter of an hour. Ask for a new one.",
-                    link: ("Ask for a new link", ForgottenPasswordPage.path))), status: .notFound)
+                    explanation: "A link works once, and for a quarter of an hour. "
+                        + (isAddress
+                            ? "Your identity says whether the address is confirmed, and has a new one mailed."
+                            : "Ask for a new one."),
+                    link: isAddress
+                        ? (label: "Look at your identity", target: IdentityPaths.overview)
+                        : (label: "Ask for a new link", target: ForgottenPasswordPage.path))), status: .notFound)
     }
 
     // MARK: An address
@@ -194,7 +201,7 @@ struct MailedLinkRoutes: Sendable {
         _ link: String, _ session: SessionSecret?, _ context: ServerContext, status: HTTPResponse.Status = .ok
     ) async throws -> Response {
         guard let summary = try await self.confirmations.visit(link: link), let address = summary.address else {
-            return self.over(context)
+            return self.over(context, isAddress: true)
         }
         let page = AddressConfirmationPage(
             link: link, username: summary.username, address: address,
@@ -213,13 +220,19 @@ struct MailedLinkRoutes: Sendable {
             return try await self.confirmationPage(link, visitor.session, context, status: .forbidden)
         }
         try self.cookies.requireToken(of: form, visitor.session)
-        guard try await self.confirmations.confirm(link: link, accountID: visitor.accountID) else {
-            return self.over(context)
+        let explanation: String
+        switch try await self.confirmations.confirm(link: link, accountID: visitor.accountID) {
+        case nil: return self.over(context, isAddress: true)
+        case .complete?: explanation = "It is known to be yours from now on."
+        case .withoutValue?:
+            explanation =
+                "It is known to be yours from now on. Services cannot ask for it yet: you have as many e-mail addresses for "
+                + "them as one can have. Remove one, then add this one."
         }
         return .page(
             self.answers.pages.html(
                 ResultPage(
-                    outcome: .done, headline: "This address is confirmed",
-                    explanation: "It is known to be yours from now on.")))
+                    outcome: .done, headline: "This address is confirmed", explanation: explanation,
+                    link: ("Look at your identity", IdentityPaths.overview))))
     }
 }

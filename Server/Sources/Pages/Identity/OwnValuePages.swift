@@ -14,13 +14,18 @@ public struct OwnValuePage: Sendable {
     public var value: String
     /// What was wrong with it.
     public var problem: Problem?
+    /// Whether a link can be mailed, by which a person shows that an address is theirs.
+    public var sendsMail: Bool
 
     /// A form.
-    public init(_ kind: Kind, confirmation: String, value: String = "", problem: Problem? = nil) {
+    public init(
+        _ kind: Kind, confirmation: String, value: String = "", problem: Problem? = nil, sendsMail: Bool = true
+    ) {
         self.kind = kind
         self.confirmation = confirmation
         self.value = value
         self.problem = problem
+        self.sendsMail = sendsMail
     }
 }
 
@@ -97,6 +102,12 @@ extension PageRenderer {
     /// Renders the form of a value.
     public func html(_ page: OwnValuePage) -> RenderedPage {
         let isEmail = page.kind == .email
+        let emailLead =
+            page.sendsMail
+            ? "A link is mailed there, by which you show that the address is yours. Then services can ask for it; you "
+                + "say to each what it gets."
+            : "It is one that is known to be yours: no link is mailed here. Any other is entered by the people who run this "
+                + "service."
         let problem: String? =
             switch page.problem {
             case .invalid?:
@@ -111,11 +122,10 @@ extension PageRenderer {
             testID: isEmail ? "own-email" : "own-phone",
             headline: isEmail ? "Add an e-mail address" : "Add a phone number",
             lead: isEmail
-                ? "A link is mailed there, by which you show that the address is yours. Then services can ask for it; you "
-                    + "say to each what it gets."
+                ? emailLead
                 : "Services can ask for it; you say to each what it gets. Nobody checks the number, and services are told so.",
             problem: problem, action: isEmail ? IdentityPaths.email : IdentityPaths.phone,
-            submit: isEmail ? "Mail me the link" : "Add it")
+            submit: isEmail && page.sendsMail ? "Mail me the link" : "Add it")
         view.hidden = [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)]
         view.fields = [
             isEmail

@@ -183,25 +183,29 @@ extension SQLiteDatabase: MailStore {
         try await self.read { db in try db.mailedLink(digest: digest, purpose: purpose, at: moment) }
     }
 
-    public func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+    public func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws
+        -> AddressConfirmation?
+    {
+        try await self.step { [sealing] db -> AddressConfirmation? in
+            var confirmation = AddressConfirmation.complete
             guard
                 let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at),
                 let account = try db.account(id: link.accountID, sealing), !account.isLocked
-            else { return false }
+            else { return nil }
             if let address = link.about {
-                guard
-                    try db.confirm(email: address, accountID: account.id, values: values, at: audit.at, sealing)
-                else { return false }
+                let confirmed = try db.confirm(
+                    email: address, accountID: account.id, values: values, at: audit.at, sealing)
+                guard let confirmed else { return nil }
+                confirmation = confirmed
                 try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND about = ?")
                     .execute(arguments: [account.id, address])
             } else {
-                guard let email = account.email else { return false }
+                guard let email = account.email else { return nil }
                 _ = try db.setEmail(
                     AccountEmail(address: email.address, isVerified: true), accountID: account.id, sealing)
             }
             try db.appendAudit(audit, sealing)
-            return true
+            return confirmation
         }
     }
 

@@ -31,6 +31,14 @@ public struct MailedLinkRecord: Sendable, Equatable {
     }
 }
 
+/// What came of a link by which a person has confirmed an address.
+public enum AddressConfirmation: Sendable, Equatable {
+    /// The address is the person's; a further one is a verified value, too.
+    case complete
+    /// The address is the person's, and is no value: there are as many as an attribute can have.
+    case withoutValue
+}
+
 /// Something that a person is to be told by mail. To which address is asked when it is sent.
 public struct MailRecord: Sendable, Equatable {
     /// What it says.
@@ -172,9 +180,9 @@ public protocol MailStore: Sendable {
     /// becomes a verified value of the attribute `email`, by its identifier, where the account has fewer than `values` of
     /// those; where it has that value already, that one is verified.
     ///
-    /// Must be one step. `false`, and nothing has changed, where the link is spent, its time is over, or the account or the
+    /// Must be one step. `nil`, and nothing has changed, where the link is spent, its time is over, or the account or the
     /// further address is gone, or the account is locked.
-    func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> Bool
+    func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> AddressConfirmation?
 
     /// Forgets links whose time is over, at most `limit`, and mail that carries them, unless it is still tried to send that.
     /// Says how many there were.

@@ -48,11 +48,13 @@ struct OwnValuesTests {
         }
 
         /// Opens the link that was mailed last, in the person's browser, and sends the form of its page.
-        func confirm() async throws -> HTTPResponse.Status {
+        func confirm() async throws -> HTTPResponse.Status { try await self.confirmation().status }
+
+        func confirmation() async throws -> TestResponse {
             #expect(try await self.fixture.sendMail() == [.sent])
             let link = String(try #require(try self.fixture.server.mail.link().split(separator: "=").last))
             let page = try await self.browser.get("/account/address/confirm?link=\(link)")
-            return try await self.browser.post("/account/address/confirm", form: page.hiddenFields).status
+            return try await self.browser.post("/account/address/confirm", form: page.hiddenFields)
         }
 
         func entries(_ kind: AuditEvent.Kind) async throws -> [AuditEvent] {
@@ -113,6 +115,84 @@ struct OwnValuesTests {
             #expect(value.value == "alice@post.example" && value.isVerified)
             #expect(try await place.entries(.personalValueAdded).last?.detail == "email \(value.id)")
             #expect(try await fixture.sendMail().isEmpty)
+        }
+    }
+
+    @Test("Whoever has no link mailed is told why: letters rest, or there is nothing to confirm any more")
+    func noLetter() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let place = try await Place(fixture)
+            #expect(try await place.add("alice@new.example").status == .ok)
+            // It was confirmed or removed, in another window, between both looks at it.
+            fixture.server.store.hideAddresses(after: 1)
+            let gone = try await place.add("alice@new.example")
+            #expect(gone.status == .forbidden && gone.text.contains("nothing to confirm any more"))
+            for _ in 1..<Limits().mail.mailsInARow {
+                #expect(try await place.add("alice@new.example").status == .ok)
+            }
+            let resting = try await place.add("alice@new.example")
+            #expect(resting.status == .forbidden && resting.text.contains("add the address here once more"))
+        }
+    }
+
+    @Test("An address that another request of the same person has added meanwhile is that address, and none too many")
+    func twice() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let place = try await Place(fixture)
+            #expect(try await place.add("alice@new.example").status == .ok)
+            fixture.server.store.hideAddresses(after: 0)
+            let again = try await place.add("alice@new.example")
+            #expect(again.status == .ok && again.text.contains("Look into your mailbox"))
+            #expect(try await place.emails().count == 1)
+        }
+    }
+
+    @Test("An address that is confirmed where there are enough values is none, and its person is told what to do")
+    func noRoom() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let place = try await Place(fixture)
+            #expect(try await place.add("alice@new.example").status == .ok)
+            for number in try await place.values().count..<Limits().valuesPerAttribute {
+                _ = try await fixture.server.assembly.identities.addValue(
+                    .init(attribute: "email", value: "alice\(number)@post.example", alias: "No. \(number)"),
+                    to: "alice",
+                    by: "test")
+            }
+            let confirmed = try await place.confirmation()
+            #expect(confirmed.status == .ok && confirmed.text.contains("as many e-mail addresses"))
+            #expect(confirmed.text.contains("href=\"/account\""))
+            #expect(try await place.emails().map(\.isVerified) == [true])
+            #expect(try await place.values().count == Limits().valuesPerAttribute)
+        }
+    }
+
+    @Test("Where no mail is sent, the form says which addresses can be given, and promises no link")
+    func withoutMail() async throws {
+        try await TerminalPhoneFixture.run(sendsMail: false) { fixture async throws in
+            let place = try await Place(fixture)
+            let form = try await place.browser.get("/account/value/email")
+            #expect(form.text.contains("no link is mailed here") && !form.text.contains("Mail me the link"))
+            #expect(try await place.add("alice@new.example").text.contains("ask the people who run this service"))
+            try await fixture.enterAddress("alice@post.example")
+            #expect(try await place.add("alice@post.example").text.contains("known to be yours"))
+        }
+    }
+
+    @Test("No field of a form and no part of an address has U+0000, which the database takes for a name's end")
+    func endOfText() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let place = try await Place(fixture)
+            let value = try #require(try await place.values().first)
+            let path = "/account/value/name"
+            let page = try await place.browser.get("\(path)?value=\(value.id)")
+            #expect(page.status == .ok)
+            #expect(try await place.browser.get("\(path)?value=\(value.id)%00x").status == .badRequest)
+            let token = try TerminalPhoneFixture.confirmation(of: page)
+            for (id, name) in [("\(value.id)%00x", "Mine"), (value.id, "Mine%00x")] {
+                let form = "value=\(id)&name=\(name)&confirmation=\(token)"
+                #expect(try await place.browser.post(path, form: form).status == .badRequest)
+            }
+            #expect(try await place.values().map(\.alias) == ["Home", "Office"])
         }
     }
 

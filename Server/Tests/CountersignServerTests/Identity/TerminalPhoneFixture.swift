@@ -59,8 +59,8 @@ struct TerminalPhoneFixture: Sendable {
     ]
 
     /// Runs a test with a person who has two addresses, and no first name.
-    static func run(_ test: @Sendable (Self) async throws -> Void) async throws {
-        let server = try await ServerFixture()
+    static func run(sendsMail: Bool = true, _ test: @Sendable (Self) async throws -> Void) async throws {
+        let server = try await ServerFixture(sendsMail: sendsMail)
         let home = NSTemporaryDirectory() + "phone-" + RandomSource.system.token(byteCount: 8)
         defer { try? FileManager.default.removeItem(atPath: home) }
         try await server.withPublicClient { client in

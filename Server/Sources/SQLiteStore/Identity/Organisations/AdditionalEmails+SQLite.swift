@@ -84,21 +84,22 @@ extension Database {
         }
     }
 
-    /// Makes a further address its person's within the present step, and a verified value of `email`. `false` where the
+    /// Makes a further address its person's within the present step, and a verified value of `email`. `nil` where the
     /// account has no such address.
     func confirm(email id: String, accountID: String, values: Int, at now: Timestamp, _ sealing: Sealing) throws
-        -> Bool
+        -> AddressConfirmation?
     {
-        guard let address = try self.additionalEmail(id, accountID: accountID, sealing) else { return false }
+        guard let address = try self.additionalEmail(id, accountID: accountID, sealing) else { return nil }
         try self.cachedStatement(sql: "UPDATE account_email SET is_verified = 1 WHERE id = ?").execute(arguments: [id])
         let held = try self.setEmailValues(equalTo: address, isVerified: true, accountID: accountID, sealing)
-        guard !held.isEqual, held.count < values else { return true }
+        guard !held.isEqual else { return .complete }
+        guard held.count < values else { return .withoutValue }
         let name = PersonalAttribute.email.rawValue
         try self.add(
             PersonalValueRecord(
                 id: id, attribute: .email, alias: held.count == 0 ? name : "\(name) \(held.count + 1)", value: address,
                 isVerified: true, source: .person, createdAt: now), accountID: accountID, limit: values, sealing)
-        return true
+        return .complete
     }
 
     /// Has no value of `email` that is an address be verified any more, unless the account still has that address as one of
