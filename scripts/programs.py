@@ -214,8 +214,9 @@ class Server:
             raise Failed(f"countersign admin {' '.join(map(str, arguments))}: exit {code}\n{out}{err}")
         answer = json.loads(out) if out.strip() else {}
         SECRETS.note_answer(answer)
-        if "--pin-stdin" in arguments:
-            SECRETS.note_typed(stdin)
+        is_password = arguments[:3] == ("account", "password", "set")
+        if is_password or "--pin-stdin" in arguments:
+            SECRETS.note_typed(stdin, is_password)
         return answer
 
     def add_client(self, name, redirect_uri, post_logout_redirect_uri=None, options=()):
@@ -468,7 +469,7 @@ class Phone:
         return StartedPhoneRun([*arguments, *self.common], self.home / "run.log")
 
     def __call__(self, *arguments, stdin=""):
-        SECRETS.note_typed(stdin)
+        SECRETS.note_typed(stdin, is_password="--password-stdin" in arguments)
         code, out, err = run("countersign-phone", *arguments, *self.common, stdin=stdin)
         SECRETS.heard(out + err)
         return PhoneRun([str(argument) for argument in arguments], code, out, err)

@@ -8,7 +8,7 @@ import signal
 import time
 
 import requests
-from programs import BINARIES, PIN
+from programs import BINARIES, PIN, SECRETS
 
 SECONDS = 30
 
@@ -45,6 +45,7 @@ class Terminal:
         return True
 
     def type(self, text):
+        SECRETS.note_typed(text)
         os.write(self.keyboard, text.encode())
         return self
 
