@@ -162,7 +162,9 @@ class Secrets:
             if line.startswith("{"):
                 self._note_values(line)
             elif re.fullmatch("[0-9]{5,32}", line):
-                self.note("PIN", line)
+                # What nobody may have as a PIN stands in many a place: 000000, 111111, 123456.
+                if len(set(line)) > 1 and line not in "0123456789":
+                    self.note("PIN", line)
             elif is_password:
                 self.note("password", line)
 
