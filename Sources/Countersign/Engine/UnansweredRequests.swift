@@ -3,7 +3,7 @@ import _Primitives
 
 /// The requests of one step of a process whose answers were lost, each with what it was about. Sent again to the letter, a
 /// request is answered as it was before or, where it never arrived, carried out now: either way once.
-// Safe to share: every access to `kept` and `count` is within `lock`.
+// Safe to share: every access to `kept`, `count` and `left` is within `lock`.
 final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     private struct Entry {
         let number: Int
@@ -17,6 +17,7 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
     private let lock = NSLock()
     private var kept: [Entry] = []
     private var count = 0
+    private var left = 0
 
     /// What takes note of a request about `subject` before it leaves, and forgets it once it is answered.
     func keeper(of subject: Subject) -> ManagerExchange.Keeper {
@@ -28,11 +29,16 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
             self.lock.withLock {
                 self.kept.removeAll { $0.number == number }
                 guard let request else { return }
+                self.left += 1
                 self.kept.append(Entry(number: number, request: request, subject: subject))
                 if self.kept.count > Self.limit { self.kept.removeFirst() }
             }
         }
     }
+
+    /// How many requests have left so far, those that were answered and forgotten among them: whoever finds the same number
+    /// later knows that none has left since.
+    var begun: Int { self.lock.withLock { self.left } }
 
     /// Whether there is none.
     var isEmpty: Bool { self.lock.withLock { self.kept.isEmpty } }

@@ -135,8 +135,8 @@ public struct Authenticator: Sendable {
     /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed`,
     /// `wrongProcess` where the server ends it as something else than was begun,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. What was signed is kept where nothing has left and no factor of this device has
-    /// failed; otherwise sign again, also by another combination.
+    /// ``CountersignSecurityInsufficientError``. What was signed is kept where the factors have not left, no factor of this
+    /// device has failed, and the process goes on; otherwise sign again, also by another combination.
     ///
     /// After `connectionError` and `timeout` call it again within a minute, without signing: what the server has judged of the
     /// factors that have left is the result, or it judges them now. That comes first also where other factors were signed since,
@@ -162,12 +162,18 @@ public struct Authenticator: Sendable {
             }
             let (checked, factors, disclosure) = try userInfo.take()
             let finished: (answer: ManagerExchange.Answered<FinishResponse>, sent: SentFactors)
+            let begun = userInfo.unanswered.begun
             do {
                 finished = try await sessions.finish(
                     session, checked, with: factors, disclosure, unanswered: userInfo.unanswered)
-            } catch let error where !(error is Unsettled || error is Refused) {
+            } catch {
+                // The question about a PIN leaves before the factors do: where it is lost or refused, they are still good.
                 // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
-                if !CountersignError.translating(error).errorCode.saysThatAFactorFailed { userInfo.put(back: factors) }
+                if userInfo.unanswered.begun == begun,
+                    !CountersignError.translating(error).errorCode.saysThatAFactorFailed
+                {
+                    userInfo.put(back: factors)
+                }
                 throw error
             }
             return try self.result(of: finished.answer, to: finished.sent, userInfo, core)

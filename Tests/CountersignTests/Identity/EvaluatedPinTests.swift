@@ -99,6 +99,40 @@ import _Primitives
         #expect(await phone.server.failures(of: try phone.activation) == 0)
     }
 
+    @Test("after a question that was refused or whose answer was lost, nothing has to be signed again")
+    func keptFactors() async throws {
+        let phone = try await self.phone()
+        let info = try await phone.prepare()
+        await phone.server.forgetRequests()
+        await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .tooManyRequests)
+        await phone.server.loseAnswers(2)
+        #expect(await identityError { _ = try await phone.finish(info) } == .timeout)
+        #expect(await phone.server.failures(of: try phone.activation) == 1)
+        #expect(try await phone.finish(info).isUserLogin)
+        let questions = try await self.questions(of: phone)
+        #expect(questions.count == 4 && Set(questions).count == 1)
+        #expect(await phone.server.failures(of: try phone.activation) == 0)
+    }
+
+    @Test("factors whose question is refused because the process is over are not kept") func refusedForGood()
+        async throws
+    {
+        let phone = try await self.phone()
+        let info = try await phone.prepare()
+        await phone.server.refuseNext(IdentityProblem(.sessionAborted))
+        #expect(
+            await identityError {
+                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            } == .sessionAborted)
+        await phone.server.forgetRequests()
+        #expect(await identityError { _ = try await phone.finish(info) } == .sessionExpired)
+        #expect(await phone.server.requests.isEmpty)
+    }
+
     @Test("a PIN that is corrected after a lost answer begins anew: there is one question for what is signed")
     func corrected() async throws {
         let phone = try await self.phone()
