@@ -2,6 +2,7 @@ import Countersign
 import CountersignTestKit
 import Foundation
 import UAF
+import _Primitives
 
 /// The code with which a call ends; `nil` where it does not throw.
 func identityError(_ body: () async throws -> Void) async -> CountersignErrorCode? {
@@ -53,4 +54,10 @@ extension AuthenticationResult {
     var lockout: LockoutInformation? {
         if case .lockout(let information, _) = self { information } else { nil }
     }
+}
+
+/// A PIN that goes when nobody else holds it.
+struct WeakPin {
+    weak var bytes: SecretBytes?
+    var isKept: Bool { self.bytes != nil }
 }

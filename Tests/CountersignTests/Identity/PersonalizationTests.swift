@@ -455,9 +455,3 @@ import _Primitives
             } == .storageCorrupt)
     }
 }
-
-/// A PIN that goes when nobody else holds it.
-private struct WeakPin {
-    weak var bytes: SecretBytes?
-    var isKept: Bool { self.bytes != nil }
-}

@@ -92,9 +92,10 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Puts factors back that have signed nothing that has left.
+    /// Puts factors back that have signed nothing that has left; none where the process was given up meanwhile.
     func put(back factors: [SuppliedFactor]) {
         self.lock.withLock {
+            guard self.state.isOpen else { return }
             for factor in factors where self.state.factors[factor.type] == nil {
                 self.state.factors[factor.type] = factor
             }
