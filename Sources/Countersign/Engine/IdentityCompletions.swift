@@ -26,6 +26,9 @@ struct IdentityCompletions: Sendable {
     private var factors: IdentityFactors { IdentityFactors(core: self.core) }
     private var sessions: IdentitySessions { IdentitySessions(core: self.core) }
 
+    /// Whether an earlier try may have been carried out, which trying it once more with the same PIN would tell.
+    var isUnsettled: Bool { !self.unanswered.isEmpty || !self.tries.isEmpty }
+
     /// Forgets the PINs that it was tried with: nothing comes of it any more.
     func forget() {
         self.unanswered.forget()
@@ -137,7 +140,11 @@ struct IdentityCompletions: Sendable {
                     .changePin(version: secret.version, response: String(decoding: response.serialized, as: UTF8.self)))
             }.activation?.pinVersion
         } catch let error as Refused where error.problem.code.saysThatItIsOver && self.tries.mayHaveDone(pin) {
-            guard try await self.receipts.record(of: identity).message.pinVersion == secret.version else { throw error }
+            guard try await self.receipts.record(of: identity).message.pinVersion == secret.version else {
+                // The server has the former PIN, and takes no other in this session: none of the tries comes to anything.
+                self.tries.forget()
+                throw error
+            }
             version = secret.version
         }
         guard let version else { return }
@@ -267,6 +274,9 @@ private final class UnsettledTries: @unchecked Sendable {
     }
 
     func forget() { self.lock.withLock { self.pins = [] } }
+
+    /// Whether there is none.
+    var isEmpty: Bool { self.lock.withLock { self.pins.isEmpty } }
 
     /// Whether one of them may have been carried out, and each would have come to the same as a try with this PIN.
     func mayHaveDone(_ pin: SecretBytes?) -> Bool {

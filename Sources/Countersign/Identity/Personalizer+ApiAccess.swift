@@ -61,8 +61,9 @@ extension Personalizer {
     /// Throws ``CountersignError``: `pinMissing`, `pinRefused` (set another, and call it again), `grantExpired`.
     public func finishChangePin(request: ApiAccessChangePin) async throws {
         try await self.life.running { _ in
-            try await request.completions.change(pin: try request.pinSpec.take())
-            request.pinSpec.forget()
+            try await self.forgetting(request) {
+                try await request.completions.change(pin: try request.pinSpec.take())
+            }
         }
     }
 
@@ -93,10 +94,10 @@ extension Personalizer {
     /// use it, because nobody has its code, and it ends by itself.
     public func finishRequestNewActivationData(_ request: ApiAccessRequestNewActivationData) async throws -> String {
         try await self.life.running { _ in
-            let code = try await request.completions.newActivation(
-                pin: try request.pinSpec.take(), name: request.alias, sendsLetter: request.shouldSendEmail)
-            request.pinSpec.forget()
-            return code
+            try await self.forgetting(request) {
+                try await request.completions.newActivation(
+                    pin: try request.pinSpec.take(), name: request.alias, sendsLetter: request.shouldSendEmail)
+            }
         }
     }
 
@@ -129,6 +130,19 @@ extension Personalizer {
     /// As ``finishDeletion(request:)``. It blocks.
     public func finishDeletionSynchronous(request: ApiAccessDelete) throws {
         try Blocking.wait { try await self.finishDeletion(request: request) }
+    }
+
+    /// Does what was permitted, and has the PINs that were typed for it forgotten once it is done or refused for good.
+    private func forgetting<Value>(_ request: ApiAccess, _ body: () async throws -> Value) async throws -> Value {
+        do {
+            let value = try await body()
+            request.forget()
+            return value
+        } catch let error as Refused where error.problem.code == .grantExpired || error.problem.code.endsTheProcess {
+            // What an earlier try has done is found out with the PIN of that try, so a refusal of another PIN ends nothing.
+            if !request.completions.isUnsettled { request.forget() }
+            throw error
+        }
     }
 
     private func start(_ purpose: SessionDocument.Purpose, at server: String, replacing key: KeyID? = nil) async throws

@@ -1,3 +1,4 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
@@ -11,6 +12,81 @@ import _Primitives
         pin.bytes = typed
         try info.sign(factor: PinFactor(typed))
         try info.sign(factor: DeviceFactor())
+    }
+
+    private func newActivation(_ phone: VirtualIdentityPhone) async throws -> ApiAccessRequestNewActivationData {
+        let data = try await phone.sdk.personalizer.startRequestNewActivationData(
+            idmIdentifier: "https://id.example")
+        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
+            throw WrongCode()
+        }
+        return access
+    }
+
+    private func changePin(_ phone: VirtualIdentityPhone) async throws -> ApiAccessChangePin {
+        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: "https://id.example")
+        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else { throw WrongCode() }
+        return access
+    }
+
+    /// Types a PIN that nobody else holds.
+    private func enter(_ digits: String, into specification: PinSpecification, _ pin: inout WeakPin) {
+        let typed = SecretBytes(utf8: digits)
+        pin.bytes = typed
+        #expect(specification.setPin(typed) == .valid)
+    }
+
+    @Test(
+        "the PIN of another device's activation goes once that is made, or refused for good",
+        arguments: [
+            nil, IdentityProblem(.grantExpired), IdentityProblem(.sessionAborted), IdentityProblem(.tooManyRequests),
+        ] as [IdentityProblem?])
+    func activation(_ problem: IdentityProblem?) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let access = try await self.newActivation(phone)
+        var pin = WeakPin()
+        self.enter("735041", into: access.pinSpec, &pin)
+        if let problem { await phone.server.refuseNext(problem) }
+        let error = await identityError { _ = try await personalizer.finishRequestNewActivationData(access) }
+        #expect((error == nil) == (problem == nil))
+        #expect(pin.isKept == (problem?.code == .tooManyRequests))
+        withExtendedLifetime(access) {}
+    }
+
+    @Test("an activation that was lost is forgotten with its PIN once another one's code has come")
+    func lostActivation() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let access = try await self.newActivation(phone)
+        var pin = WeakPin()
+        self.enter("735041", into: access.pinSpec, &pin)
+        await phone.server.holdBack(2)
+        let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
+        #expect(await identityError(finish) == .timeout)
+        var other = WeakPin()
+        self.enter("604817", into: access.pinSpec, &other)
+        #expect(pin.isKept)
+        #expect(await identityError(finish) == nil)
+        #expect(!pin.isKept && !other.isKept)
+        withExtendedLifetime(access) {}
+    }
+
+    @Test("a changed PIN goes once the server has it, or the change is refused for good", arguments: [true, false])
+    func changedPin(_ isRefused: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let personalizer = phone.sdk.personalizer
+        let access = try await self.changePin(phone)
+        var pin = WeakPin()
+        self.enter("970358", into: access.pinSpec, &pin)
+        let finish: () async throws -> Void = { try await personalizer.finishChangePin(request: access) }
+        await phone.server.holdBack(2)
+        #expect(await identityError(finish) == .timeout)
+        #expect(pin.isKept)
+        if isRefused { await phone.server.refuseNext(IdentityProblem(.grantExpired)) }
+        #expect(await identityError(finish) == (isRefused ? .grantExpired : nil))
+        #expect(!pin.isKept)
+        withExtendedLifetime(access) {}
     }
 
     @Test("factors do not come back into a process that was given up while they were about to leave")
