@@ -161,6 +161,8 @@ struct IdentityCompletions: Sendable {
     /// Throws `PinSchemeError`, and what ``IdentitySessions/complete(_:_:keeping:)`` throws.
     func newActivation(pin: SecretBytes, name: String?, sendsLetter: Bool) async throws -> String {
         try await self.core.inTurn(self.session.id) {
+            // Nothing is sent again for an identity that is not on this device any more.
+            _ = try self.sessions.identity(of: self.session)
             let settled = try await self.unanswered.settle(
                 where: { $0.isFor(pin, name, sendsLetter) },
                 { request in

@@ -93,6 +93,8 @@ struct IdentitySessions: Sendable {
     func prepare(
         _ session: ClaimedSession, _ said: SentAnswers, unanswered: UnansweredRequests<SentAnswers>
     ) async throws -> PrepareResponse {
+        // Nothing is sent again for an identity that is not on this device any more.
+        _ = try self.identity(of: session)
         let settled = try await unanswered.settle(where: said.isSame(as:)) { request in
             try await ManagerExchange(self.core, session.server).sendAgain(
                 request, as: PrepareResponse.self, noting: .answersSent)

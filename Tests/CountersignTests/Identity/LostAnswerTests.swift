@@ -221,6 +221,31 @@ import Testing
         #expect(await identityError(finish) == .pinMissing)
     }
 
+    @Test("what has left is not sent again once its identity is gone from this device")
+    func goneIdentity() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let (authenticator, personalizer) = (phone.sdk.authenticator, phone.sdk.personalizer)
+        let request = try await phone.start()
+        let access = try await self.newActivation(phone)
+        let prepare: () async throws -> Void = {
+            _ = try await authenticator.prepareAuthenticationUserInformation(request: request)
+        }
+        let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
+        for step in [prepare, finish] {
+            await self.lose(phone)
+            #expect(await identityError(step) == .timeout)
+        }
+        try await personalizer.depersonalizeIdentityManager(idmIdentifier: Self.server)
+        await phone.server.forgetRequests()
+        for step in [prepare, finish] { #expect(await identityError(step) == .notPersonalized) }
+        #expect(await phone.server.requests.isEmpty)
+        // Neither is it where another one of the same server is here.
+        try await phone.personalize()
+        await phone.server.forgetRequests()
+        for step in [prepare, finish] { #expect(await identityError(step) == .notPersonalized) }
+        #expect(await phone.server.requests.isEmpty)
+    }
+
     @Test("two calls at once make one activation, and one of them has its code") func doubledActivation() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let access = try await self.newActivation(phone)
