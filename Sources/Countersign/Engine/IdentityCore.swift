@@ -38,6 +38,9 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     private let steps = ExclusiveUse<ExactText>()
     /// Which signatures of an activation were the last to leave.
     let signatures = LastSignatures()
+    /// The claims that have left, where their answer was lost. They are kept here because a person who scans the same code once
+    /// more begins with other data.
+    let claims = UnansweredRequests<SentClaim>()
 
     /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
     init(

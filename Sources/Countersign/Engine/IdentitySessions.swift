@@ -15,6 +15,19 @@ struct ClaimedSession: Sendable {
     var replaces: KeyID?
 }
 
+/// A claim of a session, as it has left.
+struct SentClaim: Sendable {
+    let session: ClaimedSession
+    let claim: SecretBytes
+
+    /// Whether it is the claim of the same session by the same identity. What one identity has proved is no other's.
+    func isSame(as other: Self) -> Bool {
+        self.session.server.hasSameBytes(as: other.session.server)
+            && self.session.id.hasSameBytes(as: other.session.id)
+            && self.session.activation.hasSameBytes(as: other.session.activation) && self.claim == other.claim
+    }
+}
+
 /// What is to be signed, as the phone has checked it.
 struct CheckedSession: Sendable {
     let prepared: PreparedSession
@@ -71,19 +84,19 @@ struct IdentitySessions: Sendable {
 
     /// Claims a session; again by the same request, where its answer was lost. Throws as ``offer(_:at:)-1``.
     func start(
-        _ session: String, claim: SecretBytes, at server: String, replacing key: KeyID? = nil,
-        unanswered: UnansweredRequests<Void>
+        _ session: String, claim: SecretBytes, at server: String, replacing key: KeyID? = nil
     ) async throws -> (ClaimedSession, RequestDocument) {
         let identity = try self.core.identity(of: server)
         let claimed = ClaimedSession(server: server, id: session, activation: identity.activation, replaces: key)
-        let settled = try await unanswered.settle(where: { _ in true }) { request in
+        let sent = SentClaim(session: claimed, claim: claim)
+        let settled = try await self.core.claims.settle(where: sent.isSame(as:)) { request in
             try await ManagerExchange(self.core, server).sendAgain(
                 request, as: RequestDocument.self, noting: .sessionClaimed)
         }
         if let settled { return (claimed, settled.answer.message) }
         let document = try await self.send(
             StartRequest(claim: claim, security: try await self.core.securityReport()), claimed, "start",
-            as: RequestDocument.self, noting: .sessionClaimed, keeping: unanswered.keeper(of: ())
+            as: RequestDocument.self, noting: .sessionClaimed, keeping: self.core.claims.keeper(of: sent)
         ).message
         return (claimed, document)
     }

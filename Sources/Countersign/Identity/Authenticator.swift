@@ -21,14 +21,13 @@ public struct Authenticator: Sendable {
     /// Throws ``CountersignError``: `codeCameByLink`, `wrongProcess` where the server takes what was begun in this app for
     /// something else, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
     /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``. After
-    /// `connectionError` and `timeout` call it again within a minute, with the same data: where the server has given the code to
-    /// this device already, it goes on. Later that ends with `sessionConsumed`: have another one shown.
+    /// `connectionError` and `timeout` call it again within a minute, with the same data or what the same code is read to again:
+    /// where the server has given the code to this device already, it goes on. Later that ends with `sessionConsumed`: have another one shown.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.life.running { core in
             try await core.inTurn(data.session) {
                 let (claimed, document) = try await IdentitySessions(core: core).start(
-                    data.session, claim: data.claim, at: data.idmIdentifier, replacing: data.replaces,
-                    unanswered: data.unanswered)
+                    data.session, claim: data.claim, at: data.idmIdentifier, replacing: data.replaces)
                 do {
                     return try self.request(document, claimed, data, core)
                 } catch {

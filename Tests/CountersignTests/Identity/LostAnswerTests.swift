@@ -38,6 +38,45 @@ import Testing
         #expect(await identityError { _ = try await authenticator.startAuthentication(data: data) } == .sessionConsumed)
     }
 
+    @Test("a code that is scanned once more after a lost answer is this device's") func scannedAgain() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let authenticator = phone.sdk.authenticator
+        let code = try await phone.server.authenticationCode()
+        let start: () async throws -> AuthenticateRequest = {
+            try await authenticator.startAuthentication(data: try phone.authenticationData(code))
+        }
+        await self.lose(phone)
+        #expect(await identityError { _ = try await start() } == .timeout)
+        // The claim of another code is another one.
+        let other = try await phone.data()
+        await self.lose(phone)
+        #expect(await identityError { _ = try await authenticator.startAuthentication(data: other) } == .timeout)
+        await phone.server.forgetRequests()
+        let request = try await start()
+        #expect(await self.requests(phone) == 1)
+        try await phone.sdk.common.abort(request)
+        #expect(try await phone.authenticate(other).isUserLogin)
+        #expect(await identityError { _ = try await start() } == .sessionAborted)
+    }
+
+    @Test("a claim of an identity that is gone is not sent again for another one") func formerClaim() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let authenticator = phone.sdk.authenticator
+        let data = try await phone.data()
+        let start: () async throws -> Void = { _ = try await authenticator.startAuthentication(data: data) }
+        await self.lose(phone)
+        #expect(await identityError(start) == .timeout)
+        let former = await phone.server.requests.compactMap { $0.headers.first { $0.name == "Device-Proof" }?.value }
+        #expect(Set(former).count == 1)
+        try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: Self.server)
+        try await phone.personalize()
+        await phone.server.forgetRequests()
+        // The former one has claimed the session.
+        #expect(await identityError(start) == .sessionConsumed)
+        let requests = await phone.server.requests
+        #expect(!requests.contains { $0.headers.contains { former.contains($0.value) } })
+    }
+
     @Test("the same answers are sent again by the same request, and others by another") func prepare() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }

@@ -25,8 +25,6 @@ public struct AuthenticationInitializationData: Equatable, Sendable, CustomStrin
     let purpose: SessionDocument.Purpose?
     /// The key of the finger or face that another takes the place of.
     let replaces: KeyID?
-    /// The claim that has left, where its answer was lost.
-    let unanswered = UnansweredRequests<Void>()
 
     init(_ code: ProcessCode, isFromLink: Bool) {
         self.idmIdentifier = code.server
