@@ -53,23 +53,21 @@ public struct CommonProcesses: Sendable {
     public func refreshServerKeysSynchronous() throws { try Blocking.wait { try await self.refreshServerKeys() } }
 
     /// Gives a process up. The page that waits for it hears of it at once, and what the person has typed into the holder is
-    /// forgotten.
+    /// forgotten, also where the server does not answer or refuses.
     ///
     /// Throws ``CountersignError``: `sessionExpired` and its neighbours where it has ended already.
     public func abort(_ holder: any IdentitySessionHolder) async throws {
         try await self.life.running { core in
-            do {
-                try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
-            } catch let error as Refused where error.problem.code.endsTheProcess {
-                Self.close(holder)
-                throw error
-            }
-            Self.close(holder)
+            // Who gives up has no more use for what they have typed, whatever comes of the request.
+            defer { Self.close(holder) }
+            try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
         }
     }
 
-    /// Nothing is signed in a process that is over, and the PINs that were typed are of no use.
+    /// Nothing is signed in a process that is given up, nothing is sent again, and the PINs that were typed are of no use.
     private static func close(_ holder: any IdentitySessionHolder) {
+        (holder as? AuthenticateRequest)?.unanswered.forget()
+        (holder as? ServiceLoginResult)?.unanswered.forget()
         (holder as? AuthenticationUserInformation)?.move(to: nil)
         (holder as? ApiAccess)?.forget()
     }

@@ -89,6 +89,24 @@ import _Primitives
         withExtendedLifetime(access) {}
     }
 
+    @Test("what was typed goes with a process that is given up, whatever the server says", arguments: [true, false])
+    func givenUp(_ isDown: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        let access = try await self.newActivation(phone)
+        var (first, second) = (WeakPin(), WeakPin())
+        try self.sign(info, &first)
+        self.enter("735041", into: access.pinSpec, &second)
+        await phone.server.goDown(isDown)
+        for holder in [info, access] as [any IdentitySessionHolder] {
+            if !isDown { await phone.server.refuseNext(IdentityProblem(.tooManyRequests)) }
+            let error = await identityError { try await phone.sdk.common.abort(holder) }
+            #expect(error == (isDown ? .connectionError : .tooManyRequests))
+        }
+        #expect(!first.isKept && !second.isKept)
+        withExtendedLifetime((info, access)) {}
+    }
+
     @Test("factors do not come back into a process that was given up while they were about to leave")
     func givenUpMeanwhile() async throws {
         let device = FailingInspection()

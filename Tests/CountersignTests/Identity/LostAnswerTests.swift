@@ -205,6 +205,20 @@ import Testing
         #expect(await phone.server.requests.isEmpty)
     }
 
+    @Test("answers that have left in a process that was given up are not sent again")
+    func givenUpAnswers() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let request = try await phone.start()
+        let prepare: () async throws -> Void = {
+            _ = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
+        }
+        await self.lose(phone)
+        #expect(await identityError(prepare) == .timeout)
+        try await phone.sdk.common.abort(request)
+        // What the server had prepared would be told once more.
+        #expect(await identityError(prepare) == .sessionAborted)
+    }
+
     @Test("a PIN that is about to be changed is still known as the former one") func formerPin() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare(
