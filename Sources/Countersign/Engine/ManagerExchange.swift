@@ -35,7 +35,7 @@ struct ManagerExchange: Sendable {
         fileprivate let name: String
     }
 
-    /// What is told of a request before it leaves, and of `nil` once it was answered.
+    /// What is told of a request before it leaves, and of `nil` once an answer has said what has become of it.
     typealias Keeper = @Sendable (Proved?) -> Void
 
     /// What an answer says, and when by the server's clock.
@@ -216,9 +216,12 @@ struct ManagerExchange: Sendable {
         let keys = try await self.keys()
         let request = try await self.proved(method, body, path, prover)
         keep?(request)
-        let answer = try await self.deliver(request, keys, event)
+        let delivered = try await self.deliver(request, keys, event)
+        if case .refusal(let problem) = delivered.answer.content, delivered.wasRepeated, problem.code.decidesNothing {
+            return delivered
+        }
         keep?(nil)
-        return answer
+        return delivered
     }
 
     private func proved(_ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?) async throws -> Proved {
@@ -353,6 +356,11 @@ struct Refused: Error, Sendable {
     let now: Timestamp
     /// Whether it answers a repetition: the request that was lost before may be carried out all the same.
     let wasRepeated: Bool
+}
+
+extension IdentityProblem.Code {
+    /// Whether a refusal of a repetition says nothing of the request that was lost before: it was turned away unread.
+    var decidesNothing: Bool { self == .tooManyRequests }
 }
 
 /// A message without members, such as the body of a request that says everything by its address.

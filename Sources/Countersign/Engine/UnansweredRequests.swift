@@ -46,7 +46,8 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
     /// Sends again what is kept about something, and returns what the server says to it now. `nil` where nothing is kept about
     /// it, and where it is too old by now to be answered: whoever asks then asks anew.
     ///
-    /// Throws ``Refused``, after which it is forgotten, and what else `send` throws, after which it is kept.
+    /// Throws ``Refused``, after which it is forgotten where that decides something, and what else `send` throws, after which it
+    /// is kept.
     func settle<Answer: Sendable>(
         where isWanted: (Subject) -> Bool,
         _ send: (ManagerExchange.Proved) async throws -> ManagerExchange.Answered<Answer>?
@@ -57,7 +58,7 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
             self.forget(entry.number)
             return answer.map { (answer: $0, subject: entry.subject) }
         } catch let error as Refused {
-            self.forget(entry.number)
+            if !error.problem.code.decidesNothing { self.forget(entry.number) }
             throw error
         }
     }

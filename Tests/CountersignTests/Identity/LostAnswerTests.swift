@@ -1,3 +1,4 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
 import PersonalInformation
@@ -120,6 +121,26 @@ import Testing
         }
         #expect(await phone.server.accepted.count == 2)
         #expect(try phone.sdk.personalizer.personalizedIdentities[0].lastUsedAt != nil)
+    }
+
+    @Test("that there are too many requests decides nothing about factors that have left", arguments: [1, 2])
+    func tooMany(_ losses: Int) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let info = try await phone.prepare()
+        await phone.server.forgetRequests()
+        await phone.server.loseAnswers(losses)
+        // After one loss it is what the SDK's own repetition is told, and after two what the app's is.
+        if losses == 1 { await phone.server.refuseRepetition(IdentityProblem(.tooManyRequests)) }
+        let first = await identityError {
+            _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        }
+        #expect(first == (losses == 1 ? .tooManyRequests : .timeout))
+        if losses == 2 {
+            await phone.server.refuseRepetition(IdentityProblem(.tooManyRequests))
+            #expect(await identityError { _ = try await phone.finish(info) } == .tooManyRequests)
+        }
+        #expect(try await phone.finish(info).isUserLogin)
+        #expect(await self.requests(phone) == 1)
     }
 
     @Test("what the server has judged of factors that have left is the result before others are judged")
