@@ -403,13 +403,10 @@ extension ActivationRecord {
 extension Error {
     /// Whether an identity is made of the activation no more, however often it is tried.
     fileprivate var endsTheEnrolment: Bool {
-        switch self {
-        case let error as EngineError: error.cause == .knownAccount
-        case let error as Refused:
-            [.activationDataConsumed, .activationDataExpired, .activationUnknown, .activationDisabled].contains(
-                error.problem.code)
-        default: false
-        }
+        // Another identity of the server does not end it: the code is unused, and good once that one is taken away.
+        guard let error = self as? Refused else { return false }
+        return [.activationDataConsumed, .activationDataExpired, .activationUnknown, .activationDisabled].contains(
+            error.problem.code)
     }
 }
 

@@ -345,6 +345,24 @@ import _Primitives
         withExtendedLifetime(lost) {}
     }
 
+    @Test("a code that another identity was in the way of is good once that one is taken away") func unusedCode()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
+        let personalizer = phone.sdk.personalizer
+        let code = try await phone.server.activationCode(pin: "135802")
+        guard case .newPersonalization(let second) = try await phone.open(code, pin: "135802") else {
+            Issue.record("no new identity")
+            return
+        }
+        try await phone.personalize()
+        let finish: () async throws -> Void = { try await personalizer.finishPersonalization(request: second) }
+        #expect(await identityError(finish) == .alreadyPersonalized)
+        try await personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
+        #expect(await identityError(finish) == nil)
+        #expect(try await phone.authenticate(try await phone.data(), pin: "135802").isUserLogin)
+    }
+
     @Test("a device has one identity of a server: a second is told, and an invitation is merged") func second()
         async throws
     {
