@@ -1,3 +1,4 @@
+import Ceremony
 import Foundation
 import _Primitives
 
