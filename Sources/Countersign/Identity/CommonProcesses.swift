@@ -87,7 +87,7 @@ public struct CommonProcesses: Sendable {
     @discardableResult public func prolongSession(holder: any IdentitySessionHolder) async throws -> IdentitySession {
         try await self.life.running { core in
             let session = holder.identitySession
-            session.move(to: try await IdentitySessions(core: core).prolong(session.claimed))
+            session.prolong(to: try await IdentitySessions(core: core).prolong(session.claimed))
             return session
         }
     }

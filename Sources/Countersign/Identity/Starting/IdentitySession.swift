@@ -23,6 +23,14 @@ public final class IdentitySession: @unchecked Sendable, CustomStringConvertible
     /// Takes over what the server said last.
     func move(to deadlines: SessionDeadlines) { self.lock.withLock { self.deadlines = deadlines } }
 
+    /// Takes over what a prolongation has come to. The answer of an earlier one may be the last to come, and takes no time away.
+    func prolong(to deadlines: SessionDeadlines) {
+        self.lock.withLock {
+            guard self.deadlines.nextRequestUntil < deadlines.nextRequestUntil else { return }
+            self.deadlines = deadlines
+        }
+    }
+
     /// Takes over until when the server waits for what comes after the factors.
     func move(toStepUntil moment: Timestamp) {
         self.lock.withLock { self.deadlines.nextRequestUntil = moment }
