@@ -165,9 +165,12 @@ struct IdentityCompletions: Sendable {
             _ = try self.sessions.identity(of: self.session)
             let settled = try await self.unanswered.settle(
                 where: { $0.isFor(pin, name, sendsLetter) },
-                { request in
-                    try await ManagerExchange(self.core, self.session.server).sendAgainToTheEnd(
+                { (request, asked) -> ManagerExchange.Answered<CompleteResponse>? in
+                    let answer = try await ManagerExchange(self.core, self.session.server).sendAgainToTheEnd(
                         request, as: CompleteResponse.self)
+                    // The request is all that tells the code once more, so it stays where this is none.
+                    if let answer { _ = try await self.code(of: asked, in: answer.message) }
+                    return answer
                 })
             if let settled { return try await self.code(of: settled.subject, in: settled.answer.message) }
             return try await self.newActivationAlone(pin: pin, name: name, sendsLetter: sendsLetter)
@@ -186,15 +189,23 @@ struct IdentityCompletions: Sendable {
             context: PinScheme.Context(server: server, activation: id, version: 0))
         let point = Array(key.publicKey.rawRepresentation)
         let asked = AskedActivation(pin: pin, name: name, sendsLetter: sendsLetter, id: id, secret: secret)
-        let answer = try await self.sessions.complete(
-            self.session,
-            .newActivation(
-                Completion.NewActivation(
-                    claimDigest: ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret)),
-                    pinKey: try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil)), pin: parameters,
-                    activation: id, name: name, secretForMail: sendsLetter ? secret : nil)),
-            keeping: self.unanswered.keeper(of: asked))
-        return try await self.code(of: asked, in: answer)
+        let wish = Completion.NewActivation(
+            claimDigest: ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret)),
+            pinKey: try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil)), pin: parameters,
+            activation: id, name: name, secretForMail: sendsLetter ? secret : nil)
+        let keep = self.unanswered.keeper(of: asked)
+        do {
+            // It is kept until its code is one: an answer alone is nothing that the person could show.
+            let answer = try await self.sessions.complete(self.session, .newActivation(wish)) { request in
+                if let request { keep(request) }
+            }
+            let code = try await self.code(of: asked, in: answer)
+            keep(nil)
+            return code
+        } catch let error as Refused {
+            if !(error.wasRepeated && error.problem.code.decidesNothing) { keep(nil) }
+            throw error
+        }
     }
 
     /// The text of the code of an activation that was made.

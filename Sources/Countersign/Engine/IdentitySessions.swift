@@ -89,7 +89,7 @@ struct IdentitySessions: Sendable {
         let identity = try self.core.identity(of: server)
         let claimed = ClaimedSession(server: server, id: session, activation: identity.activation, replaces: key)
         let sent = SentClaim(session: claimed, claim: claim)
-        let settled = try await self.core.claims.settle(where: sent.isSame(as:)) { request in
+        let settled = try await self.core.claims.settle(where: sent.isSame(as:)) { request, _ in
             try await ManagerExchange(self.core, server).sendAgain(
                 request, as: RequestDocument.self, noting: .sessionClaimed)
         }
@@ -108,7 +108,7 @@ struct IdentitySessions: Sendable {
     ) async throws -> PrepareResponse {
         // Nothing is sent again for an identity that is not on this device any more.
         _ = try self.identity(of: session)
-        let settled = try await unanswered.settle(where: said.isSame(as:)) { request in
+        let settled = try await unanswered.settle(where: said.isSame(as:)) { request, _ in
             try await ManagerExchange(self.core, session.server).sendAgain(
                 request, as: PrepareResponse.self, noting: .answersSent)
         }
@@ -205,7 +205,7 @@ struct IdentitySessions: Sendable {
         let settled = try await self.core.module.withExclusiveUse(of: identity.keys) {
             try await unanswered.settle(
                 where: { self.core.signatures.isLast($0.number, of: identity.activation) },
-                { request in
+                { request, _ in
                     try await ManagerExchange(self.core, session.server).sendAgainToTheEnd(
                         request, as: FinishResponse.self, noting: .factorsSent)
                 })
@@ -246,7 +246,7 @@ struct IdentitySessions: Sendable {
     func code(_ session: ClaimedSession, unanswered: UnansweredRequests<Void>) async throws -> CodeResponse {
         let identity = try self.identity(of: session)
         let exchange = ManagerExchange(self.core, session.server)
-        let settled = try await unanswered.settle(where: { _ in true }) { request in
+        let settled = try await unanswered.settle(where: { _ in true }) { request, _ in
             try await exchange.sendAgainToTheEnd(request, as: CodeResponse.self)
         }
         if let settled { return settled.answer.message }

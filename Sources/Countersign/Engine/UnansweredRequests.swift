@@ -51,11 +51,11 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
     /// is kept.
     func settle<Answer: Sendable>(
         where isWanted: (Subject) -> Bool,
-        _ send: (ManagerExchange.Proved) async throws -> ManagerExchange.Answered<Answer>?
+        _ send: (ManagerExchange.Proved, Subject) async throws -> ManagerExchange.Answered<Answer>?
     ) async throws -> (answer: ManagerExchange.Answered<Answer>, subject: Subject)? {
         guard let entry = self.lock.withLock({ self.kept.first { isWanted($0.subject) } }) else { return nil }
         do {
-            let answer = try await send(entry.request)
+            let answer = try await send(entry.request, entry.subject)
             self.forget(entry.number)
             return answer.map { (answer: $0, subject: entry.subject) }
         } catch let error as Refused {
