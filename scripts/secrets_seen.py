@@ -187,9 +187,9 @@ class Secrets:
         for name in OPENING:
             if isinstance(answer.get(name), str):
                 self.note_way(answer[name])
-        for name, kind in (("pin", "PIN"), ("password", "password")):
-            if isinstance(answer.get(name), str):
-                self.note(kind, answer[name])
+        # Its `password` says where an account has one from: no command answers one.
+        if isinstance(answer.get("pin"), str):
+            self.note("PIN", answer["pin"])
 
     def heard(self, text):
         """What a phone has said to its person, which is no PIN of theirs."""
