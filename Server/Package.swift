@@ -70,6 +70,7 @@ let package = Package(
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
+        .systemLibrary(name: "CSQLiteSettings", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Floor 5
         .target(
             name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
@@ -78,7 +79,7 @@ let package = Package(
         .target(name: "Passwords", dependencies: [protocols, crypto, "CArgon2", "CCrypt"]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
         // Floor 6
-        .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto]),
+        .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto, "CSQLiteSettings"]),
         // Floor 7
         .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CPNG"]),
         .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),

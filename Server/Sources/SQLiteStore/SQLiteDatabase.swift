@@ -1,3 +1,4 @@
+import CSQLiteSettings
 import Foundation
 import GRDB
 public import Store
@@ -7,7 +8,7 @@ import _Primitives
 /// The SQLite store: one file in a data folder that one process holds.
 ///
 /// Durable: write-ahead log with `synchronous = FULL`, so that a step that returned is on disk. Steps that wait at the
-/// same time share one commit, a savepoint each: a step that throws leaves nothing and does not touch its neighbours.
+/// same time share one commit: a step that throws leaves nothing and does not touch its neighbours.
 /// The features are extensions of this type, one file each, that conform to the narrow protocols of `Store`.
 public final class SQLiteDatabase: Sendable {
     /// What reads and writes sealed values.
@@ -27,7 +28,7 @@ public final class SQLiteDatabase: Sendable {
 
     /// One step on its way to the writer.
     struct Step: Sendable {
-        /// Does the step and keeps its result. Throws what the step throws, after its savepoint is to be undone.
+        /// Does the step and keeps its result. Throws what the step throws, after which nothing of it is to be left.
         let perform: @Sendable (Database) throws -> Void
         /// Answers the caller: with the kept result where the commit is durable, else with the error.
         let settle: @Sendable ((any Error)?) -> Void
@@ -48,6 +49,7 @@ public final class SQLiteDatabase: Sendable {
         folder: String, keys: KeyRing, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
     ) throws {
+        _ = Self.keepsNoMemoryAccount
         self.limits = limits
         self.measure = measure
         self.handedOutTokens = HandedOutTokens(capacity: limits.handedOutTokens)
@@ -63,6 +65,8 @@ public final class SQLiteDatabase: Sendable {
             configuration.label = "store"
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA cache_size = -\(limits.cacheKibibytes)")
+                // What a step might have to undo is kept in memory: it is a few pages, and went into a file otherwise.
+                try db.execute(sql: "PRAGMA temp_store = MEMORY")
                 try db.keepLogFile()
             }
             let pool = try DatabasePool(path: self.path, configuration: configuration)
@@ -93,6 +97,10 @@ public final class SQLiteDatabase: Sendable {
             batchSize: Limits.Fixed.readsPerTurn
         ) { Self.answer($0, pool) }
     }
+
+    /// Asked once, before the first file is opened; `false` where somebody else in this process has opened one before, and
+    /// then everything is as it was, but slower.
+    private static let keepsNoMemoryAccount = countersign_sqlite_without_memory_account() == 0
 
     /// Opens a store that needs one key alone.
     public convenience init(
@@ -141,7 +149,8 @@ public final class SQLiteDatabase: Sendable {
 
     /// Does one whole business step: all of it durable when this returns, or nothing of it when this throws.
     ///
-    /// `body` runs on the writer's thread, in a savepoint of its own. It must not wait for anything.
+    /// `body` runs on the writer's thread. It must not wait for anything, and has no effect but on the database: where another
+    /// step of its commit fails late it is done anew.
     func step<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await self.measured(.step) { continuation in
             do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
@@ -236,41 +245,68 @@ public final class SQLiteDatabase: Sendable {
     // MARK: Threads
 
     private static func commit(_ steps: ArraySlice<Step>, _ pool: DatabasePool) {
-        var failures: [(any Error)?] = []
         do {
-            try pool.writeWithoutTransaction { db in
+            let failures = try pool.writeWithoutTransaction { db in
                 try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
                 do {
-                    for step in steps { failures.append(try self.perform(step, db)) }
+                    let failures = try self.performTogether(steps, db) ?? self.performApart(steps, db)
                     try db.cachedStatement(sql: "COMMIT").execute()
+                    return failures
                 } catch {
                     if db.isInsideTransaction { try? db.rollback() }
                     throw error
                 }
             }
+            for (step, failure) in zip(steps, failures) { step.settle(failure) }
         } catch {
             // Nothing of the batch is durable, whatever each step said.
             let failure = self.translated(error)
             for step in steps { step.settle(failure) }
-            return
         }
-        for (step, failure) in zip(steps, failures) { step.settle(failure) }
     }
 
-    /// Does one step in its savepoint. Returns the step's own error; throws where the whole batch is lost.
-    private static func perform(_ step: Step, _ db: Database) throws -> (any Error)? {
-        try db.cachedStatement(sql: "SAVEPOINT step").execute()
-        do {
-            try step.perform(db)
-            try db.cachedStatement(sql: "RELEASE SAVEPOINT step").execute()
-            return nil
-        } catch {
-            let failure = self.translated(error)
-            // SQLite itself gives up the transaction after some errors (a full disk): then nothing is left to undo.
-            guard db.isInsideTransaction else { throw failure }
-            try db.execute(sql: "ROLLBACK TRANSACTION TO SAVEPOINT step")
-            try db.execute(sql: "RELEASE SAVEPOINT step")
-            return failure
+    /// Does steps one after the other in the present transaction, and returns what each threw; `nil` where one of several
+    /// has thrown after it had written something. Throws where the whole batch is lost.
+    ///
+    /// A savepoint for each would have SQLite copy every page that a step writes to. Steps hardly ever throw once they have
+    /// written: what refuses is asked before.
+    private static func performTogether(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?]? {
+        var failures: [(any Error)?] = []
+        for step in steps {
+            let changes = db.totalChangesCount
+            do {
+                try step.perform(db)
+                failures.append(nil)
+            } catch {
+                let failure = self.translated(error)
+                // SQLite itself gives up the transaction after some errors (a full disk): then nothing is left of any step.
+                // Of a step that is alone nothing is to be left either.
+                guard db.isInsideTransaction, steps.count > 1 else { throw failure }
+                guard db.totalChangesCount == changes else { return nil }
+                failures.append(failure)
+            }
+        }
+        return failures
+    }
+
+    /// Begins the transaction anew, and does steps each in a savepoint of its own, so that one that throws leaves nothing and
+    /// does not touch its neighbours. Returns what each threw; throws where the whole batch is lost.
+    private static func performApart(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?] {
+        try db.rollback()
+        try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+        return try steps.map { step in
+            try db.cachedStatement(sql: "SAVEPOINT step").execute()
+            do {
+                try step.perform(db)
+                try db.cachedStatement(sql: "RELEASE SAVEPOINT step").execute()
+                return nil
+            } catch {
+                let failure = self.translated(error)
+                guard db.isInsideTransaction else { throw failure }
+                try db.execute(sql: "ROLLBACK TRANSACTION TO SAVEPOINT step")
+                try db.execute(sql: "RELEASE SAVEPOINT step")
+                return failure
+            }
         }
     }
 

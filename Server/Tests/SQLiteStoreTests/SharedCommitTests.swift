@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import SQLiteStore
+import Store
+import Synchronization
+import Testing
+import _Primitives
+
+@Suite("SQLite store: steps that share a commit (decision 86)")
+struct SharedCommitTests {
+    /// What a step does.
+    enum Kind: CaseIterable, Sendable {
+        /// It changes a ceremony and adds to the trail.
+        case succeeds
+        /// It refuses before it has written anything.
+        case refuses
+        /// It has changed a ceremony by the time that a key's counter stops it.
+        case failsLate
+    }
+
+    private struct Refusal: Error {}
+
+    /// How many tasks are about to take their step.
+    private final class Begun: Sendable {
+        let count = Mutex(0)
+    }
+
+    private let now = Timestamp(seconds: 1_800_000_000)
+
+    /// A store with so many ceremonies, in each of which one step is taken.
+    private func store(ceremonies count: Int) async throws -> TemporaryStore {
+        let store = try TemporaryStore()
+        for number in 0..<count {
+            let ceremony = CeremonyRecord(
+                id: "\(number)", kind: .transaction, createdAt: self.now, expiresAt: self.now + .seconds(60),
+                detail: CeremonyDetail())
+            try await store.database.createCeremony(ceremony, tokens: [], audit: nil)
+        }
+        return store
+    }
+
+    /// Takes a step of a kind. Throws what it throws.
+    private func step(_ kind: Kind, _ number: Int, _ database: SQLiteDatabase) async throws {
+        let now = self.now
+        _ = try await database.change(.id("\(number)")) { ceremony in
+            guard kind != .refuses else { throw Refusal() }
+            ceremony.authenticators = ["changed"]
+            ceremony.changedAt = now
+            var change = CeremonyChange()
+            change.audit = [AuditEvent(AuditEvent.Kind(rawValue: "step"), at: now, ceremonyID: "\(number)")]
+            if kind == .failsLate { change.advances = [CounterAdvance(credentialID: "nobody's", counter: 1)] }
+            return change
+        }
+    }
+
+    /// Has all steps wait for the writer, by a foreign connection that holds the file, so that they come in one batch or in two;
+    /// returns which of them threw.
+    private func together(_ kinds: [Kind], in store: TemporaryStore) async throws -> Set<Int> {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let foreign = try DatabaseQueue(path: store.file, configuration: configuration)
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let database = store.database
+        let begun = Begun()
+        let failed = try await withThrowingTaskGroup(of: Int?.self) { group in
+            for (number, kind) in kinds.enumerated() {
+                group.addTask {
+                    begun.count.withLock { $0 += 1 }
+                    do { try await self.step(kind, number, database) } catch { return number }
+                    return nil
+                }
+            }
+            while begun.count.withLock({ $0 }) < kinds.count { await Task.yield() }
+            // The last ones are on their way to the queue. Whoever comes later is in a batch of their own, which is right too.
+            for _ in 0..<200 { await Task.yield() }
+            try await foreign.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+            var failed: Set<Int> = []
+            for try await number in group { if let number { failed.insert(number) } }
+            return failed
+        }
+        try foreign.close()
+        return failed
+    }
+
+    /// What is in the store afterwards is what each step by itself would have left.
+    private func check(_ kinds: [Kind], failed: Set<Int>, in store: TemporaryStore) async throws {
+        let successes = kinds.indices.filter { kinds[$0] == .succeeds }
+        #expect(failed == Set(kinds.indices).subtracting(successes))
+        var changed: [Int] = []
+        for number in kinds.indices {
+            let ceremony = try await store.database.ceremony(.id("\(number)"))
+            if ceremony?.authenticators == ["changed"] { changed.append(number) }
+        }
+        #expect(changed == successes, "\(kinds)")
+        let trail = try await store.database.auditEntries(after: 0, limit: 999).compactMap(\.event.ceremonyID)
+        #expect(Set(trail) == Set(successes.map(String.init)) && trail.count == successes.count, "\(kinds)")
+        #expect(try await store.database.verifyAudit() == .intact(entries: Int64(successes.count)))
+    }
+
+    @Test(
+        "A step that fails leaves nothing and does not touch its neighbours, whatever it had written",
+        arguments: [
+            [.succeeds, .failsLate, .succeeds], [.failsLate, .succeeds, .succeeds], [.succeeds, .succeeds, .failsLate],
+            [.refuses, .succeeds, .refuses], [.failsLate, .refuses, .failsLate, .succeeds], [.failsLate, .failsLate],
+        ] as [[Kind]])
+    func batches(kinds: [Kind]) async throws {
+        let store = try await self.store(ceremonies: kinds.count)
+        try await self.check(kinds, failed: self.together(kinds, in: store), in: store)
+    }
+
+    @Test("Batches of any steps", arguments: 0..<12)
+    func anyBatches(_: Int) async throws {
+        let kinds = (0..<Int.random(in: 2...40)).map { _ in Kind.allCases.randomElement() ?? .succeeds }
+        let store = try await self.store(ceremonies: kinds.count)
+        try await self.check(kinds, failed: self.together(kinds, in: store), in: store)
+    }
+
+    @Test("A step that is alone leaves nothing where it fails", arguments: [Kind.refuses, .failsLate])
+    func alone(kind: Kind) async throws {
+        let store = try await self.store(ceremonies: 1)
+        await #expect(throws: (any Error).self) { try await self.step(kind, 0, store.database) }
+        try await self.check([kind], failed: [0], in: store)
+        try await self.step(.succeeds, 0, store.database)
+        try await self.check([.succeeds], failed: [], in: store)
+    }
+
+    /// What is told of a failure is the step's own, not that of the batch.
+    @Test func aFailureIsTheStepsOwn() async throws {
+        let store = try await self.store(ceremonies: 1)
+        await #expect(throws: Refusal.self) { try await self.step(.refuses, 0, store.database) }
+        await #expect(throws: StoreError(.notFound, "")) { try await self.step(.failsLate, 0, store.database) }
+    }
+}
