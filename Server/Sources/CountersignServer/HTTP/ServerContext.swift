@@ -37,10 +37,10 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// Throws a 404 ``Problem`` where it is not UTF-8, or has control characters: nothing has such a name. The database takes
     /// U+0000 for a text's end, and would find what another name is that of.
     func pathParameter(_ name: String) throws -> String {
-        let written = self.parameters.get(name)
         // Most names stand as they are.
-        let isPlain = written?.utf8.allSatisfy { $0 != UInt8(ascii: "%") } ?? true
-        guard let text = isPlain ? written : written?.removingPercentEncoding, !text.isEmpty,
+        let written = self.parameters.get(name)
+        let isEncoded = written?.utf8.contains(UInt8(ascii: "%")) == true
+        guard let text = isEncoded ? written?.removingPercentEncoding : written, !text.isEmpty,
             text.utf8.allSatisfy({ 0x20 <= $0 && $0 != 0x7F })
         else {
             throw Problem(.notFound, Problem.Name.notFound, "There is nothing at this address.")

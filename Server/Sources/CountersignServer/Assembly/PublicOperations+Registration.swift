@@ -1,0 +1,51 @@
+import HTTPTypes
+import _Primitives
+
+/// What the addresses of registration take and answer.
+extension PublicOperations {
+    /// Clients that register themselves, where they can (RFC 7591, RFC 7592).
+    var registration: [PublicOperation] {
+        guard self.metadata["registration_endpoint"] != nil else { return [] }
+        let metadata: [DescribedField] = [
+            .required("redirect_uris", .strings, "Where a sign-in may return to."),
+            .optional("client_name", "What people see."), .optional("client_uri", "Where people find the service."),
+            .optional("grant_types", .strings, "The ways to tokens."),
+            .optional("response_types", .strings, "code, and nothing else."),
+            .optional("token_endpoint_auth_method", "How the client proves who it is."),
+            .optional("jwks", .object, "Its public keys."), .optional("jwks_uri", "Where they are."),
+            .optional("post_logout_redirect_uris", .strings, "Where a sign-out may return to."),
+            .optional("id_token_signed_response_alg", "What its ID tokens are signed with."),
+            .optional("id_token_encrypted_response_alg", "How the key of its ID tokens reaches it."),
+            .optional("id_token_encrypted_response_enc", "What its ID tokens are encrypted with."),
+            .optional("backchannel_logout_uri", "Where it is told that a session has ended."),
+            .optional("backchannel_logout_session_required", .boolean, "Whether it needs the session's sid."),
+            .optional("software_statement", "Who vouches for the software."),
+        ]
+        let answer = [
+            DescribedField.required("client_id", "The client."),
+            .required("registration_client_uri", "Where it manages itself."),
+        ]
+        let refusing = [(status: 400, meaning: "What a client cannot be."), (status: 401, meaning: "No such token.")]
+        return [
+            PublicOperation(
+                method: .post, path: "/oauth2/register", id: "registerClient", summary: "Register a client.",
+                caller: .token, body: (.json, metadata),
+                answers: [.init(status: 201, meaning: "It is registered.", type: "application/json", members: answer)],
+                refusals: .oauth, refusing: refusing + [(503, "There are too many clients.")]),
+            PublicOperation(
+                method: .get, path: "/oauth2/register/{id}", id: "readClient", summary: "A client's registration.",
+                caller: .token,
+                answers: [.init(status: 200, meaning: "It.", type: "application/json", members: answer)],
+                refusals: .oauth, refusing: refusing),
+            PublicOperation(
+                method: .put, path: "/oauth2/register/{id}", id: "replaceClient", summary: "Replace a registration.",
+                caller: .token, body: (.json, [.required("client_id", "The client.")] + metadata),
+                answers: [.init(status: 200, meaning: "It is changed.", type: "application/json", members: answer)],
+                refusals: .oauth, refusing: refusing),
+            PublicOperation(
+                method: .delete, path: "/oauth2/register/{id}", id: "deleteClient", summary: "Delete a registration.",
+                caller: .token, answers: [.init(status: 204, meaning: "It is gone.")], refusals: .oauth,
+                refusing: refusing),
+        ]
+    }
+}
