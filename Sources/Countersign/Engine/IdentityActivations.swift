@@ -79,7 +79,7 @@ struct IdentityActivations: Sendable {
     ///
     /// Throws ``FailedAttempt``, `PinSchemeError`, `DeviceKeyError` and ``StorageError`` where the device gets no keys, and what ``ManagerExchange/send(_:to:by:as:)`` throws.
     func open(_ code: ProcessCode, pin: SecretBytes) async throws -> ProvenCode {
-        let exchange = ManagerExchange(self.core, code.server)
+        let exchange = self.core.exchange(with: code.server)
         let path = try Self.path(of: code)
         let opened: OpenResponse
         do {
@@ -192,7 +192,7 @@ struct IdentityActivations: Sendable {
             sealing: EnrollRequest.Enrolment(
                 token: token, name: name, signingKey: speaker.signingKey, encryptionKey: speaker.encryptionKey,
                 response: message, pinScheme: identity.pin?.secrets.last?.parameters.scheme ?? .pin1),
-            to: try await ManagerExchange(self.core, server).sealingKey(),
+            to: try await self.core.exchange(with: server).sealingKey(),
             for: .enrolment(activation: proven.code.id, token: token.withBytes { Base64URL.encode($0) }))
         let request = EnrollRequest(enrolment: sealed)
         proven.sent.note(request, of: identity)
@@ -205,7 +205,7 @@ struct IdentityActivations: Sendable {
     {
         do {
             let receipt = try await self.receipts.sending(identity) {
-                try await ManagerExchange(self.core, identity.server).sendToTheEnd(
+                try await self.core.exchange(with: identity.server).sendToTheEnd(
                     request, to: Self.path(of: proven.code) + "/enroll", by: ManagerExchange.Prover(identity),
                     as: ActivationRecord.self, noting: .activationKeysSent)
             }
@@ -244,8 +244,8 @@ struct IdentityActivations: Sendable {
             finalChallenge: finalChallenge)
         let identity = StoredIdentity(
             server: server, account: proven.account, activation: proven.activation, appID: proven.appID,
-            username: proven.username, device: device, created: self.core.now(at: server), name: name, keys: keys,
-            pin: ServerPinRecord(secret))
+            username: proven.username, device: device, created: self.core.servers.now(at: server), name: name,
+            keys: keys, pin: ServerPinRecord(secret))
         do {
             try self.core.register.keep(identity)
         } catch {
@@ -258,7 +258,7 @@ struct IdentityActivations: Sendable {
     /// Asks the server's PIN service about the first PIN, for the proof of the code's and by the device that it has named.
     private func evaluator(_ proven: ProvenCode, _ device: IdentityKeys) throws -> PinEvaluator {
         let path = try Self.path(of: proven.code) + "/pin-evaluation"
-        let exchange = ManagerExchange(self.core, proven.code.server)
+        let exchange = self.core.exchange(with: proven.code.server)
         let speaker = try DeviceIdentity(
             device, server: proven.code.server, self.core.module, self.core.platform)
         let opening = EvaluationRequest.Opening(
@@ -379,7 +379,7 @@ struct IdentityActivations: Sendable {
     /// Tells the server that an identity is gone, and forgets it once the server has heard.
     private func tell(_ identity: StoredIdentity) async throws {
         do {
-            _ = try await ManagerExchange(self.core, identity.server).send(
+            _ = try await self.core.exchange(with: identity.server).send(
                 "DELETE", [], to: IdentityReceipts.path, by: ManagerExchange.Prover(identity), as: EmptyMessage.self)
         } catch let error as Refused {
             guard error.problem.code.saysThatThereIsNone else { throw error }

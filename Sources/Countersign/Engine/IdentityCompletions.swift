@@ -166,7 +166,7 @@ struct IdentityCompletions: Sendable {
             let settled = try await self.unanswered.settle(
                 where: { $0.isFor(pin, name, sendsLetter) },
                 { (request, asked) -> ManagerExchange.Answered<CompleteResponse>? in
-                    let answer = try await ManagerExchange(self.core, self.session.server).sendAgainToTheEnd(
+                    let answer = try await self.core.exchange(with: self.session.server).sendAgainToTheEnd(
                         request, as: CompleteResponse.self)
                     // The request is all that tells the code once more, so it stays where this is none.
                     if let answer { _ = try await self.code(of: asked, in: answer.message) }
@@ -213,7 +213,7 @@ struct IdentityCompletions: Sendable {
         let server = self.session.server
         guard let signed = answer.code else { throw EngineError(.malformed, "no code") }
         let text = ProcessCode.text(signed: signed, secret: asked.secret)
-        let keys = try await ManagerExchange(self.core, server).keys()
+        let keys = try await self.core.exchange(with: server).keys()
         let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
         guard code.kind == .activation, code.id.hasSameBytes(as: asked.id), code.server.hasSameBytes(as: server) else {
             throw EngineError(.malformed, "a code of something else")

@@ -21,12 +21,11 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
 
     let configuration: IdentityConfiguration
     let platform: Platform
-    let channel: SecureChannel
     let module: AuthenticatorModule
     let register: IdentityRegister
     let facetID: FacetID
-    /// The root keys of the servers, by the servers' identifiers.
-    private let roots: [ExactText: JWKSet]
+    let servers: IdentityServers
+    private let channel: SecureChannel
     private let traceRecorder: TraceRecorder?
     /// What makes the keys of PINs.
     let pinKeys = PinKeyQueue()
@@ -65,11 +64,11 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         try await module.deleteAll(except: Set(register.identities.flatMap { $0.keys + $0.unconfirmed }))
         self.configuration = configuration
         self.platform = own
-        self.channel = SecureChannel(transport: transport)
         self.module = module
         self.register = register
         self.facetID = facetID
-        self.roots = roots
+        self.servers = IdentityServers(roots: roots, register: register, clock: own.clock)
+        self.channel = SecureChannel(transport: transport)
         self.traceRecorder = traceRecorder
     }
 
@@ -78,7 +77,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     /// Throws ``EngineError`` `foreignHost`, `CancellationError` and what `body` throws.
     func serially<Value: Sendable>(at server: String, _ body: @Sendable () async throws -> Value) async throws -> Value
     {
-        _ = try self.roots(of: server)
+        _ = try self.servers.roots(of: server)
         return try await self.turns.run([ExactText(server)], body)
     }
 
@@ -89,59 +88,17 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         try await self.steps.run([ExactText(session)], body)
     }
 
-    /// What is told of one process, and what its requests carry.
-    func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.platform.random) }
-
-    /// The root keys of a server. Throws ``EngineError`` `foreignHost` for one that is not configured.
-    func roots(of server: String) throws -> JWKSet {
-        guard let roots = self.roots[ExactText(server)] else { throw EngineError(.foreignHost, "not configured") }
-        return roots
+    /// A new exchange with a server. All requests of one carry the same name, by which a trace tells of them.
+    func exchange(with server: String) -> ManagerExchange {
+        ManagerExchange(
+            servers: self.servers, register: self.register, module: self.module, platform: self.platform,
+            channel: self.channel, recording: Recording(recorder: self.traceRecorder, random: self.platform.random),
+            networkTimeout: .seconds(self.configuration.networkTimeoutInSeconds), server: server)
     }
-
-    /// The time by a server's clock, as far as this device knows it.
-    func now(at server: String) -> Timestamp {
-        self.platform.clock.now() + (self.register.server(server)?.clockOffset ?? .zero)
-    }
-
-    /// The keys of a server that were fetched before, as long as they are good. Throws ``StorageError`` never: what cannot
-    /// be verified any more is as if it were not there.
-    func keptKeys(of server: String) throws -> ManagerKeySet? {
-        let roots = try self.roots(of: server)
-        guard let kept = self.register.server(server) else { return nil }
-        guard let (set, isOffsetWrong) = try? self.verified(kept.keySet, of: server, roots: roots) else { return nil }
-        // Where it cannot be written down it is found out again.
-        if isOffsetWrong { try? self.register.keep(clockOffset: .zero, of: server) }
-        return set
-    }
-
-    /// A key set by the server's clock, as far as it is known: the first time that is the device's own. A device whose clock
-    /// was wrong, and was set right since, goes by an offset that is wrong now; then the device's own clock counts, where the
-    /// set fits it at both ends.
-    ///
-    /// Throws as `ManagerKeySet.init(verifying:server:roots:at:)` does.
-    func verified(_ keySet: String, of server: String, roots: JWKSet) throws(IdentityMessageError)
-        -> (ManagerKeySet, isOffsetWrong: Bool)
-    {
-        do throws(IdentityMessageError) {
-            return (
-                try ManagerKeySet(verifying: keySet, server: server, roots: roots, at: self.now(at: server)), false
-            )
-        } catch {
-            let now = self.platform.clock.now()
-            guard error.code == .expired,
-                let set = try? ManagerKeySet(verifying: keySet, server: server, roots: roots, at: now),
-                set.issuedAt < now + Self.clockTolerance
-            else { throw error }
-            return (set, true)
-        }
-    }
-
-    /// How much later than the device's clock says a key set may have been made.
-    private static let clockTolerance = Duration.seconds(3600)
 
     /// The identity of a server. Throws ``EngineError``: `foreignHost`, and `unknownAccount` where there is none.
     func identity(of server: String) throws -> StoredIdentity {
-        _ = try self.roots(of: server)
+        _ = try self.servers.roots(of: server)
         guard let identity = self.register.identity(of: server) else {
             throw EngineError(.unknownAccount, "no identity of that server")
         }

@@ -12,7 +12,7 @@ struct IdentityReceipts: Sendable {
     ///
     /// Throws what ``ManagerExchange/send(_:to:by:as:)`` throws, and ``EngineError`` `malformed` for another's.
     func record(of identity: StoredIdentity) async throws -> ManagerExchange.Answered<ActivationRecord> {
-        let answer = try await ManagerExchange(self.core, identity.server).send(
+        let answer = try await self.core.exchange(with: identity.server).send(
             "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
         guard answer.message.activation.hasSameBytes(as: identity.activation) else {
             throw EngineError(.malformed, "the record of another activation")
@@ -24,7 +24,7 @@ struct IdentityReceipts: Sendable {
     ///
     /// Throws ``StorageError``, and then nothing has left; and what `body` throws.
     func sending<Answer>(_ identity: StoredIdentity, _ body: () async throws -> Answer) async throws -> Answer {
-        let start = self.core.now(at: identity.server)
+        let start = self.core.servers.now(at: identity.server)
         let before = self.core.register.kept(identity)?.sent
         try self.core.register.change(identity) { $0.sent = start }
         do {
@@ -32,7 +32,7 @@ struct IdentityReceipts: Sendable {
         } catch {
             // What has left before may be on its way still, also where nothing has become of this. Where that cannot be
             // written down, the server is asked again later than it need be.
-            let sent = error.leavesUnsettled ? self.core.now(at: identity.server) : before
+            let sent = error.leavesUnsettled ? self.core.servers.now(at: identity.server) : before
             _ = try? self.core.register.change(identity) { $0.sent = sent }
             throw error
         }

@@ -5,54 +5,6 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// A session that this device has claimed.
-struct ClaimedSession: Sendable {
-    let server: String
-    let id: String
-    /// Which identity has claimed it.
-    let activation: String
-    /// The key of the finger or face that it was begun to replace; `nil` where it was not begun for that.
-    var replaces: KeyID?
-}
-
-/// A claim of a session, as it has left.
-struct SentClaim: Sendable {
-    let session: ClaimedSession
-    let claim: SecretBytes
-
-    /// Whether it is the claim of the same session by the same identity. What one identity has proved is no other's.
-    func isSame(as other: Self) -> Bool {
-        self.session.server.hasSameBytes(as: other.session.server)
-            && self.session.id.hasSameBytes(as: other.session.id)
-            && self.session.activation.hasSameBytes(as: other.session.activation) && self.claim == other.claim
-    }
-}
-
-/// What is to be signed, as the phone has checked it.
-struct CheckedSession: Sendable {
-    let prepared: PreparedSession
-    let document: SessionDocument
-    /// What the PIN service was asked with this document.
-    let askedPins = AskedPins()
-}
-
-/// What a person said to what was asked, as it has left.
-struct SentAnswers: Sendable {
-    let role: String
-    let answers: [PersonalAttribute: AttributeAnswer]
-
-    func isSame(as other: Self) -> Bool { self.role.hasSameBytes(as: other.role) && self.answers == other.answers }
-}
-
-/// Factors that have left, and what they have signed.
-struct SentFactors: Sendable {
-    let checked: CheckedSession
-    /// The PIN among them, where it is about to be changed and the new one has to be another.
-    let pin: SecretBytes?
-    /// Which signatures of the activation they are.
-    let number: Int
-}
-
 /// The requests of a session, from its claim to what comes after the factors.
 struct IdentitySessions: Sendable {
     private static let path = "/identity/sessions/"
@@ -67,7 +19,7 @@ struct IdentitySessions: Sendable {
     /// `unknownAccount`.
     func offer(_ request: InAppRequest, at server: String) async throws -> SessionOffer {
         let identity = try self.core.identity(of: server)
-        return try await ManagerExchange(self.core, server).send(
+        return try await self.core.exchange(with: server).send(
             request, to: "/identity/in-app", by: ManagerExchange.Prover(identity), as: SessionOffer.self
         ).message
     }
@@ -75,7 +27,7 @@ struct IdentitySessions: Sendable {
     /// Asks for a session after which something is done with the account or the activation. Throws as ``offer(_:at:)-1``.
     func offer(_ request: AccessRequest, at server: String) async throws -> SessionOffer {
         let identity = try self.core.identity(of: server)
-        return try await ManagerExchange(self.core, server).send(
+        return try await self.core.exchange(with: server).send(
             request, to: "/identity/api-access", by: ManagerExchange.Prover(identity), as: SessionOffer.self
         ).message
     }
@@ -90,7 +42,7 @@ struct IdentitySessions: Sendable {
         let claimed = ClaimedSession(server: server, id: session, activation: identity.activation, replaces: key)
         let sent = SentClaim(session: claimed, claim: claim)
         let settled = try await self.core.claims.settle(where: sent.isSame(as:)) { request, _ in
-            try await ManagerExchange(self.core, server).sendAgain(
+            try await self.core.exchange(with: server).sendAgain(
                 request, as: RequestDocument.self, noting: .sessionClaimed)
         }
         if let settled { return (claimed, settled.answer.message) }
@@ -109,7 +61,7 @@ struct IdentitySessions: Sendable {
         // Nothing is sent again for an identity that is not on this device any more.
         _ = try self.identity(of: session)
         let settled = try await unanswered.settle(where: said.isSame(as:)) { request, _ in
-            try await ManagerExchange(self.core, session.server).sendAgain(
+            try await self.core.exchange(with: session.server).sendAgain(
                 request, as: PrepareResponse.self, noting: .answersSent)
         }
         if let settled { return settled.answer.message }
@@ -177,7 +129,7 @@ struct IdentitySessions: Sendable {
             let response = try await self.factors.sign(
                 supplied, of: identity, appID: checked.prepared.appID, challenge: challenge,
                 pinVersion: checked.prepared.pinVersion, service: try self.evaluator(session, checked), disclosure)
-            let exchange = ManagerExchange(self.core, session.server)
+            let exchange = self.core.exchange(with: session.server)
             let sealed = try SealedMessage(
                 sealing: FinishRequest.Factors(response: response), to: try await exchange.sealingKey(),
                 for: .factors(session: session.id, challenge: challenge.text))
@@ -206,7 +158,7 @@ struct IdentitySessions: Sendable {
             try await unanswered.settle(
                 where: { self.core.signatures.isLast($0.number, of: identity.activation) },
                 { request, _ in
-                    try await ManagerExchange(self.core, session.server).sendAgainToTheEnd(
+                    try await self.core.exchange(with: session.server).sendAgainToTheEnd(
                         request, as: FinishResponse.self, noting: .factorsSent)
                 })
         }
@@ -231,7 +183,7 @@ struct IdentitySessions: Sendable {
     func evaluator(_ session: ClaimedSession, _ checked: CheckedSession) throws -> PinEvaluator {
         let identity = try self.identity(of: session)
         let path = try Self.path(of: session, "pin-evaluation")
-        let exchange = ManagerExchange(self.core, session.server)
+        let exchange = self.core.exchange(with: session.server)
         return PinEvaluator(asked: checked.askedPins) { blinded in
             try await exchange.sendToTheEnd(
                 EvaluationRequest(blinded: blinded, security: try await self.core.securityReport()), to: path,
@@ -245,7 +197,7 @@ struct IdentitySessions: Sendable {
     /// request where its answer was lost. Throws as ``prepare(_:_:unanswered:)`` does.
     func code(_ session: ClaimedSession, unanswered: UnansweredRequests<Void>) async throws -> CodeResponse {
         let identity = try self.identity(of: session)
-        let exchange = ManagerExchange(self.core, session.server)
+        let exchange = self.core.exchange(with: session.server)
         let settled = try await unanswered.settle(where: { _ in true }) { request, _ in
             try await exchange.sendAgainToTheEnd(request, as: CodeResponse.self)
         }
@@ -272,7 +224,7 @@ struct IdentitySessions: Sendable {
     ) async throws -> CompleteResponse {
         let identity = try self.identity(of: session)
         guard session.id.isPathSegment else { throw EngineError(.malformed, "the name of a session") }
-        let exchange = ManagerExchange(self.core, session.server)
+        let exchange = self.core.exchange(with: session.server)
         let sealed = try SealedMessage(
             sealing: completion, to: try await exchange.sealingKey(), for: .completion(session: session.id))
         return try await exchange.sendToTheEnd(
@@ -296,7 +248,7 @@ struct IdentitySessions: Sendable {
         noting event: TraceEvent? = nil, keeping keep: ManagerExchange.Keeper? = nil
     ) async throws -> ManagerExchange.Answered<Answer> {
         let identity = try self.identity(of: session)
-        return try await ManagerExchange(self.core, session.server).send(
+        return try await self.core.exchange(with: session.server).send(
             message, to: try Self.path(of: session, step), by: ManagerExchange.Prover(identity), noting: event,
             keeping: keep)
     }

@@ -13,7 +13,7 @@ extension IdentityCore {
             // At the same time: one that does not answer is no reason to know nothing of the others.
             await withTaskGroup(of: Void.self) { group in
                 for server in self.configuration.servers {
-                    group.addTask { _ = try? await ManagerExchange(self, server.idmIdentifier).keys() }
+                    group.addTask { _ = try? await self.exchange(with: server.idmIdentifier).keys() }
                 }
             }
             await IdentityActivations(core: self).settleInterrupted()

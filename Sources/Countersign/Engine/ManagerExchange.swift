@@ -11,7 +11,12 @@ import _Primitives
 
 /// What is sent to a server that manages identities, and how its answers are taken: proved by the device, signed by the
 /// server, and sent once more, to the letter, where an answer was lost.
-struct ManagerExchange: Sendable {
+///
+/// It has the device's storage, and shows nothing to reflection.
+struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
+    var description: String { "ManagerExchange" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+
     /// A device as one server knows it.
     struct Prover: Sendable {
         /// Its keys.
@@ -51,16 +56,16 @@ struct ManagerExchange: Sendable {
     static let keyAnnouncement = Duration.seconds(600)
     private static let keysPath = "/identity/keys"
 
-    let core: IdentityCore
+    let servers: IdentityServers
+    let register: IdentityRegister
+    let module: AuthenticatorModule
+    let platform: Platform
+    let channel: SecureChannel
     let recording: Recording
+    /// How long the app lets one exchange take.
+    let networkTimeout: Duration
     /// The server's identifier.
     let server: String
-
-    init(_ core: IdentityCore, _ server: String) {
-        self.core = core
-        self.recording = core.newRecording()
-        self.server = server
-    }
 
     // MARK: Keys
 
@@ -71,9 +76,9 @@ struct ManagerExchange: Sendable {
     ///
     /// Throws ``EngineError``, `IdentityMessageError`, ``StorageError`` and what the transport throws.
     func keys(noOlderThan limit: Duration = Self.keysAge) async throws -> ManagerKeySet {
-        let kept = try self.core.keptKeys(of: self.server)
-        if let kept, let stored = self.core.register.server(self.server) {
-            let age = self.core.platform.clock.now() - stored.fetched
+        let kept = try self.servers.keptKeys(of: self.server)
+        if let kept, let stored = self.register.server(self.server) {
+            let age = self.platform.clock.now() - stored.fetched
             if (.zero - limit...limit).contains(age) { return kept }
         }
         do {
@@ -87,8 +92,8 @@ struct ManagerExchange: Sendable {
 
     /// Fetches the server's keys, which its root has signed.
     @discardableResult func fetchKeys() async throws -> ManagerKeySet {
-        let roots = try self.core.roots(of: self.server)
-        let response = try await self.core.channel.send(
+        let roots = try self.servers.roots(of: self.server)
+        let response = try await self.channel.send(
             TransportRequest(
                 method: "GET", url: try self.address(Self.keysPath), headers: [("Accept", "application/jwt")], body: [],
                 timeout: self.timeout), self.recording)
@@ -99,22 +104,21 @@ struct ManagerExchange: Sendable {
         let set: ManagerKeySet
         let isOffsetWrong: Bool
         do throws(IdentityMessageError) {
-            (set, isOffsetWrong) = try self.core.verified(compact, of: self.server, roots: roots)
+            (set, isOffsetWrong) = try self.servers.verified(compact, of: self.server, roots: roots)
         } catch {
             throw Self.asForged(error)
         }
         // An older set than the one that is kept, which somebody on the way may have kept too, replaces nothing.
-        if let kept = try self.core.keptKeys(of: self.server), set.issuedAt < kept.issuedAt { return kept }
-        try self.core.register.keep(
-            keySet: compact, of: self.server, at: self.core.platform.clock.now(),
-            clockOffset: isOffsetWrong ? .zero : nil)
+        if let kept = try self.servers.keptKeys(of: self.server), set.issuedAt < kept.issuedAt { return kept }
+        try self.register.keep(
+            keySet: compact, of: self.server, at: self.platform.clock.now(), clockOffset: isOffsetWrong ? .zero : nil)
         return set
     }
 
     /// The key to seal to: the newest that may still be sealed to.
     func sealingKey() async throws -> ManagerKeySet.SealingKey {
         let keys = try await self.keys()
-        let now = self.core.now(at: self.server)
+        let now = self.servers.now(at: self.server)
         guard let key = keys.sealingKeys.first(where: { now < $0.until }) ?? keys.sealingKeys.first else {
             throw IdentityMessageError(.malformed, "sealing")
         }
@@ -230,11 +234,10 @@ struct ManagerExchange: Sendable {
         if !body.isEmpty { headers.append(("Content-Type", "application/json")) }
         var name = ManagerResponse.name(ofRequest: body)
         if let prover {
-            let device = try DeviceIdentity(
-                prover.device, server: self.server, self.core.module, self.core.platform)
+            let device = try DeviceIdentity(prover.device, server: self.server, self.module, self.platform)
             let proof = try await device.proof(
                 method: method, target: url.absoluteString, body: body, keyID: prover.activation,
-                clockOffset: self.core.register.server(self.server)?.clockOffset ?? .zero)
+                clockOffset: self.register.server(self.server)?.clockOffset ?? .zero)
             headers.append(("Device-Proof", proof))
             name = ManagerResponse.name(ofRequest: Array(proof.utf8))
         }
@@ -260,16 +263,16 @@ struct ManagerExchange: Sendable {
     private func sendTwice(_ request: TransportRequest, _ event: TraceEvent?) async throws
         -> (TransportResponse, wasRepeated: Bool)
     {
-        let clock = self.core.platform.clock
+        let clock = self.platform.clock
         let start = clock.uptime()
         do {
-            return (try await self.core.channel.send(request, self.recording, noting: event), false)
+            return (try await self.channel.send(request, self.recording, noting: event), false)
         } catch let error as TransportError where [.unreachable, .timedOut].contains(error.code) {
             try Task.checkCancellation()
             var again = request
             // Never less than the first try had, and nothing of what that one has used.
             again.timeout = max(self.timeout - max(.zero, clock.uptime() - start), request.timeout)
-            return (try await self.core.channel.send(again, self.recording, noting: event), true)
+            return (try await self.channel.send(again, self.recording, noting: event), true)
         }
     }
 
@@ -316,9 +319,9 @@ struct ManagerExchange: Sendable {
 
     /// Takes over the server's time. A second is what a network may take.
     private func correctClock(by now: Timestamp) throws {
-        let known = self.core.now(at: self.server)
+        let known = self.servers.now(at: self.server)
         guard now < known - .seconds(1) || known + .seconds(1) < now else { return }
-        try self.core.register.keep(clockOffset: now - self.core.platform.clock.now(), of: self.server)
+        try self.register.keep(clockOffset: now - self.platform.clock.now(), of: self.server)
     }
 
     private func address(_ path: String) throws -> URL {
@@ -331,9 +334,7 @@ struct ManagerExchange: Sendable {
     /// How long one exchange may take, its repetition included: shorter than a proof is taken for, which is a minute.
     static let longest = Duration.seconds(25)
 
-    private var timeout: Duration {
-        min(.seconds(self.core.configuration.networkTimeoutInSeconds), Self.longest)
-    }
+    private var timeout: Duration { min(self.networkTimeout, Self.longest) }
 
     /// An answer that the server has not signed.
     private static func unsigned(_ status: Int) -> EngineError {

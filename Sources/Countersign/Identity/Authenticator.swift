@@ -52,7 +52,7 @@ public struct Authenticator: Sendable {
             throw CountersignError(.codeCameByLink)
         }
         let identity = try core.identity(of: data.idmIdentifier)
-        guard let today = CalendarDay(Date(core.now(at: data.idmIdentifier)), in: .current) else {
+        guard let today = CalendarDay(Date(core.servers.now(at: data.idmIdentifier)), in: .current) else {
             throw CountersignError(.clockSkew, "a year that the calendar does not have")
         }
         return try AuthenticateRequest(
@@ -219,7 +219,7 @@ public struct Authenticator: Sendable {
         let server = session.claimed.server
         let completions = IdentityCompletions(core: core, session: session.claimed, checked: checked)
         // What the key set says was checked when it came; without one the bounds are those of the protocol.
-        let lengths = try core.keptKeys(of: server)?.pinLength ?? 5...32
+        let lengths = try core.servers.keptKeys(of: server)?.pinLength ?? 5...32
         return switch accepted.purpose {
         case .userLogin: .userLogin(UserLoginResult(accepted))
         case .serviceLogin: .serviceLogin(ServiceLoginResult(session, accepted))

@@ -18,7 +18,7 @@ public struct CommonProcesses: Sendable {
         return try CountersignError.running {
             let (text, isFromLink) = ProcessInitializationData.code(in: text)
             let server = try ProcessCode.uncheckedServer(of: text)
-            guard let keys = try core.keptKeys(of: server) else {
+            guard let keys = try core.servers.keptKeys(of: server) else {
                 throw CountersignError(.connectionError, "the server's keys were never fetched")
             }
             let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
@@ -39,7 +39,7 @@ public struct CommonProcesses: Sendable {
             var failure: (any Error)?
             for server in core.configuration.servers {
                 do {
-                    _ = try await ManagerExchange(core, server.idmIdentifier)
+                    _ = try await core.exchange(with: server.idmIdentifier)
                         .keys(noOlderThan: ManagerExchange.keyAnnouncement)
                 } catch {
                     failure = failure ?? error
