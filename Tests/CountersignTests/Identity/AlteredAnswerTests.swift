@@ -66,12 +66,6 @@ import _Primitives
                 await phone.server.damage(nil)
                 return code
             }
-            func inApp() async throws -> AuthenticationInitializationData {
-                try await authenticator.fetchInAppAuthenticationInitializationData(
-                    InAppAuthenticationRequest(
-                        idmIdentifier: "https://id.example", clientID: "app", redirectURI: "app:/back",
-                        codeChallenge: String(repeating: "a", count: 43)))
-            }
             let code: CountersignErrorCode?
             switch call {
             case .start:
@@ -88,29 +82,20 @@ import _Primitives
                 }
             case .finish, .lockout:
                 let info = try await phone.prepare()
-                code = await meddled {
-                    _ = try await phone.finish(
-                        info, DeviceFactor(), PinFactor(call == .finish ? VirtualIdentityPhone.pin : "000000"))
-                }
+                let pin = call == .finish ? VirtualIdentityPhone.pin : "000000"
+                code = await meddled { _ = try await phone.finishByPin(info, pin: pin) }
                 phone.clock.advance(by: .seconds(61))
             case .code:
-                guard case .serviceLogin(let login) = try await phone.authenticate(try await inApp()) else {
-                    Issue.record("another result")
-                    return
-                }
+                let login = try await phone.serviceLogin()
                 code = await meddled { _ = try await authenticator.fetchAuthorizationCode(login) }
             case .abort:
                 let request = try await phone.start()
                 code = await meddled { try await phone.sdk.common.abort(request) }
-            case .inApp: code = await meddled { _ = try await inApp() }
+            case .inApp: code = await meddled { _ = try await phone.inAppData() }
             case .apiAccess:
                 code = await meddled { _ = try await personalizer.startDeletion(idmIdentifier: "https://id.example") }
             case .complete:
-                let data = try await personalizer.startRequestNewActivationData(idmIdentifier: "https://id.example")
-                guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
-                    Issue.record("another result")
-                    return
-                }
+                let access = try await phone.accessToNewActivation()
                 access.pinSpec.setPin("735041")
                 code = await meddled { _ = try await personalizer.finishRequestNewActivationData(access) }
             case .open, .enroll:
@@ -119,10 +104,7 @@ import _Primitives
                 if call == .open {
                     code = await meddled { _ = try await other.open(activation, pin: "735041") }
                 } else {
-                    guard case .newPersonalization(let request) = try await other.open(activation, pin: "735041") else {
-                        Issue.record("no new identity")
-                        return
-                    }
+                    let request = try await other.newIdentity(activation, pin: "735041")
                     code = await meddled { try await other.sdk.personalizer.finishPersonalization(request: request) }
                 }
                 #expect(try other.sdk.personalizer.personalizedIdentities.isEmpty)

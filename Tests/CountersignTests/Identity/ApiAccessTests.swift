@@ -12,11 +12,7 @@ import UAFClient
     @Test("a finger is added once, and signs from then on") func addFactor() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let data = try await personalizer.startAddAuthenticationFactor(self.server)
-        guard case .apiAccessAddFactor(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToAddFactor()
         #expect(
             await identityError { try await personalizer.finishAddAuthenticationFactor(request: access) }
                 == .factorMissing)
@@ -31,17 +27,11 @@ import UAFClient
             await identityError { _ = try await personalizer.startAddAuthenticationFactor(self.server, type: .otp) }
                 == .factorNotSupported)
 
-        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
-        let restarted = try await phone.restarted()
-        let info = try await restarted.prepare()
-        restarted.sensor.feel(.match)
-        let finger = try await restarted.sdk.biometrics.factor(idmIdentifier: self.server)
-        #expect(try await restarted.finish(info, DeviceFactor(), finger).isUserLogin)
+        #expect(try await phone.restarted().authenticateByFinger().isUserLogin)
     }
 
-    fileprivate func addFinger(_ phone: VirtualIdentityPhone) async throws -> ApiAccessAddFactor? {
-        let data = try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server)
-        guard case .apiAccessAddFactor(let access) = try await phone.authenticate(data) else { return nil }
+    fileprivate func addFinger(_ phone: VirtualIdentityPhone) async throws -> ApiAccessAddFactor {
+        let access = try await phone.accessToAddFactor()
         phone.sensor.feel(.match)
         access.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
         return access
@@ -50,10 +40,7 @@ import UAFClient
     @Test("a finger whose receipt was lost is there once the server can be asked", arguments: [true, false])
     func lostFinger(_ isRestarted: Bool) async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.addFinger(phone) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.addFinger(phone)
         // What asks whether there is a finger is answered.
         await phone.server.letPass(1)
         await phone.server.loseAnswers(2)
@@ -65,20 +52,13 @@ import UAFClient
         let found = isRestarted ? try await phone.restarted() : phone
         if !isRestarted { #expect(await identityError(finish) == nil) }
         #expect(try found.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
-        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
-        let info = try await found.prepare()
-        found.sensor.feel(.match)
-        let finger = try await found.sdk.biometrics.factor(idmIdentifier: self.server)
-        #expect(try await found.finish(info, DeviceFactor(), finger).isUserLogin)
+        #expect(try await found.authenticateByFinger().isUserLogin)
     }
 
     @Test("a finger that never arrived, or was refused, leaves nothing, and another can be added")
     func fingerThatNeverArrived() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.addFinger(phone) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.addFinger(phone)
         let personalizer = phone.sdk.personalizer
         let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
         await phone.server.letPass(1)
@@ -93,10 +73,7 @@ import UAFClient
         phone.clock.advance(by: .seconds(120))
         let restarted = try await phone.restarted()
         #expect(try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
-        guard let again = try await self.addFinger(restarted) else {
-            Issue.record("another result")
-            return
-        }
+        let again = try await self.addFinger(restarted)
         try await restarted.sdk.personalizer.finishAddAuthenticationFactor(request: again)
         #expect(
             try restarted.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
@@ -106,10 +83,7 @@ import UAFClient
         async throws
     {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.addFinger(phone) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.addFinger(phone)
         let personalizer = phone.sdk.personalizer
         let finish: () async throws -> Void = { try await personalizer.finishAddAuthenticationFactor(request: access) }
         // What asks whether there is a finger comes through. Then the finger and its repetition do not.
@@ -123,16 +97,11 @@ import UAFClient
         try await phone.server.deliver()
         let found = try await restarted.restarted()
         #expect(try found.sdk.personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
-        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
-        let info = try await found.prepare()
-        found.sensor.feel(.match)
-        let finger = try await found.sdk.biometrics.factor(idmIdentifier: self.server)
-        #expect(try await found.finish(info, DeviceFactor(), finger).isUserLogin)
+        #expect(try await found.authenticateByFinger().isUserLogin)
     }
 
-    private func changePin(_ phone: VirtualIdentityPhone, to pin: String) async throws -> ApiAccessChangePin? {
-        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: self.server)
-        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else { return nil }
+    private func changePin(_ phone: VirtualIdentityPhone, to pin: String) async throws -> ApiAccessChangePin {
+        let access = try await phone.accessToChangePin()
         #expect(access.pinSpec.setPin(VirtualIdentityPhone.pin) == .unchanged)
         #expect(access.pinSpec.setPin(pin) == .valid)
         return access
@@ -140,10 +109,7 @@ import UAFClient
 
     @Test("after a change the new PIN is right, and the old one wrong") func changePin() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.changePin(phone, to: "970358") else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.changePin(phone, to: "970358")
         try await phone.sdk.personalizer.finishChangePin(request: access)
         #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
         #expect(
@@ -157,11 +123,7 @@ import UAFClient
     {
         let phone = try await VirtualIdentityPhone.personalized()
         let (personalizer, common) = (phone.sdk.personalizer, phone.sdk.common)
-        let data = try await personalizer.startChangePin(idmIdentifier: self.server)
-        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToChangePin()
         let session = access.identitySession
         let first = session.nextRequestUntil
         phone.clock.advance(by: .seconds(200))
@@ -178,11 +140,7 @@ import UAFClient
 
     @Test("what was permitted and not done in time is prolonged no more") func prolongedTooLate() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        let data = try await phone.sdk.personalizer.startDeletion(idmIdentifier: self.server)
-        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToDelete()
         phone.clock.advance(by: .seconds(300))
         #expect(await identityError { try await phone.sdk.common.prolongSession(holder: access) } == .grantExpired)
     }
@@ -190,10 +148,7 @@ import UAFClient
     @Test("where the change's answer is lost, the PIN counts that the server has", arguments: [true, false])
     func lostChange(_ hasArrived: Bool) async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.changePin(phone, to: "970358") else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.changePin(phone, to: "970358")
         if hasArrived { await phone.server.loseAnswers(2) } else { await phone.server.goDown(true) }
         #expect(await identityError { try await phone.sdk.personalizer.finishChangePin(request: access) } != nil)
         await phone.server.goDown(false)
@@ -207,10 +162,7 @@ import UAFClient
     @Test("a change that is repeated after its answer was lost is done, and one to another PIN is not")
     func repeatedChange() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.changePin(phone, to: "970358") else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.changePin(phone, to: "970358")
         await phone.server.loseAnswers(2)
         let personalizer = phone.sdk.personalizer
         #expect(await identityError { try await personalizer.finishChangePin(request: access) } == .timeout)
@@ -226,31 +178,20 @@ import UAFClient
     func changeAfterLoss() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        guard let lost = try await self.changePin(phone, to: "970358") else {
-            Issue.record("another result")
-            return
-        }
+        let lost = try await self.changePin(phone, to: "970358")
         await phone.server.goDown(true)
         #expect(await identityError { try await personalizer.finishChangePin(request: lost) } == .connectionError)
         await phone.server.goDown(false)
-        guard let access = try await self.changePin(phone, to: "604817") else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.changePin(phone, to: "604817")
         try await personalizer.finishChangePin(request: access)
         #expect(try await phone.authenticate(try await phone.data(), pin: "604817").isUserLogin)
     }
 
     @Test("two calls at once change the PIN once") func doubledChange() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        guard let access = try await self.changePin(phone, to: "970358") else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await self.changePin(phone, to: "970358")
         let personalizer = phone.sdk.personalizer
-        async let first = identityError { try await personalizer.finishChangePin(request: access) }
-        async let second = identityError { try await personalizer.finishChangePin(request: access) }
-        let codes = await [first, second]
+        let codes = await identityErrors { try await personalizer.finishChangePin(request: access) }
         #expect(codes.filter { $0 == nil }.count == 1)
         #expect(await phone.server.pinVersion(of: try phone.activation) == 2)
         #expect(try await phone.authenticate(try await phone.data(), pin: "970358").isUserLogin)
@@ -261,11 +202,7 @@ import UAFClient
     {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let data = try await personalizer.startRequestNewActivationData(idmIdentifier: self.server)
-        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToNewActivation()
         #expect(!access.shouldSendEmail)
         #expect(
             await identityError { _ = try await personalizer.finishRequestNewActivationData(access) } == .pinMissing)
@@ -273,11 +210,7 @@ import UAFClient
         access.alias = "Tablet"
         let code = try await personalizer.finishRequestNewActivationData(access)
         let other = try await VirtualIdentityPhone(server: phone.server)
-        guard case .newPersonalization(let personalization) = try await other.open(code, pin: "735041") else {
-            Issue.record("no new identity")
-            return
-        }
-        try await other.sdk.personalizer.finishPersonalization(request: personalization)
+        try await other.personalize(code, pin: "735041")
         #expect(await phone.server.activeActivations.count == 2)
         #expect(try await other.authenticate(try await other.data(), pin: "735041").isUserLogin)
         #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
@@ -291,11 +224,7 @@ import UAFClient
     @Test("an account is deleted with what this device has of it") func deletion() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let data = try await personalizer.startDeletion(idmIdentifier: self.server)
-        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToDelete()
         try await personalizer.finishDeletion(request: access)
         #expect(try personalizer.personalizedIdentities.isEmpty)
         #expect(await phone.server.activeActivations.isEmpty)
@@ -313,15 +242,6 @@ extension ApiAccessTests {
         return phone
     }
 
-    /// Signs in with the device and a finger.
-    private func signIn(_ phone: VirtualIdentityPhone) async throws -> Bool {
-        await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
-        let info = try await phone.prepare()
-        phone.sensor.feel(.match)
-        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: self.server)
-        return try await phone.finish(info, DeviceFactor(), finger).isUserLogin
-    }
-
     @Test(
         "a finger that ended with those of the phone is replaced, the person is told so, and the new one signs",
         arguments: [true, false])
@@ -337,10 +257,7 @@ extension ApiAccessTests {
         let data = try await personalizer.startAddAuthenticationFactor(self.server)
         let info = try await phone.prepare(data)
         #expect(info.transactionText == "Your finger is replaced.")
-        guard
-            case .apiAccessAddFactor(let access) = try await phone.finish(
-                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-        else {
+        guard case .apiAccessAddFactor(let access) = try await phone.finishByPin(info) else {
             Issue.record("another result")
             return
         }
@@ -350,7 +267,7 @@ extension ApiAccessTests {
         #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
         let present = try #require(await phone.server.finger(of: try phone.activation))
         #expect(present != former)
-        #expect(try await self.signIn(try await phone.restarted()))
+        #expect(try await phone.restarted().authenticateByFinger().isUserLogin)
         // That one works, so another is none.
         #expect(
             await identityError { _ = try await personalizer.startAddAuthenticationFactor(self.server) }
@@ -394,8 +311,8 @@ extension ApiAccessTests {
     func otherFinger() async throws {
         let phone = try await self.phoneOfOtherFingers()
         let personalizer = phone.sdk.personalizer
-        let first = try #require(try await self.addFinger(phone))
-        let second = try #require(try await self.addFinger(phone))
+        let first = try await self.addFinger(phone)
+        let second = try await self.addFinger(phone)
         try await personalizer.finishAddAuthenticationFactor(request: first)
         let present = await phone.server.finger(of: try phone.activation)
         phone.sensor.enroll(Array("yet others".utf8))
@@ -417,7 +334,7 @@ extension ApiAccessTests {
     @Test("of a replacement whose receipt was lost the finger counts that the server has", arguments: [true, false])
     func lostReplacement(_ hasArrived: Bool) async throws {
         let phone = try await self.phoneOfOtherFingers()
-        let access = try #require(try await self.addFinger(phone))
+        let access = try await self.addFinger(phone)
         // What asks which finger there is is answered.
         await phone.server.letPass(1)
         if hasArrived { await phone.server.loseAnswers(2) } else { await phone.server.holdBack(2) }
@@ -430,11 +347,11 @@ extension ApiAccessTests {
         let personalizer = restarted.sdk.personalizer
         if !hasArrived {
             #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin])
-            let again = try #require(try await self.addFinger(restarted))
+            let again = try await self.addFinger(restarted)
             try await personalizer.finishAddAuthenticationFactor(request: again)
         }
         #expect(try personalizer.personalizedIdentities[0].enrolledFactors == [.device, .pin, .biometric])
-        #expect(try await self.signIn(restarted))
+        #expect(try await restarted.authenticateByFinger().isUserLogin)
     }
 }
 
@@ -442,11 +359,7 @@ extension ApiAccessTests {
     @Test("a deletion whose answer was lost is done when it is asked for again") func lostDeletion() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let data = try await personalizer.startDeletion(idmIdentifier: self.server)
-        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToDelete()
         await phone.server.loseAnswers(2)
         #expect(await identityError { try await personalizer.finishDeletion(request: access) } == .timeout)
         #expect(try personalizer.personalizedIdentities.count == 1)
@@ -457,11 +370,7 @@ extension ApiAccessTests {
     @Test("an activation that was ended elsewhere is no account that was deleted") func endedElsewhere() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let data = try await personalizer.startDeletion(idmIdentifier: self.server)
-        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToDelete()
         for code in [IdentityProblem.Code.activationUnknown, .notProven] {
             await phone.server.refuseNext(IdentityProblem(code))
             #expect(
@@ -500,10 +409,7 @@ extension ApiAccessTests {
         await phone.server.mistakePurpose(for: nil)
         let info = try await phone.prepare(try await self.begin(access, phone))
         await phone.server.mistakePurpose(for: .userLogin)
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .wrongProcess)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .wrongProcess)
         // It is over, and the account is what it was.
         #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
         await phone.server.mistakePurpose(for: nil)
@@ -516,11 +422,7 @@ extension ApiAccessTests {
 @Suite("PINs that a person chooses (decision 58)") struct PinSpecificationTests {
     @Test("each input has its code, and with any but valid no PIN is held") func codes() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        let data = try await phone.sdk.personalizer.startRequestNewActivationData(idmIdentifier: "https://id.example")
-        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToNewActivation()
         let specification = access.pinSpec
         #expect(specification.minLength == 5 && specification.maxLength == 32)
         for (pin, code) in [

@@ -8,8 +8,6 @@ import UAFClient
 import _Primitives
 
 @Suite("Identities whose PIN a service beside the server evaluates (decision 69)") struct EvaluatedPinTests {
-    private static let server = "https://id.example"
-
     private func phone(withFinger: Bool = false) async throws -> VirtualIdentityPhone {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         await phone.server.newPinService()
@@ -26,7 +24,7 @@ import _Primitives
     private func signIn(_ phone: VirtualIdentityPhone, pin: String = VirtualIdentityPhone.pin) async throws
         -> AuthenticationResult
     {
-        try await phone.finish(try await phone.prepare(), DeviceFactor(), PinFactor(pin))
+        try await phone.finishByPin(try await phone.prepare(), pin: pin)
     }
 
     @Test("the right PIN signs in, also after a restart; a wrong one costs an attempt, and the right one goes on")
@@ -37,11 +35,11 @@ import _Primitives
         let restarted = try await phone.restarted()
         #expect(try await self.signIn(restarted).isUserLogin)
         let info = try await restarted.prepare()
-        let wrong = try await restarted.finish(info, DeviceFactor(), PinFactor("824194"))
+        let wrong = try await restarted.finishByPin(info, pin: "824194")
         #expect(wrong.lockout != nil)
         #expect(await restarted.server.failures(of: try restarted.activation) == 1)
         restarted.clock.advance(by: .seconds(60))
-        #expect(try await restarted.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await restarted.finishByPin(info).isUserLogin)
         #expect(await restarted.server.failures(of: try restarted.activation) == 0)
         // Each is blinded anew.
         let questions = try await self.questions(of: restarted)
@@ -60,10 +58,7 @@ import _Primitives
         await phone.server.newPinService()
         let info = try await phone.prepare()
         await phone.server.forgetRequests()
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .serverSignatureInvalid)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .serverSignatureInvalid)
         #expect(await phone.server.requests.allSatisfy { !$0.url.path().hasSuffix("/finish") })
         #expect(try await self.questions(of: phone).count == 1)
         // What was asked has counted, whatever came of it.
@@ -88,9 +83,7 @@ import _Primitives
         let info = try await phone.prepare()
         await phone.server.forgetRequests()
         await phone.server.loseAnswers(2)
-        let finish: () async throws -> AuthenticationResult = {
-            try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-        }
+        let finish: () async throws -> AuthenticationResult = { try await phone.finishByPin(info) }
         #expect(await identityError { _ = try await finish() } == .timeout)
         #expect(await phone.server.failures(of: try phone.activation) == 1)
         #expect(try await finish().isUserLogin)
@@ -105,10 +98,7 @@ import _Primitives
         let info = try await phone.prepare()
         await phone.server.forgetRequests()
         await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .tooManyRequests)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .tooManyRequests)
         await phone.server.loseAnswers(2)
         #expect(await identityError { _ = try await phone.finish(info) } == .timeout)
         #expect(await phone.server.failures(of: try phone.activation) == 1)
@@ -124,10 +114,7 @@ import _Primitives
         let phone = try await self.phone()
         let info = try await phone.prepare()
         await phone.server.refuseNext(IdentityProblem(.sessionAborted))
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .sessionAborted)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .sessionAborted)
         await phone.server.forgetRequests()
         #expect(await identityError { _ = try await phone.finish(info) } == .sessionExpired)
         #expect(await phone.server.requests.isEmpty)
@@ -139,10 +126,9 @@ import _Primitives
         let info = try await phone.prepare()
         // The question has counted, and nothing was signed.
         await phone.server.loseAnswers(2)
-        #expect(
-            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("824194")) } == .timeout)
+        #expect(await identityError { _ = try await phone.finishByPin(info, pin: "824194") } == .timeout)
         let error = await #expect(throws: CountersignError.self) {
-            _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            _ = try await phone.finishByPin(info)
         }
         #expect(error?.errorCode == .pinAlreadyAsked && error?.errorDescription == "Another PIN was typed before.")
         phone.clock.advance(by: .seconds(60))
@@ -157,12 +143,11 @@ import _Primitives
         // The question is answered; the factors do not arrive.
         await phone.server.letPass(1)
         await phone.server.holdBack(2)
-        #expect(
-            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("824194")) } == .timeout)
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).lockout != nil)
+        #expect(await identityError { _ = try await phone.finishByPin(info, pin: "824194") } == .timeout)
+        #expect(try await phone.finishByPin(info).lockout != nil)
         #expect(await phone.server.failures(of: try phone.activation) == 1)
         phone.clock.advance(by: .seconds(60))
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
     }
 
     @Test("a device that the server finds unsound is told so before its PIN is asked about, and has lost nothing")
@@ -174,10 +159,7 @@ import _Primitives
         let info = try await phone.prepare()
         device.change(true)
         await phone.server.forgetRequests()
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .securityInsufficient)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .securityInsufficient)
         #expect(await phone.server.requests.map { $0.url.lastPathComponent } == ["pin-evaluation"])
         #expect(await phone.server.failures(of: try phone.activation) == 0)
     }
@@ -187,10 +169,7 @@ import _Primitives
         let phone = try await self.phone()
         let personalizer = phone.sdk.personalizer
         func access(to pin: String, typing former: String) async throws -> ApiAccessChangePin {
-            let data = try await personalizer.startChangePin(idmIdentifier: Self.server)
-            guard case .apiAccessChangePin(let access) = try await phone.authenticate(data, pin: former) else {
-                throw IdentityProblem(.unknown)
-            }
+            let access = try await phone.accessToChangePin(pin: former)
             access.pinSpec.setPin(pin)
             return access
         }
@@ -210,12 +189,7 @@ import _Primitives
     func repeatedChange() async throws {
         let phone = try await self.phone()
         let personalizer = phone.sdk.personalizer
-        let data = try await personalizer.startChangePin(idmIdentifier: Self.server)
-        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data, pin: VirtualIdentityPhone.pin)
-        else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToChangePin()
         #expect(access.pinSpec.setPin("246813") == .valid)
         // The service answers; the server changes the PIN, and nobody hears of it.
         await phone.server.letPass(1)
@@ -231,7 +205,7 @@ import _Primitives
         await phone.server.ask { $0.roles = [("a", "A", [["biometric", "pin", "device"]])] }
         let info = try await phone.prepare()
         phone.sensor.feel(.match)
-        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: Self.server)
+        let finger = try await phone.sdk.biometrics.factor(idmIdentifier: phone.server.identifier)
         // Other fingers end the key: the signature fails, whoever was recognised before.
         phone.sensor.enroll([9])
         await phone.server.forgetRequests()

@@ -14,21 +14,6 @@ import _Primitives
         try info.sign(factor: DeviceFactor())
     }
 
-    private func newActivation(_ phone: VirtualIdentityPhone) async throws -> ApiAccessRequestNewActivationData {
-        let data = try await phone.sdk.personalizer.startRequestNewActivationData(
-            idmIdentifier: "https://id.example")
-        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
-            throw WrongCode()
-        }
-        return access
-    }
-
-    private func changePin(_ phone: VirtualIdentityPhone) async throws -> ApiAccessChangePin {
-        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: "https://id.example")
-        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else { throw WrongCode() }
-        return access
-    }
-
     /// Types a PIN that nobody else holds.
     private func enter(_ digits: String, into specification: PinSpecification, _ pin: inout WeakPin) {
         let typed = SecretBytes(utf8: digits)
@@ -44,7 +29,7 @@ import _Primitives
     func activation(_ problem: IdentityProblem?) async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let access = try await self.newActivation(phone)
+        let access = try await phone.accessToNewActivation()
         var pin = WeakPin()
         self.enter("735041", into: access.pinSpec, &pin)
         if let problem { await phone.server.refuseNext(problem) }
@@ -58,7 +43,7 @@ import _Primitives
     func lostActivation() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let access = try await self.newActivation(phone)
+        let access = try await phone.accessToNewActivation()
         var pin = WeakPin()
         self.enter("735041", into: access.pinSpec, &pin)
         await phone.server.holdBack(2)
@@ -76,7 +61,7 @@ import _Primitives
     func changedPin(_ isRefused: Bool) async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
-        let access = try await self.changePin(phone)
+        let access = try await phone.accessToChangePin()
         var pin = WeakPin()
         self.enter("970358", into: access.pinSpec, &pin)
         let finish: () async throws -> Void = { try await personalizer.finishChangePin(request: access) }
@@ -93,7 +78,7 @@ import _Primitives
     func givenUp(_ isDown: Bool) async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare()
-        let access = try await self.newActivation(phone)
+        let access = try await phone.accessToNewActivation()
         var (first, second) = (WeakPin(), WeakPin())
         try self.sign(info, &first)
         self.enter("735041", into: access.pinSpec, &second)

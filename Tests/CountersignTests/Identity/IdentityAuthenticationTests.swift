@@ -38,10 +38,7 @@ import _Primitives
         #expect(request.setSelection(request.roles[1]) == request.roles[1])
         #expect(request.setSelection(nil) == nil)
         #expect(request.setSelection(foreign) == nil)
-        guard case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request),
-            case .userLogin(let login) = try await phone.finish(
-                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-        else {
+        guard case .userLogin(let login) = try await phone.finishByPin(try await phone.prepare(request)) else {
             Issue.record("no login")
             return
         }
@@ -80,19 +77,13 @@ import _Primitives
         for (role, isUsable) in zip(request.roles, [true, false]) {
             let begun = try await phone.start()
             begun.setSelection(role)
-            guard
-                case .success(let info) = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(
-                    request: begun)
-            else {
-                Issue.record("not prepared")
-                return
-            }
+            let info = try await phone.prepare(begun)
             #expect(info.requestedAuthenticators == role.requestedAuthenticators)
             #expect(info.missingAuthenticators == role.missingAuthenticators)
             #expect(await identityError { try info.sign(factor: OtpFactor()) } == .factorNotSupported)
             #expect(await identityError { try info.sign(factor: YubikeyFactor()) } == .factorNotSupported)
             guard isUsable else { continue }
-            #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+            #expect(try await phone.finishByPin(info).isUserLogin)
         }
     }
 
@@ -127,13 +118,9 @@ import _Primitives
         #expect(request.info.givenName?.error == AuthenticationInformationErrorCode.none)
         #expect(request.info.familyName?.error == .dataMissing)
         request.info.familyName?.setValue(value: "Lovelace")
-        guard case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request)
-        else {
-            Issue.record("not prepared")
-            return
-        }
+        let info = try await phone.prepare(request)
         #expect(request.info.familyName?.error == AuthenticationInformationErrorCode.none)
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
         #expect(
             await phone.server.accepted == [[.givenName: .value("Ada"), .familyName: .value("Lovelace")]])
     }
@@ -185,10 +172,7 @@ import _Primitives
         }
         #expect(request.info.givenName?.error == .dataMissing)
         #expect(request.info.givenName?.setValue(value: "Ada") == .valid)
-        guard case .success = try await authenticator.prepareAuthenticationUserInformation(request: request) else {
-            Issue.record("not prepared")
-            return
-        }
+        _ = try await phone.prepare(request)
     }
 
     @Test("corrections have a limit, past which the process is over") func correctionLimit() async throws {
@@ -252,7 +236,7 @@ import _Primitives
                 == .factorNotEnrolled)
         let other = try await phone.prepare()
         #expect(other.requestedAuthenticators == [[.pin, .device]])
-        #expect(try await phone.finish(other, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(other).isUserLogin)
     }
 
     @Test("a finger that fails at the last moment leaves nothing behind, and the other combination signs")
@@ -277,7 +261,7 @@ import _Primitives
         await phone.server.refuseNext(
             IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: phone.clock.now() + .seconds(5))))
         await #expect(throws: CountersignLockoutError.self) {
-            _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+            _ = try await phone.finishByPin(info)
         }
         #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
     }
@@ -302,11 +286,7 @@ import _Primitives
         #expect(await identityError { try await phone.sdk.common.abort(info) } == .sessionExpired)
         #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
 
-        let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: "https://id.example")
-        guard case .apiAccessChangePin(let access) = try await phone.authenticate(data) else {
-            Issue.record("another result")
-            return
-        }
+        let access = try await phone.accessToChangePin()
         #expect(access.pinSpec.setPin("970358") == .valid)
         try await phone.sdk.common.abort(access)
         #expect(
@@ -331,7 +311,7 @@ import _Primitives
     func lockout() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare()
-        let result = try await phone.finish(info, DeviceFactor(), PinFactor("000000"))
+        let result = try await phone.finishByPin(info, pin: "000000")
         guard case .lockout(let information, let same) = result else {
             Issue.record("no lockout")
             return
@@ -345,7 +325,7 @@ import _Primitives
         #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
         #expect(await phone.server.requests.count == sent)
         phone.clock.advance(by: .seconds(6))
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
     }
 
     @Test("a phone that was taken, with everything that it has stored, says of every PIN the same")
@@ -361,7 +341,7 @@ import _Primitives
                 server: phone.server, storage: InMemoryStorage(stored), clock: phone.clock, random: .repeatable("copy"))
             let info = try await copy.prepare()
             await phone.server.goDown(true)
-            let code = await identityError { _ = try await copy.finish(info, DeviceFactor(), PinFactor(pin)) }
+            let code = await identityError { _ = try await copy.finishByPin(info, pin: pin) }
             await phone.server.goDown(false)
             let after = copy.storage.snapshot
             outcomes.append((code, after.mapValues(\.count), after["identity-identities"]))
@@ -377,8 +357,7 @@ import _Primitives
         let info = try await phone.prepare()
         await phone.server.loseAnswers(2)
         let finish: () async throws -> Void = { _ = try await authenticator.finishAuthentication(userInfo: info) }
-        #expect(
-            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000")) } == .timeout)
+        #expect(await identityError { _ = try await phone.finishByPin(info, pin: "000000") } == .timeout)
         #expect(await identityError(finish) == nil)
         #expect(await identityError(finish) == .factorMissing)
         #expect(await phone.server.failures(of: try phone.activation) == 1)
@@ -386,9 +365,7 @@ import _Primitives
 
         let expired = try await phone.prepare()
         await phone.server.refuseNext(IdentityProblem(.sessionExpired))
-        let refused: () async throws -> Void = {
-            _ = try await phone.finish(expired, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-        }
+        let refused: () async throws -> Void = { _ = try await phone.finishByPin(expired) }
         #expect(await identityError(refused) == .sessionExpired)
         #expect(await identityError { try expired.sign(factor: DeviceFactor()) } == .sessionExpired)
     }
@@ -426,13 +403,7 @@ import _Primitives
         let name = try #require(request.info.givenName)
         #expect(name.setValue(value: "Eve") == .valid)
         name.setSelection(name.aliases.first)
-        guard
-            case .success(let info) = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(
-                request: request)
-        else {
-            Issue.record("not prepared")
-            return
-        }
+        let info = try await phone.prepare(request)
         #expect(info.confirmedAttributes.map(\.alias) == ["On my card"])
     }
 
@@ -449,7 +420,7 @@ import _Primitives
         let phone = try await VirtualIdentityPhone.personalized()
         await phone.server.allow(attempts: 1)
         let info = try await phone.prepare()
-        let lockout = try await phone.finish(info, DeviceFactor(), PinFactor("000000")).lockout
+        let lockout = try await phone.finishByPin(info, pin: "000000").lockout
         #expect(lockout?.isPermanent == true)
         #expect(lockout?.lockedUntil == .distantFuture)
         #expect(await identityError { try info.sign(factor: DeviceFactor()) } == .sessionExpired)
@@ -539,8 +510,7 @@ import _Primitives
         let authenticator = phone.sdk.authenticator
         #expect(await isTold { _ = try await authenticator.prepareAuthenticationUserInformation(request: request) })
         let info = try await phone.prepare()
-        let pin = PinFactor(VirtualIdentityPhone.pin)
-        #expect(await isTold { _ = try await phone.finish(info, DeviceFactor(), pin) })
+        #expect(await isTold { _ = try await phone.finishByPin(info) })
         #expect(await phone.server.failures(of: try phone.activation) == 0)
         #expect(await phone.server.accepted.isEmpty)
         #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
@@ -574,14 +544,14 @@ import _Primitives
         #expect(await identityError { try await common.prolongSession(holder: late) } == .sessionExpired)
 
         let (info, other) = (try await phone.prepare(), try await phone.prepare())
-        guard case .lockout = try await phone.finish(info, DeviceFactor(), PinFactor("135790")) else {
+        guard case .lockout = try await phone.finishByPin(info, pin: "135790") else {
             Issue.record("a wrong PIN was taken")
             return
         }
         try await common.prolongSession(holder: info)
         #expect(await identityError { try await common.prolongSession(holder: other) } == .lockedOut)
         phone.clock.advance(by: .seconds(6))
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
     }
 
     @Test("a code is one device's: the second that claims it is told") func claimedTwice() async throws {
@@ -596,14 +566,7 @@ import _Primitives
     @Test("an app that is a service gets its authorization code, once") func inApp() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let authenticator = phone.sdk.authenticator
-        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
-            InAppAuthenticationRequest(
-                idmIdentifier: "https://id.example", clientID: "app", redirectURI: "app:/back", state: "s-1",
-                codeChallenge: String(repeating: "a", count: 43)))
-        guard case .serviceLogin(let login) = try await phone.authenticate(data) else {
-            Issue.record("no login of the app")
-            return
-        }
+        let login = try await phone.serviceLogin(state: "s-1")
         // It has no more time than it has, and to ask for it does it no harm.
         #expect(login.identitySession.nextRequestUntil == login.validUntil)
         #expect(await identityError { try await phone.sdk.common.prolongSession(holder: login) } == .wrongProcess)
@@ -626,17 +589,10 @@ import _Primitives
             ]
         }
         let authenticator = phone.sdk.authenticator
-        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
-            InAppAuthenticationRequest(
-                idmIdentifier: "https://id.example", clientID: "app", redirectURI: "app:/back", scope: "openid email",
-                codeChallenge: String(repeating: "a", count: 43)))
+        let data = try await phone.inAppData(scope: "openid email")
         let request = try await authenticator.startAuthentication(data: data)
         request.info.givenName?.setValue(value: "Ada")
-        guard
-            case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request),
-            case .serviceLogin(let login) = try await phone.finish(
-                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-        else {
+        guard case .serviceLogin(let login) = try await phone.finishByPin(try await phone.prepare(request)) else {
             Issue.record("no login of the app")
             return
         }

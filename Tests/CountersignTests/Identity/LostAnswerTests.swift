@@ -16,8 +16,7 @@ import Testing
 
     /// How many requests there were since then: those that are the same, to the letter, are one.
     private func requests(_ phone: VirtualIdentityPhone) async -> Int {
-        let requests = await phone.server.requests
-        return Set(requests.map { request in request.headers.first { $0.name == "Device-Proof" }?.value }).count
+        Set(await phone.server.requests.map(\.deviceProof)).count
     }
 
     @Test("a code that this device has claimed is its own when it is started again") func start() async throws {
@@ -29,12 +28,7 @@ import Testing
         let request = try await authenticator.startAuthentication(data: data)
         #expect(request.serviceName == "Health Portal")
         #expect(await self.requests(phone) == 1)
-        guard case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request)
-        else {
-            Issue.record("not prepared")
-            return
-        }
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(try await phone.prepare(request)).isUserLogin)
         // It was answered: whoever starts it once more is told so.
         #expect(await identityError { _ = try await authenticator.startAuthentication(data: data) } == .sessionConsumed)
     }
@@ -67,7 +61,7 @@ import Testing
         let start: () async throws -> Void = { _ = try await authenticator.startAuthentication(data: data) }
         await self.lose(phone)
         #expect(await identityError(start) == .timeout)
-        let former = await phone.server.requests.compactMap { $0.headers.first { $0.name == "Device-Proof" }?.value }
+        let former = await phone.server.requests.compactMap(\.deviceProof)
         #expect(Set(former).count == 1)
         try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: Self.server)
         try await phone.personalize()
@@ -81,24 +75,15 @@ import Testing
     @Test("the same answers are sent again by the same request, and others by another") func prepare() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         await phone.server.ask { $0.attributes = [RequestedAttribute(.givenName)] }
-        let authenticator = phone.sdk.authenticator
         for name in ["Ada", "Grace"] {
             let request = try await phone.start()
             request.info.givenName?.setValue(value: "Ada")
             await self.lose(phone)
-            let prepare: () async throws -> Void = {
-                _ = try await authenticator.prepareAuthenticationUserInformation(request: request)
-            }
-            #expect(await identityError(prepare) == .timeout)
+            #expect(await identityError { _ = try await phone.prepare(request) } == .timeout)
             request.info.givenName?.setValue(value: name)
-            guard
-                case .success(let info) = try await authenticator.prepareAuthenticationUserInformation(request: request)
-            else {
-                Issue.record("not prepared")
-                return
-            }
+            let info = try await phone.prepare(request)
             #expect(await self.requests(phone) == (name == "Ada" ? 1 : 2))
-            #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+            #expect(try await phone.finishByPin(info).isUserLogin)
             #expect(await phone.server.accepted.last == [.givenName: .value(name)])
         }
     }
@@ -109,10 +94,7 @@ import Testing
         for factors in [[], [DeviceFactor(), PinFactor("000000")]] as [[AuthenticationFactor]] {
             let info = try await phone.prepare()
             await self.lose(phone)
-            #expect(
-                await identityError {
-                    _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-                } == .timeout)
+            #expect(await identityError { _ = try await phone.finishByPin(info) } == .timeout)
             for factor in factors { try info.sign(factor: factor) }
             #expect(try await phone.finish(info).isUserLogin)
             #expect(await self.requests(phone) == 1)
@@ -131,9 +113,7 @@ import Testing
         await phone.server.loseAnswers(losses)
         // After one loss it is what the SDK's own repetition is told, and after two what the app's is.
         if losses == 1 { await phone.server.refuseRepetition(IdentityProblem(.tooManyRequests)) }
-        let first = await identityError {
-            _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-        }
+        let first = await identityError { _ = try await phone.finishByPin(info) }
         #expect(first == (losses == 1 ? .tooManyRequests : .timeout))
         if losses == 2 {
             await phone.server.refuseRepetition(IdentityProblem(.tooManyRequests))
@@ -148,25 +128,21 @@ import Testing
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare()
         await self.lose(phone)
-        #expect(
-            await identityError { _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000")) } == .timeout)
-        let lockout = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).lockout
+        #expect(await identityError { _ = try await phone.finishByPin(info, pin: "000000") } == .timeout)
+        let lockout = try await phone.finishByPin(info).lockout
         #expect(lockout?.isPermanent == false)
         #expect(await phone.server.failures(of: try phone.activation) == 1)
         // As after every lockout nothing is signed, and the same process goes on.
         #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
         phone.clock.advance(by: Self.minute)
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
     }
 
     @Test("factors that never arrived are judged when they are sent again, and once") func neverArrived() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare()
         await phone.server.holdBack(2)
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .timeout)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .timeout)
         #expect(await phone.server.accepted.isEmpty)
         #expect(try await phone.finish(info).isUserLogin)
         try await phone.server.deliver()
@@ -179,16 +155,11 @@ import Testing
         for hasArrived in [true, false] {
             let info = try await phone.prepare()
             if hasArrived { await self.lose(phone) } else { await phone.server.holdBack(2) }
-            #expect(
-                await identityError {
-                    _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-                } == .timeout)
+            #expect(await identityError { _ = try await phone.finishByPin(info) } == .timeout)
             phone.clock.advance(by: Self.minute + .seconds(1))
             #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
             await phone.server.forgetRequests()
-            let again = await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            }
+            let again = await identityError { _ = try await phone.finishByPin(info) }
             #expect(again == (hasArrived ? .sessionConsumed : nil))
             // What was too old is not sent a second time.
             #expect(await phone.server.requests.count == 1)
@@ -202,13 +173,10 @@ import Testing
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare()
         await phone.server.holdBack(2)
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .timeout)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .timeout)
         #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
         #expect(await identityError { _ = try await phone.finish(info) } == .factorMissing)
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
         #expect(await phone.server.failures(of: try phone.activation) == 0)
     }
 
@@ -216,10 +184,7 @@ import Testing
         let phone = try await VirtualIdentityPhone.personalized()
         let info = try await phone.prepare()
         await phone.server.holdBack(2)
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .timeout)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .timeout)
         try await phone.sdk.common.abort(info)
         await phone.server.forgetRequests()
         #expect(await identityError { _ = try await phone.finish(info) } == .sessionExpired)
@@ -230,9 +195,7 @@ import Testing
     func givenUpAnswers() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let request = try await phone.start()
-        let prepare: () async throws -> Void = {
-            _ = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(request: request)
-        }
+        let prepare: () async throws -> Void = { _ = try await phone.prepare(request) }
         await self.lose(phone)
         #expect(await identityError(prepare) == .timeout)
         try await phone.sdk.common.abort(request)
@@ -245,10 +208,7 @@ import Testing
         let info = try await phone.prepare(
             try await phone.sdk.personalizer.startChangePin(idmIdentifier: Self.server))
         await self.lose(phone)
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .timeout)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .timeout)
         guard case .apiAccessChangePin(let access) = try await phone.finish(info) else {
             Issue.record("another result")
             return
@@ -260,10 +220,7 @@ import Testing
     }
 
     private func newActivation(_ phone: VirtualIdentityPhone) async throws -> ApiAccessRequestNewActivationData {
-        let data = try await phone.sdk.personalizer.startRequestNewActivationData(idmIdentifier: Self.server)
-        guard case .apiAccessRequestNewActivationData(let access) = try await phone.authenticate(data) else {
-            throw WrongCode()
-        }
+        let access = try await phone.accessToNewActivation()
         #expect(access.pinSpec.setPin("735041") == .valid)
         access.alias = "Tablet"
         return access
@@ -286,11 +243,7 @@ import Testing
         access.alias = "Tablet"
         let code = try await personalizer.finishRequestNewActivationData(access)
         let other = try await VirtualIdentityPhone(server: phone.server)
-        guard case .newPersonalization(let personalization) = try await other.open(code, pin: "735041") else {
-            Issue.record("no new identity")
-            return
-        }
-        try await other.sdk.personalizer.finishPersonalization(request: personalization)
+        try await other.personalize(code, pin: "735041")
         #expect(try await other.authenticate(try await other.data(), pin: "735041").isUserLogin)
         #expect(await identityError(finish) == .pinMissing)
     }
@@ -298,12 +251,10 @@ import Testing
     @Test("what has left is not sent again once its identity is gone from this device")
     func goneIdentity() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
-        let (authenticator, personalizer) = (phone.sdk.authenticator, phone.sdk.personalizer)
+        let personalizer = phone.sdk.personalizer
         let request = try await phone.start()
         let access = try await self.newActivation(phone)
-        let prepare: () async throws -> Void = {
-            _ = try await authenticator.prepareAuthenticationUserInformation(request: request)
-        }
+        let prepare: () async throws -> Void = { _ = try await phone.prepare(request) }
         let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
         for step in [prepare, finish] {
             await self.lose(phone)
@@ -324,9 +275,7 @@ import Testing
         let phone = try await VirtualIdentityPhone.personalized()
         let access = try await self.newActivation(phone)
         let personalizer = phone.sdk.personalizer
-        async let first = identityError { _ = try await personalizer.finishRequestNewActivationData(access) }
-        async let second = identityError { _ = try await personalizer.finishRequestNewActivationData(access) }
-        let codes = await [first, second]
+        let codes = await identityErrors { _ = try await personalizer.finishRequestNewActivationData(access) }
         #expect(codes.filter { $0 == nil }.count == 1)
         #expect(codes.contains { $0 == .grantExpired || $0 == .pinMissing })
     }
@@ -336,14 +285,7 @@ import Testing
     {
         let phone = try await VirtualIdentityPhone.personalized()
         let authenticator = phone.sdk.authenticator
-        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
-            InAppAuthenticationRequest(
-                idmIdentifier: Self.server, clientID: "app", redirectURI: "app:/back", state: "s-1",
-                codeChallenge: String(repeating: "a", count: 43)))
-        guard case .serviceLogin(let login) = try await phone.authenticate(data) else {
-            Issue.record("no login of the app")
-            return
-        }
+        let login = try await phone.serviceLogin(state: "s-1")
         let fetch: () async throws -> Void = { _ = try await authenticator.fetchAuthorizationCode(login) }
         await self.lose(phone)
         #expect(await identityError(fetch) == .timeout)

@@ -33,15 +33,12 @@ import _Primitives
         let info = try await phone.prepare()
         await phone.server.forgetRequests()
         await phone.server.loseAnswers()
-        #expect(try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin)).isUserLogin)
+        #expect(try await phone.finishByPin(info).isUserLogin)
         let requests = await phone.server.requests
         #expect(requests.count == 2)
         #expect(requests.first?.body == requests.last?.body)
-        func proof(_ request: TransportRequest?) -> String? {
-            request?.headers.first { $0.name == "Device-Proof" }?.value
-        }
-        #expect(proof(requests.first) != nil)
-        #expect(proof(requests.first) == proof(requests.last))
+        #expect(requests.first?.deviceProof != nil)
+        #expect(requests.first?.deviceProof == requests.last?.deviceProof)
         #expect(await phone.server.accepted.count == 1)
     }
 
@@ -51,9 +48,7 @@ import _Primitives
         let info = try await phone.prepare()
         await phone.server.forgetRequests()
         await phone.server.loseAnswers(1, after: .seconds(70))
-        let finish: () async throws -> Void = {
-            _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000"))
-        }
+        let finish: () async throws -> Void = { _ = try await phone.finishByPin(info, pin: "000000") }
         #expect(await identityError(finish) == .timeout)
         let requests = await phone.server.requests
         #expect(requests.count == 2)

@@ -31,10 +31,7 @@ import _Primitives
         // During the rest nothing is judged.
         #expect(await identityError { _ = try await phone.open(code, pin: "824193") } == .lockedOut)
         phone.clock.advance(by: .seconds(6))
-        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: "824193") else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity(code)
         personalization.alias = "My phone"
         let identity = try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         #expect(identity.alias == "My phone")
@@ -54,11 +51,7 @@ import _Primitives
 
     @Test("where the answers are lost the identity is there after the next try, once") func lostAnswers() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        let code = try await phone.server.activationCode(pin: "824193")
-        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: "824193") else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         await phone.server.loseAnswers(2)
         let lost = await identityError {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
@@ -73,20 +66,10 @@ import _Primitives
         #expect(await phone.server.activeActivations == [identity.activation])
     }
 
-    private func opened(_ phone: VirtualIdentityPhone) async throws -> Personalization? {
-        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
-        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: VirtualIdentityPhone.pin)
-        else { return nil }
-        return personalization
-    }
-
     @Test("as long as nobody can say what has become of an enrolment, another try makes no other keys")
     func repeatedWithoutAnAnswer() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         let finish: () async throws -> Void = {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         }
@@ -101,10 +84,7 @@ import _Primitives
 
     @Test("two calls at once make one identity, and it answers") func doubled() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         let personalizer = phone.sdk.personalizer
         async let first = personalizer.finishPersonalization(request: personalization)
         async let second = personalizer.finishPersonalization(request: personalization)
@@ -117,10 +97,7 @@ import _Primitives
     @Test("where the repetition of an enrolment is refused, the server is asked before the keys are given up")
     func refusedRepetition() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         await phone.server.loseAnswers(1)
         await phone.server.refuseRepetition(IdentityProblem(.activationDataConsumed))
         let identity = try await phone.sdk.personalizer.finishPersonalization(request: personalization)
@@ -131,10 +108,7 @@ import _Primitives
     @Test("as long as an enrolment may be on its way its keys are kept, and they answer where it arrives")
     func lateArrival() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         let finish: () async throws -> Void = {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         }
@@ -154,10 +128,7 @@ import _Primitives
     @Test("what waits for its receipt longer than anything can be on its way is forgotten", arguments: [85, 86])
     func neverAny(_ seconds: Int) async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         await phone.server.holdBack(2)
         #expect(
             await identityError {
@@ -169,19 +140,14 @@ import _Primitives
     }
 
     /// How many identities a phone keeps, those among them that wait for their receipt.
-    private func identities(_ phone: VirtualIdentityPhone) throws -> Int? {
-        let stored = try #require(phone.storage.snapshot["identity-identities"])
-        guard case .object(let content) = try JSON(parsing: stored) else { return nil }
-        return try content.array("identities")?.count
+    private func identities(_ phone: VirtualIdentityPhone) throws -> Int {
+        try self.kept("identities", in: "identity-identities", by: phone).count
     }
 
     @Test("an enrolment that did not arrive is sent again at once, with the same keys")
     func sentAgain() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         let finish: () async throws -> Void = {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         }
@@ -199,10 +165,7 @@ import _Primitives
     @Test("an enrolment that is on its way is kept, whatever is said to its repetition")
     func refusedAgain() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         let finish: () async throws -> Void = {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         }
@@ -225,21 +188,13 @@ import _Primitives
     {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
-        func opened(_ phone: VirtualIdentityPhone) async throws -> Personalization? {
-            guard
-                case .newPersonalization(let personalization) = try await phone.open(
-                    code, pin: VirtualIdentityPhone.pin)
-            else { return nil }
-            return personalization
-        }
-        let lost = try #require(try await opened(phone))
+        let lost = try await phone.newIdentity(code)
         await phone.server.holdBack(2)
         #expect(
             await identityError { try await phone.sdk.personalizer.finishPersonalization(request: lost) } == .timeout)
         let restarted = try await phone.restarted()
         #expect(try self.identities(restarted) == 1)
-        let personalization = try #require(try await opened(restarted))
-        try await restarted.sdk.personalizer.finishPersonalization(request: personalization)
+        try await restarted.personalize(code, pin: VirtualIdentityPhone.pin)
         // What was on its way opens nothing any more.
         try await phone.server.deliver()
         #expect(try self.identities(restarted) == 1)
@@ -250,10 +205,7 @@ import _Primitives
     func lostKeys() async throws {
         let keys = VerifyingKeys()
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
-        guard let personalization = try await self.opened(phone) else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         let personalizer = phone.sdk.personalizer
         await phone.server.loseAnswers(2)
         #expect(
@@ -268,21 +220,12 @@ import _Primitives
         keys.lose()
         try await phone.personalize()
         #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
-        let stored = try #require(phone.storage.snapshot["identity-identities"])
-        guard case .object(let content) = try JSON(parsing: stored) else {
-            Issue.record("no content")
-            return
-        }
-        #expect(try content.array("identities")?.count == 1)
+        #expect(try self.identities(phone) == 1)
     }
 
     @Test("what never reached the server leaves nothing, and the code is still good") func neverArrived() async throws {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        let code = try await phone.server.activationCode(pin: "824193")
-        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: "824193") else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         await phone.server.goDown(true)
         let failed = await identityError {
             try await phone.sdk.personalizer.finishPersonalization(request: personalization)
@@ -350,11 +293,7 @@ import _Primitives
     {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer())
         let personalizer = phone.sdk.personalizer
-        let code = try await phone.server.activationCode(pin: "135802")
-        guard case .newPersonalization(let second) = try await phone.open(code, pin: "135802") else {
-            Issue.record("no new identity")
-            return
-        }
+        let second = try await phone.newIdentity(pin: "135802")
         try await phone.personalize()
         let finish: () async throws -> Void = { try await personalizer.finishPersonalization(request: second) }
         #expect(await identityError(finish) == .alreadyPersonalized)
@@ -376,12 +315,8 @@ import _Primitives
             Issue.record("another identity")
             return
         }
-        let request = try await phone.sdk.authenticator.startAuthentication(data: data)
-        guard
-            case .success(let info) = try await phone.sdk.authenticator.prepareAuthenticationUserInformation(
-                request: request),
-            case .apiAccessMergeComplete(idmIdentifier: "https://id.example") = try await phone.finish(
-                info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
+        let info = try await phone.prepare(try await phone.sdk.authenticator.startAuthentication(data: data))
+        guard case .apiAccessMergeComplete(idmIdentifier: "https://id.example") = try await phone.finishByPin(info)
         else {
             Issue.record("no merge")
             return
@@ -398,10 +333,7 @@ import _Primitives
         try await personalizer.depersonalizeIdentityManager(idmIdentifier: "https://id.example")
         let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
         await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
-        guard case .newPersonalization(let following) = try await phone.open(code, pin: VirtualIdentityPhone.pin) else {
-            Issue.record("no new identity")
-            return
-        }
+        let following = try await phone.newIdentity(code)
         await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
         try await personalizer.finishPersonalization(request: following)
         #expect(await phone.server.activeActivations.count == 2)

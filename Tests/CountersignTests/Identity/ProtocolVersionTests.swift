@@ -38,10 +38,7 @@ import Testing
         #expect(
             await identityError { _ = try await authenticator.startAuthentication(data: data) }
                 == .protocolVersionUnsupported)
-        #expect(
-            await identityError {
-                _ = try await phone.finish(info, DeviceFactor(), PinFactor(VirtualIdentityPhone.pin))
-            } == .protocolVersionUnsupported)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .protocolVersionUnsupported)
         #expect(
             await identityError {
                 _ = try await phone.sdk.personalizer.startChangePin(idmIdentifier: phone.server.identifier)

@@ -94,7 +94,7 @@ import _Primitives
                 request.headers.map(\.value).joined(separator: "\n") + String(decoding: request.body, as: UTF8.self)
             }
             #expect(!texts.contains { $0.contains(other.activation) || $0.contains(other.idmIdentifier) })
-            let proofs = requests.compactMap { $0.headers.first { $0.name == "Device-Proof" }?.value }
+            let proofs = requests.compactMap(\.deviceProof)
             #expect(!proofs.isEmpty)
             let payloads = try proofs.map { try Self.decoded($0) }
             #expect(!payloads.contains { $0.contains(other.activation) || $0.contains(other.idmIdentifier) })
@@ -148,15 +148,8 @@ import _Primitives
         #expect(try device.sdk.personalizer.personalizedIdentities.count == 2)
         // Opened before the other was made, a second one is refused when it is finished.
         let fresh = try await VirtualIdentityPhone(server: VirtualIdentityServer())
-        guard
-            case .newPersonalization(let one) = try await fresh.open(
-                try await fresh.server.activationCode(pin: "824193"), pin: "824193"),
-            case .newPersonalization(let two) = try await fresh.open(
-                try await fresh.server.activationCode(pin: "970358"), pin: "970358")
-        else {
-            Issue.record("no new identity")
-            return
-        }
+        let one = try await fresh.newIdentity(pin: "824193")
+        let two = try await fresh.newIdentity(pin: "970358")
         try await fresh.sdk.personalizer.finishPersonalization(request: one)
         #expect(
             await identityError { try await fresh.sdk.personalizer.finishPersonalization(request: two) }

@@ -91,14 +91,7 @@ import _Primitives
             if hasService { await phone.server.newPinService() }
             let listener = Listener()
             await phone.server.damage { listener.note($0) }
-            let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
-            guard
-                case .newPersonalization(let personalization) = try await phone.open(
-                    code, pin: VirtualIdentityPhone.pin)
-            else {
-                Issue.record("no new identity")
-                return
-            }
+            let personalization = try await phone.newIdentity()
             let proven = try #require(try listener.proven())
             let path = try #require(await phone.server.requests.last { $0.url.path().hasSuffix("/prove") }?.url.path())
             let id = String(path.split(separator: "/")[2])
@@ -135,12 +128,7 @@ import _Primitives
     {
         let keys = VerifyingKeys()
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
-        let code = try await phone.server.activationCode(pin: VirtualIdentityPhone.pin)
-        guard case .newPersonalization(let personalization) = try await phone.open(code, pin: VirtualIdentityPhone.pin)
-        else {
-            Issue.record("no new identity")
-            return
-        }
+        let personalization = try await phone.newIdentity()
         try await phone.sdk.personalizer.finishPersonalization(request: personalization)
         try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: phone.server.identifier)
         #expect(keys.count == 0)

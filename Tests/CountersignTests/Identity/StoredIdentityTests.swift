@@ -56,11 +56,7 @@ import _Primitives
             #expect(identities.map(\.createdAt) == [Date(timeIntervalSince1970: 1_800_000_000)])
             #expect(identities.first?.lastUsedAt != nil)
             #expect(try await phone.authenticate(try await phone.data()).isUserLogin)
-            await phone.server.ask { $0.roles = [("a", "A", [["biometric", "device"]])] }
-            let info = try await phone.prepare()
-            phone.sensor.feel(.match)
-            let finger = try await phone.sdk.biometrics.factor(idmIdentifier: phone.server.identifier)
-            #expect(try await phone.finish(info, DeviceFactor(), finger).isUserLogin)
+            #expect(try await phone.authenticateByFinger().isUserLogin)
             await phone.server.ask { $0.roles = [("a", "A", [["pin", "device"]])] }
             // What it could do all along a wrong PIN cannot.
             #expect(try await phone.authenticate(try await phone.data(), pin: "000000").lockout?.isPermanent == false)
