@@ -39,7 +39,7 @@ struct FurtherAddressTests {
             // The phone shows what the person signs.
             let shown = try merged.line("text").requiredString("text")
             #expect(shown.contains("Address: \(FurtherAddressTests.address)\nService: Demo Bank\nRole: Resident"))
-            self.account = try await fixture.server.assembly.directory.account(written: "alice").id
+            self.account = try await fixture.server.accountID()
         }
 
         var store: any AdditionalEmailStore & InviteStore & PersonalInformationStore { self.fixture.server.database }
@@ -123,12 +123,10 @@ struct FurtherAddressTests {
             #expect(!page.text.contains("Email: <bdi>email"))
 
             // Another service, which wants an address that somebody has verified.
-            let hall = try await fixture.server.relyingParty()
-            _ = try await identities.setService(hall.id, to: TerminalPhoneFixture.profile, by: "test")
+            let hall = try await fixture.server.service(TerminalPhoneFixture.profile)
             func comes(_ alias: String) async throws -> (refusal: String?, request: String, aliases: [String]) {
-                let (request, shown) = try await fixture.server.signInPage(place.browser, hall, "&prompt=login")
-                let outcome = try await fixture.scan(
-                    try TerminalPhoneFixture.code(on: shown), ["--alias", "email=\(alias)"], lines: ["258036"])
+                let (request, outcome) = try await fixture.signIn(
+                    ["--alias", "email=\(alias)"], lines: ["258036"], at: hall, in: place.browser, "&prompt=login")
                 let asked = try outcome.line("request").list("attributes").first {
                     try $0.requiredString("attribute") == "email"
                 }
@@ -182,19 +180,7 @@ struct FurtherAddressTests {
             #expect(try await place.confirm(link, TestBrowser(fixture.client)).status == .forbidden)
             #expect(try await !place.email().isVerified)
             // Bob reads the mailbox, and is signed in as himself.
-            let bob = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
-            _ = try await fixture.server.assembly.identities.addValue(
-                .init(attribute: "email", value: "bob@office.example", alias: "Office", isVerified: true), to: "bob",
-                by: "test")
-            let offer = try await fixture.server.assembly.ceremonies.identities.offers.offer(
-                accountID: bob.id, pin: "258036", by: "test")
-            #expect(try await fixture.enroll(offer.code, named: "-bob").refusal == nil)
-            let bobs = TestBrowser(fixture.client)
-            let (request, page) = try await fixture.server.signInPage(bobs, fixture.party)
-            _ = try await fixture.scan(
-                try TerminalPhoneFixture.code(on: page), ["--value-stdin"],
-                lines: [TerminalPhoneFixture.values, "258036"], named: "-bob")
-            _ = try await bobs.get("/sign-in/complete?request=\(request)")
+            let bobs = try await fixture.bobSignedIn()
             #expect(try await bobs.get("/account").text.contains("bob"))
             #expect(try await place.confirm(link, bobs).status == .notFound)
             let bobsForm = try TerminalPhoneFixture.confirmation(of: try await bobs.get("/account/activation"))

@@ -105,12 +105,12 @@ struct Haul: Sendable {
                 body: opening.serialized, timeout: .seconds(5)))
         let answers = stage.traffic.exchanges.dropFirst(before).map(\.answer)
 
-        let account = try await stage.server.assembly.directory.account(written: "alice")
-        let activation = try #require(try await stage.server.database.activations(accountID: account.id).first)
+        let account = try await stage.server.accountID()
+        let activation = try #require(try await stage.server.database.activations(accountID: account).first)
         let context = PinScheme.Context(
             server: IdentityStage.issuer, activation: activation.device.id, version: activation.pinVersion ?? 0)
-        let keys = try await stage.server.database.credentials(accountID: account.id).map(\.publicKey)
-        let offers = try await stage.server.database.offers(accountID: account.id, at: stage.server.clock.now())
+        let keys = try await stage.server.database.credentials(accountID: account).map(\.publicKey)
+        let offers = try await stage.server.database.offers(accountID: account, at: stage.server.clock.now())
         let drawn = stage.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }
         let half = try await TriedPins.run {
             try drawn.first { half in
@@ -134,7 +134,7 @@ struct Haul: Sendable {
             kept: phone.storage.everWritten, storage: phone.storage.everWritten + stage.drawn.all,
             traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
             records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
-            agreements: try await Self.agreements(of: account.id, from: stage),
+            agreements: try await Self.agreements(of: account, from: stage),
             deviceSecret: try #require(half, "the phone's half was drawn by chance"))
     }
 

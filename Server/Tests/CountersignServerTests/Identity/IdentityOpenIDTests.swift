@@ -145,7 +145,7 @@ struct IdentityOpenIDTests {
             #expect(try person.string("sub") == claims.subject && person.string("given_name") == "Alice")
             // A person of their own, and not the one whom the server has known before.
             let invite = try #require(try await fixture.server.assembly.identities.invites().first)
-            let alice = try await fixture.server.assembly.directory.account(written: "alice").id
+            let alice = try await fixture.server.accountID()
             #expect(invite.state == .accepted && invite.acceptedBy != alice)
             #expect(invite.acceptedBy == invite.provisionalAccountID && invite.acceptedBy != nil)
         }

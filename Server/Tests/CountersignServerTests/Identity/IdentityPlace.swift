@@ -9,6 +9,53 @@ import Store
 import Testing
 import _Primitives
 
+/// Services of personalised identities, and the people who come to them.
+extension ServerFixture {
+    /// A service that says of itself what is given.
+    func service(_ profile: JSONObject) async throws -> RelyingParty {
+        let party = try await self.relyingParty()
+        _ = try await self.assembly.identities.setService(party.id, to: profile, by: "test")
+        return party
+    }
+
+    /// Alice, who has two addresses and no first name.
+    func createAlice(home: String, office: String) async throws {
+        _ = try await self.assembly.directory.create(username: "alice", displayName: nil, by: "test")
+        for (alias, address) in [("Home", home), ("Office", office)] {
+            _ = try await self.assembly.identities.addValue(
+                .init(attribute: "email", value: address, alias: alias, isVerified: true), to: "alice", by: "test")
+        }
+    }
+
+    /// The name of a person's account in the store.
+    func accountID(_ username: String = "alice") async throws -> String {
+        try await self.assembly.directory.account(written: username).id
+    }
+
+    /// An activation of a person's, whose PIN is chosen.
+    func offer(to username: String = "alice", pin: String) async throws -> ActivationOffer {
+        try await self.assembly.ceremonies.identities.offers.offer(
+            accountID: try await self.accountID(username), pin: pin, by: "test")
+    }
+}
+
+extension JSON {
+    /// A role of a service, in which people sign by the device and their PIN unless it says otherwise.
+    static func role(
+        _ id: String, _ name: String, isDefault: Bool = false, factors: [[String]] = [["pin", "device"]]
+    ) -> JSON {
+        var role: JSONObject = [
+            "id": .string(id), "name": .string(name),
+            "factors": .array(factors.map { way in JSON.array(way.map { JSON.string($0) }) }),
+        ]
+        if isDefault { role["default"] = .bool(true) }
+        return .object(role)
+    }
+
+    /// The role of whoever has no other.
+    static let resident = JSON.role("resident", "Resident", isDefault: true)
+}
+
 /// What tests of the pages of identities do in front of a whole server.
 extension TerminalPhoneFixture {
     static let values = #"{"givenName":"Alice"}"#
@@ -17,12 +64,36 @@ extension TerminalPhoneFixture {
     /// it asks for.
     func signedIn(_ browser: TestBrowser? = nil, isFirst: Bool = true) async throws -> TestBrowser {
         let browser = browser ?? TestBrowser(self.client)
-        let (request, page) = try await self.server.signInPage(browser, self.party)
-        let outcome = try await self.scan(
-            try Self.code(on: page), isFirst ? ["--alias", "email=Office", "--value-stdin"] : [],
-            lines: (isFirst ? [Self.values] : []) + ["258036"])
+        let (request, outcome) = try await self.signIn(
+            isFirst ? ["--alias", "email=Office", "--value-stdin"] : [],
+            lines: (isFirst ? [Self.values] : []) + ["258036"], in: browser)
         #expect(outcome.refusal == nil, "\(outcome.lines)")
         #expect(try await browser.get("/sign-in/complete?request=\(request)").status == .seeOther)
+        return browser
+    }
+
+    /// Has a phone take the code of the sign-in page in a browser: the name of the page's request, and what it came to.
+    func signIn(
+        _ identity: [String] = [], lines: [String], named name: String = "", at party: RelyingParty? = nil,
+        in browser: TestBrowser, _ more: String = ""
+    ) async throws -> (request: String, outcome: Outcome) {
+        let (request, page) = try await self.server.signInPage(browser, party ?? self.party, more)
+        return (request, try await self.scan(try Self.code(on: page), identity, lines: lines, named: name))
+    }
+
+    /// Bob, signed in by a phone of his own in a browser of his own.
+    func bobSignedIn() async throws -> TestBrowser {
+        _ = try await self.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+        _ = try await self.server.assembly.identities.addValue(
+            .init(attribute: "email", value: "bob@office.example", alias: "Office", isVerified: true), to: "bob",
+            by: "test")
+        let offer = try await self.server.offer(to: "bob", pin: "258036")
+        #expect(try await self.enroll(offer.code, named: "-bob").refusal == nil)
+        let browser = TestBrowser(self.client)
+        let (request, outcome) = try await self.signIn(
+            ["--value-stdin"], lines: [Self.values, "258036"], named: "-bob", in: browser)
+        #expect(outcome.refusal == nil, "\(outcome.lines)")
+        _ = try await browser.get("/sign-in/complete?request=\(request)")
         return browser
     }
 

@@ -38,12 +38,7 @@ struct IdentityStage: Sendable {
     /// Who comes in which role, and what the service wants to know of them.
     private static let profile: JSONObject = [
         "roles": .array([
-            .object([
-                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
-                "factors": .array([
-                    .array([.string("pin"), .string("device")]), .array([.string("biometric"), .string("device")]),
-                ]),
-            ])
+            .role("resident", "Resident", isDefault: true, factors: [["pin", "device"], ["biometric", "device"]])
         ]),
         "attributes": .object(["givenName": .string("required"), "email": .string("required")]),
     ]
@@ -62,14 +57,8 @@ struct IdentityStage: Sendable {
             logger: lines.logger, pins: pins, identities: identities)
         let phoneTrace = try TraceRecorder(path: "\(folder)/phone-trace")
         try await server.withPublicClient(logger: lines.logger) { client async throws in
-            let party = try await server.relyingParty()
-            let identities = server.assembly.identities
-            _ = try await server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
-            _ = try await identities.setService(party.id, to: Self.profile, by: "test")
-            for (alias, address) in [("Home", Self.values.home), ("Office", Self.values.work)] {
-                _ = try await identities.addValue(
-                    .init(attribute: "email", value: address, alias: alias, isVerified: true), to: "alice", by: "test")
-            }
+            let party = try await server.service(Self.profile)
+            try await server.createAlice(home: Self.values.home, office: Self.values.work)
             try await test(
                 Self(
                     server: server, client: client, party: party, lines: lines, traffic: Traffic(client),
@@ -107,9 +96,7 @@ struct IdentityStage: Sendable {
 
     /// An activation of alice's, whose PIN is chosen.
     func offer(pin: String) async throws -> ActivationOffer {
-        let account = try await self.server.assembly.directory.account(written: "alice")
-        return try await self.server.assembly.ceremonies.identities.offers.offer(
-            accountID: account.id, pin: pin, by: "test")
+        try await self.server.offer(pin: pin)
     }
 
     /// The code of the service's sign-in page, and the name of the page's request.

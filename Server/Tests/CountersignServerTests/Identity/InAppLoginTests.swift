@@ -14,15 +14,7 @@ import _Primitives
 
 @Suite("An app that signs its own person in, against a whole server")
 struct InAppLoginTests {
-    private static let profile: JSONObject = [
-        "roles": .array([
-            .object([
-                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
-                "factors": .array([.array([.string("pin"), .string("device")])]),
-            ])
-        ]),
-        "inApp": .bool(true),
-    ]
+    private static let profile: JSONObject = ["roles": .array([.resident]), "inApp": .bool(true)]
 
     private static func run(_ test: @Sendable (TerminalPhoneFixture) async throws -> Void) async throws {
         try await TerminalPhoneFixture.run { fixture async throws in

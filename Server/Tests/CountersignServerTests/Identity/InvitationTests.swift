@@ -102,20 +102,7 @@ struct InvitationTests {
             #expect(try await place.accept(address, Self.pins, stranger).status == .forbidden)
 
             // Somebody else has the link, and a session of their own.
-            let bob = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
-            _ = try await place.identities.addValue(
-                .init(attribute: "email", value: "bob@office.example", alias: "Office", isVerified: true), to: "bob",
-                by: "test")
-            let offer = try await fixture.server.assembly.ceremonies.identities.offers.offer(
-                accountID: bob.id, pin: "258036", by: "test")
-            #expect(try await fixture.enroll(offer.code, named: "-bob").refusal == nil)
-            let bobs = TestBrowser(fixture.client)
-            let (request, page) = try await fixture.server.signInPage(bobs, fixture.party)
-            let outcome = try await fixture.scan(
-                try TerminalPhoneFixture.code(on: page), ["--value-stdin"],
-                lines: [TerminalPhoneFixture.values, "258036"], named: "-bob")
-            #expect(outcome.refusal == nil, "\(outcome.lines)")
-            _ = try await bobs.get("/sign-in/complete?request=\(request)")
+            let bobs = try await fixture.bobSignedIn()
             let other = try await bobs.get(address)
             #expect(other.text.contains("In this browser bob is signed in") && !other.text.contains("<form"))
             let confirmation = try TerminalPhoneFixture.confirmation(of: try await bobs.get("/account/activation"))
@@ -130,7 +117,7 @@ struct InvitationTests {
             let accepted = try await place.accept(
                 address, ["confirmation": try TerminalPhoneFixture.confirmation(of: question)], browser)
             #expect(accepted.status == .ok && accepted.text.contains("You have accepted"))
-            let alice = try await fixture.server.assembly.directory.account(written: "alice").id
+            let alice = try await fixture.server.accountID()
             #expect(try await place.members() == [alice])
             #expect(try await place.roles(alice) == ["resident", "official"])
             #expect(try await place.identities.invite(id).state == .accepted)

@@ -10,22 +10,14 @@ import _Primitives
 
 @Suite("What a service calls a person, against a whole server")
 struct MappingIDTests {
-    private static let profile: JSONObject = [
-        "roles": .array([
-            .object([
-                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
-                "factors": .array([.array([.string("pin"), .string("device")])]),
-            ])
-        ])
-    ]
+    private static let profile: JSONObject = ["roles": .array([.resident])]
 
     /// Signs a phone's person in at a service, in a browser of its own: what ID token and userinfo call them there.
     private func subject(
         at party: RelyingParty, by phone: String, pin: String, _ fixture: TerminalPhoneFixture
     ) async throws -> String {
         let browser = TestBrowser(fixture.client)
-        let (request, page) = try await fixture.server.signInPage(browser, party)
-        let outcome = try await fixture.scan(try TerminalPhoneFixture.code(on: page), lines: [pin], named: phone)
+        let (request, outcome) = try await fixture.signIn(lines: [pin], named: phone, at: party, in: browser)
         #expect(outcome.refusal == nil, "\(outcome.lines)")
         let back = try await browser.get("/sign-in/complete?request=\(request)")
         let tokens = try await party.exchange(try #require(back.redirectParameters["code"]), fixture.client).object
@@ -42,11 +34,8 @@ struct MappingIDTests {
     @Test("Each service has a name of its own for each person, on whichever device and however often they sign in")
     func perService() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
-            let identities = fixture.server.assembly.identities
-            let (bank, hall) = (fixture.party, try await fixture.server.relyingParty())
-            for party in [bank, hall] {
-                _ = try await identities.setService(party.id, to: Self.profile, by: "test")
-            }
+            let (bank, hall) = (fixture.party, try await fixture.server.service(Self.profile))
+            _ = try await fixture.server.assembly.identities.setService(bank.id, to: Self.profile, by: "test")
             #expect(try await fixture.enroll().refusal == nil)
             let atBank = try await self.subject(at: bank, by: "", pin: "258036", fixture)
             let atHall = try await self.subject(at: hall, by: "", pin: "258036", fixture)
@@ -58,10 +47,8 @@ struct MappingIDTests {
             #expect(try await self.subject(at: bank, by: "-second", pin: "604817", fixture) == atBank)
             #expect(try await self.subject(at: hall, by: "-second", pin: "604817", fixture) == atHall)
 
-            let bob = try await fixture.server.assembly.directory.create(
-                username: "bob", displayName: nil, by: "test")
-            let offer = try await fixture.server.assembly.ceremonies.identities.offers.offer(
-                accountID: bob.id, pin: "391752", by: "test")
+            _ = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+            let offer = try await fixture.server.offer(to: "bob", pin: "391752")
             #expect(try await fixture.enroll(offer.code, pins: ["391752"], named: "-bob").refusal == nil)
             let names = [atBank, atHall, try await self.subject(at: bank, by: "-bob", pin: "391752", fixture)]
             #expect(Set(names).count == 3)

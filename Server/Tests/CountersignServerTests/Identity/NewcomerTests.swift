@@ -37,17 +37,7 @@ struct NewcomerTests {
     }
 
     static let profile: JSONObject = [
-        "roles": .array([
-            .object([
-                "id": .string("guest"), "name": .string("Guest"),
-                "factors": .array([.array([.string("pin"), .string("device")])]),
-            ]),
-            .object([
-                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
-                "factors": .array([.array([.string("pin"), .string("device")])]),
-            ]),
-        ]),
-        "newcomers": .bool(true),
+        "roles": .array([.role("guest", "Guest"), .resident]), "newcomers": .bool(true),
     ]
 
     private func run(
@@ -55,8 +45,7 @@ struct NewcomerTests {
     ) async throws {
         let server = try await ServerFixture(limits: limits)
         try await server.withPublicClient { client in
-            let party = try await server.relyingParty()
-            _ = try await server.assembly.identities.setService(party.id, to: Self.profile, by: "test")
+            let party = try await server.service(Self.profile)
             try await test(try await Place(server, party, TestBrowser(client)))
         }
     }
@@ -196,10 +185,9 @@ struct NewcomerTests {
         for sendsMail in [true, false] {
             let server = try await ServerFixture(sendsMail: sendsMail)
             try await server.withPublicClient { client in
-                let party = try await server.relyingParty()
                 var profile = Self.profile
                 profile["newcomers"] = .bool(!sendsMail)
-                _ = try await server.assembly.identities.setService(party.id, to: profile, by: "test")
+                let party = try await server.service(profile)
                 let browser = TestBrowser(client)
                 let (request, page) = try await server.signInPage(browser, party, "&prompt=create")
                 #expect(try page.attribute("data-state", of: "state") == "waiting")

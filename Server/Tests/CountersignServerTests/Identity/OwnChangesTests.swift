@@ -21,8 +21,7 @@ struct OwnChangesTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
             let browser = try await fixture.signedIn()
-            let directory = fixture.server.assembly.directory
-            let account = try await directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             let listings = fixture.server.assembly.ceremonies.identities.listings
             let id = try #require(try await listings.activations(accountID: account).first?.id)
             let path = "/account/activation/name"
@@ -51,9 +50,8 @@ struct OwnChangesTests {
             #expect(try await Self.entries(fixture, "activation-renamed").isEmpty)
 
             // Another's device is nobody's: the same answer as for one that never was.
-            let bob = try await directory.create(username: "bob", displayName: nil, by: "test")
-            let theirs = try await fixture.server.assembly.ceremonies.identities.offers.offer(
-                accountID: bob.id, pin: "258036", by: "test")
+            _ = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+            let theirs = try await fixture.server.offer(to: "bob", pin: "258036")
             #expect(try await post("Mine", theirs.id).status == .notFound)
 
             let done = try await post("Zoë <phone>")
@@ -70,7 +68,7 @@ struct OwnChangesTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
             let browser = try await fixture.signedIn()
-            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             let listings = fixture.server.assembly.ceremonies.identities.listings
             let id = try #require(try await listings.activations(accountID: account).first?.id)
             let form = try await browser.get("/account/activation/name?activation=\(id)")
@@ -96,7 +94,7 @@ struct OwnChangesTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
             let browser = try await fixture.signedIn()
-            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             let service = fixture.party.id
             let path = "/account/choice"
             let before = try await fixture.server.database.attributeSelection(accountID: account, service: service)

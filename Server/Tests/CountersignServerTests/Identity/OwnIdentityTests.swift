@@ -94,9 +94,7 @@ struct OwnIdentityTests {
             #expect(try await fixture.enroll().refusal == nil)
             let (store, clock) = (fixture.server.database, fixture.server.clock)
             let account = try #require(try await store.account(username: "alice"))
-            let once = try await fixture.server.relyingParty()
-            _ = try await fixture.server.assembly.identities.setService(
-                once.id, to: TerminalPhoneFixture.profile, by: "test")
+            let once = try await fixture.server.service(TerminalPhoneFixture.profile)
             // The service that was visited once, long before all others.
             for service in [once.id] + [String](repeating: fixture.party.id, count: 249) {
                 try await store.applyIdentityOutcome(
@@ -250,7 +248,7 @@ struct OwnIdentityTests {
             #expect(try first.body.string("given_name") == "Alice")
 
             let club = try await identities.addOrganisation("Club", by: "test").id
-            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             let (store, audit) = (
                 fixture.server.database,
                 AuditEvent(AuditEvent.Kind(rawValue: "test"), at: fixture.server.clock.now())
@@ -307,7 +305,7 @@ struct OwnIdentityTests {
             }
             func has(_ role: String, _ isHeld: Bool) async throws {
                 let store = fixture.server.database
-                let account = try await fixture.server.assembly.directory.account(written: "alice").id
+                let account = try await fixture.server.accountID()
                 let audit = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: fixture.server.clock.now())
                 let isChanged =
                     try await isHeld
@@ -326,8 +324,7 @@ struct OwnIdentityTests {
 
             // It is lost after the phone has signed, and before the browser comes back.
             let other = TestBrowser(fixture.client)
-            let (request, page) = try await fixture.server.signInPage(other, party)
-            let outcome = try await fixture.scan(try TerminalPhoneFixture.code(on: page), lines: ["258036"])
+            let (request, outcome) = try await fixture.signIn(lines: ["258036"], in: other)
             #expect(outcome.refusal == nil, "\(outcome.lines)")
             try await has("resident", false)
             let refused = try await other.get("/sign-in/complete?request=\(request)")
@@ -416,7 +413,7 @@ struct OwnIdentityTests {
             let forged = try await fixture.post(
                 "/account/activation", ["confirmation": "forged", "pin": "604817", "pin-again": "604817"], browser)
             #expect(forged.status == .badRequest)
-            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             let listings = fixture.server.assembly.ceremonies.identities.listings
             #expect(try await listings.offers(accountID: account).isEmpty)
 
@@ -482,12 +479,11 @@ struct OwnIdentityTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
             let browser = try await fixture.signedIn()
-            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             let listings = fixture.server.assembly.ceremonies.identities.listings
             let id = try #require(try await listings.activations(accountID: account).first?.id)
             let bob = try await fixture.server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
-            let theirs = try await fixture.server.assembly.ceremonies.identities.offers.offer(
-                accountID: bob.id, pin: "258036", by: "test")
+            let theirs = try await fixture.server.offer(to: "bob", pin: "258036")
 
             let question = try await browser.get("/account/activation/end?activation=\(id)")
             #expect(question.text.contains("It is the last device that you have"))
@@ -541,7 +537,7 @@ struct OwnIdentityTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
             let listings = fixture.server.assembly.ceremonies.identities.listings
-            let account = try await fixture.server.assembly.directory.account(written: "alice").id
+            let account = try await fixture.server.accountID()
             for isVerified in [false, true] {
                 try await fixture.enterAddress(isVerified: isVerified)
                 _ = try await fixture.newActivation(name: nil, isMailed: true)

@@ -21,7 +21,7 @@ struct OwnValuesTests {
             self.fixture = fixture
             #expect(try await fixture.enroll().refusal == nil)
             self.browser = try await fixture.signedIn()
-            self.account = try await fixture.server.assembly.directory.account(written: "alice").id
+            self.account = try await fixture.server.accountID()
         }
 
         func values(_ attribute: PersonalAttribute = .email) async throws -> [PersonalValueRecord] {
@@ -84,12 +84,9 @@ struct OwnValuesTests {
             #expect(value.value == "Alice@new.example" && value.isVerified && value.source == .person)
             #expect(try await place.add("alice@NEW.example").text.contains("You have this address"))
 
-            let hall = try await fixture.server.relyingParty()
-            _ = try await fixture.server.assembly.identities.setService(
-                hall.id, to: TerminalPhoneFixture.profile, by: "test")
-            let (request, page) = try await fixture.server.signInPage(place.browser, hall, "&prompt=login")
-            let outcome = try await fixture.scan(
-                try TerminalPhoneFixture.code(on: page), ["--alias", "email=\(value.alias)"], lines: ["258036"])
+            let hall = try await fixture.server.service(TerminalPhoneFixture.profile)
+            let (request, outcome) = try await fixture.signIn(
+                ["--alias", "email=\(value.alias)"], lines: ["258036"], at: hall, in: place.browser, "&prompt=login")
             #expect(outcome.refusal == nil, "\(outcome.lines)")
             let back = try await place.browser.get("/sign-in/complete?request=\(request)").redirectParameters
             let tokens = try await hall.exchange(try #require(back["code"]), fixture.client)

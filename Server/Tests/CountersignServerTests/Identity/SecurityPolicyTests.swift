@@ -124,9 +124,8 @@ struct SecurityPolicyTests {
             await #expect(throws: CeremonyError(.invalidRequest)) { () async throws in
                 _ = try await stage.offer(pin: Self.pin)
             }
-            let account = try await stage.server.assembly.directory.account(written: "alice")
             let made = try await stage.server.assembly.ceremonies.identities.offers.offer(
-                accountID: account.id, by: "test")
+                accountID: try await stage.server.accountID(), by: "test")
             let pin = try #require(made.pin)
             #expect(length.contains(pin.count))
 

@@ -17,14 +17,7 @@ struct SuppliedClaimsTests {
     private static func profile() -> JSONObject {
         var asked: JSONObject = [:]
         for attribute in PersonalAttribute.allCases { asked[attribute.rawValue] = .string("required") }
-        return [
-            "roles": .array([
-                .object([
-                    "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
-                    "factors": .array([.array([.string("pin"), .string("device")])]),
-                ])
-            ]), "attributes": .object(asked), "inApp": .bool(true),
-        ]
+        return ["roles": .array([.resident]), "attributes": .object(asked), "inApp": .bool(true)]
     }
 
     /// Answers on the screen of the app as a person does: some of it in a spelling that is not the one that is kept.

@@ -44,16 +44,7 @@ struct TerminalPhoneFixture: Sendable {
     /// A service in two roles, of different factors.
     static let profile: JSONObject = [
         "roles": .array([
-            .object([
-                "id": .string("resident"), "name": .string("Resident"), "default": .bool(true),
-                "factors": .array([.array([.string("pin"), .string("device")])]),
-            ]),
-            .object([
-                "id": .string("official"), "name": .string("Official"),
-                "factors": .array([
-                    .array([.string("biometric"), .string("device")]), .array([.string("pin"), .string("device")]),
-                ]),
-            ]),
+            .resident, .role("official", "Official", factors: [["biometric", "device"], ["pin", "device"]]),
         ]),
         "attributes": .object(["givenName": .string("required"), "email": .string("required")]),
     ]
@@ -64,14 +55,8 @@ struct TerminalPhoneFixture: Sendable {
         let home = NSTemporaryDirectory() + "phone-" + RandomSource.system.token(byteCount: 8)
         defer { try? FileManager.default.removeItem(atPath: home) }
         try await server.withPublicClient { client in
-            let party = try await server.relyingParty()
-            let identities = server.assembly.identities
-            _ = try await server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
-            _ = try await identities.setService(party.id, to: Self.profile, by: "test")
-            for (alias, address) in [("Home", "alice@home.example"), ("Office", "alice@office.example")] {
-                _ = try await identities.addValue(
-                    .init(attribute: "email", value: address, alias: alias, isVerified: true), to: "alice", by: "test")
-            }
+            let party = try await server.service(Self.profile)
+            try await server.createAlice(home: "alice@home.example", office: "alice@office.example")
             try await test(
                 Self(server: server, client: client, party: party, browser: TestBrowser(client), home: home))
         }
@@ -170,9 +155,7 @@ struct TerminalPhoneFixture: Sendable {
 
     /// An activation of alice's, whose PIN is chosen.
     func offer(pin: String = "258036") async throws -> ActivationOffer {
-        let account = try await self.server.assembly.directory.account(written: "alice")
-        return try await self.server.assembly.ceremonies.identities.offers.offer(
-            accountID: account.id, pin: pin, by: "test")
+        try await self.server.offer(pin: pin)
     }
 
     /// Has the phone personalised.

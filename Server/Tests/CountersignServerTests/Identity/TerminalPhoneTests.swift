@@ -16,7 +16,7 @@ import _Primitives
 
 @Suite("Decision 65: the terminal phone with a personalised identity, against a whole server")
 struct TerminalPhoneTests {
-    private static let values = #"{"givenName":"Alice"}"#
+    private static let values = TerminalPhoneFixture.values
 
     private func word(_ line: JSONObject, _ name: String) -> String? { (try? line.string(name)) ?? nil }
 
@@ -60,10 +60,8 @@ struct TerminalPhoneTests {
     func scan() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
-            let (request, page) = try await fixture.server.signInPage(fixture.browser, fixture.party)
-            let outcome = try await fixture.scan(
-                try TerminalPhoneFixture.code(on: page), ["--alias", "email=Office", "--value-stdin"],
-                lines: [Self.values, "258036"])
+            let (request, outcome) = try await fixture.signIn(
+                ["--alias", "email=Office", "--value-stdin"], lines: [Self.values, "258036"], in: fixture.browser)
             #expect(outcome.refusal == nil, "\(outcome.lines)")
             let asked = try outcome.line("request")
             let roles = try asked.array("roles")
@@ -97,16 +95,9 @@ struct TerminalPhoneTests {
     func sessionOfAnotherService() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
-            let other = try await fixture.server.relyingParty()
+            let other = try await fixture.server.service(TerminalPhoneFixture.profile)
             let plain = try await fixture.server.relyingParty()
-            _ = try await fixture.server.assembly.identities.setService(
-                other.id, to: TerminalPhoneFixture.profile, by: "test")
-            let (request, page) = try await fixture.server.signInPage(fixture.browser, fixture.party)
-            let outcome = try await fixture.scan(
-                try TerminalPhoneFixture.code(on: page), ["--alias", "email=Office", "--value-stdin"],
-                lines: [Self.values, "258036"])
-            #expect(outcome.refusal == nil, "\(outcome.lines)")
-            _ = try await fixture.browser.get("/sign-in/complete?request=\(request)")
+            _ = try await fixture.signedIn(fixture.browser)
 
             // A session is one for the service that it was begun at, and for clients that ask people nothing themselves.
             for party in [fixture.party, plain] {
@@ -293,11 +284,7 @@ struct TerminalPhoneTests {
     func newActivation() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             #expect(try await fixture.enroll().refusal == nil)
-            var code = ""
-            let outcome = try await fixture.phone(lines: ["258036", "604817"]) { phone, person async throws in
-                code = try await OwnIdentity(phone, answeredBy: person).newActivation(name: "Tablet", isMailed: false)
-            }
-            #expect(outcome.refusal == nil, "\(outcome.lines)")
+            let code = try await fixture.newActivation(name: "Tablet", isMailed: false)
             let enrolled = try await fixture.enroll(code, pins: ["604817"], named: "-second")
             #expect(enrolled.refusal == nil, "\(enrolled.lines)")
             let options = ["--alias", "email=Home", "--value-stdin"]
@@ -328,9 +315,7 @@ struct TerminalPhoneTests {
         _ fixture: TerminalPhoneFixture, _ options: [String], lines: [String], named name: String = ""
     ) async throws -> (access: String, subject: String) {
         let browser = TestBrowser(fixture.client)
-        let (request, page) = try await fixture.server.signInPage(browser, fixture.party)
-        let outcome = try await fixture.scan(
-            try TerminalPhoneFixture.code(on: page), options, lines: lines, named: name)
+        let (request, outcome) = try await fixture.signIn(options, lines: lines, named: name, in: browser)
         #expect(outcome.refusal == nil, "\(outcome.lines)")
         let back = try await browser.get("/sign-in/complete?request=\(request)")
         let code = try #require(back.redirectParameters["code"])
@@ -350,13 +335,12 @@ struct TerminalPhoneTests {
     func deletedAccount() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             let (server, party) = (fixture.server, fixture.party)
-            let account = try await server.assembly.directory.account(written: "alice").id
-            let bob = try await server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
+            let account = try await server.accountID()
+            _ = try await server.assembly.directory.create(username: "bob", displayName: nil, by: "test")
             _ = try await server.assembly.identities.addValue(
                 .init(attribute: "email", value: "bob@home.example", alias: "Home", isVerified: true), to: "bob",
                 by: "test")
-            let offer = try await server.assembly.ceremonies.identities.offers.offer(
-                accountID: bob.id, pin: "391752", by: "test")
+            let offer = try await server.offer(to: "bob", pin: "391752")
             #expect(try await fixture.enroll(offer.code, pins: ["391752"], named: "-bob").refusal == nil)
             let other = try await self.tokens(
                 fixture, ["--value-stdin"], lines: [#"{"givenName":"Bob"}"#, "391752"], named: "-bob")
