@@ -25,12 +25,21 @@ struct RelyingParty: Sendable {
     let redirectURI = "http://127.0.0.1:8081/callback"
     let verifier = "the-verifier-has-at-least-forty-three-letters-in-it"
 
+    /// The challenge of its verifier (RFC 7636).
+    var challenge: String { Base64URL.encode(Array(SHA256.hash(data: Array(self.verifier.utf8)))) }
+
     /// The address with which it sends a browser to the server.
     func authorizeAddress(_ more: String = "") -> String {
-        let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(self.verifier.utf8))))
-        return "/oauth2/authorize?response_type=code&client_id=\(self.id)&scope=openid%20profile&state=st-1&nonce=no-1"
+        "/oauth2/authorize?response_type=code&client_id=\(self.id)&scope=openid%20profile&state=st-1&nonce=no-1"
             + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A8081%2Fcallback&code_challenge_method=S256"
-            + "&code_challenge=\(challenge)\(more)"
+            + "&code_challenge=\(self.challenge)\(more)"
+    }
+
+    /// What its own app asks a server of identities with which to sign its person in.
+    func inAppRequest(to issuer: String, state: String? = nil, nonce: String? = nil) -> InAppAuthenticationRequest {
+        InAppAuthenticationRequest(
+            idmIdentifier: issuer, clientID: self.id, redirectURI: self.redirectURI, state: state, nonce: nonce,
+            codeChallenge: self.challenge)
     }
 
     var authorization: String { "Basic " + Data("\(self.id):\(self.secret)".utf8).base64EncodedString() }
@@ -52,6 +61,14 @@ struct RelyingParty: Sendable {
             return (response, [:])
         }
         return (response, object)
+    }
+
+    /// Has a browser go on from a sign-in that was answered, and exchanges the code that it comes back with.
+    func complete(_ request: String, in browser: TestBrowser) async throws -> (
+        response: TestResponse, object: JSONObject
+    ) {
+        let back = try await browser.get("/sign-in/complete?request=\(request)").redirectParameters
+        return try await self.exchange(try #require(back["code"]), browser.client)
     }
 }
 

@@ -69,6 +69,27 @@ final class ServerFixture: Sendable {
     /// What sends mail; another one each time, as on another node.
     var mailDeliverer: MailDeliverer? { self.assembly.mailDeliverer(logger: Logger(label: "test")) }
 
+    /// Sends what is due, as a node does, and says what became of it.
+    func sendMail(logger: Logger = Logger(label: "test")) async throws -> [MailResult] {
+        let deliverer = try #require(self.assembly.mailDeliverer(logger: logger))
+        var results: [MailResult] = []
+        for delivery in try await deliverer.takeDue() {
+            results.append(try await deliverer.deliveries.deliver(delivery))
+        }
+        return results
+    }
+
+    /// Says that an address is alice's, or that she has none.
+    func enterAddress(_ address: String? = "alice@post.example", isVerified: Bool = true) async throws {
+        _ = try await self.assembly.directory.setEmail(
+            address.map { AccountEmail(address: $0, isVerified: isVerified) }, username: "alice", by: "test")
+    }
+
+    /// What the trail has of a kind.
+    func auditEvents(_ kind: AuditEvent.Kind) async throws -> [AuditEvent] {
+        try await self.database.auditEntries(after: 0, limit: 999).map(\.event).filter { $0.kind == kind }
+    }
+
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 
     /// Sends requests to the public routes.
@@ -123,6 +144,11 @@ extension TestClientProtocol {
             return (response, [:])
         }
         return (response, object)
+    }
+
+    /// What userinfo says to whoever has an access token.
+    func userinfo(_ access: String) async throws -> (response: TestResponse, object: JSONObject) {
+        try await self.send(.get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
     }
 }
 

@@ -22,8 +22,7 @@ struct PersonalisedAppAdministrationTests {
     }
 
     private static func entries(_ fixture: TerminalPhoneFixture, _ kind: String) async throws -> [AuditEvent] {
-        try await fixture.server.database.auditEntries(after: 0, limit: 999).map(\.event)
-            .filter { $0.kind.rawValue == kind }
+        try await fixture.server.auditEvents(.init(rawValue: kind))
     }
 
     @Test("An app is shown with how often its person failed, how long it rests, and what is left; a code as well")

@@ -147,13 +147,9 @@ struct FurtherAddressTests {
 
             let late = try await comes("email 3")
             #expect(late.refusal == nil && Set(late.aliases) == ["Home", "Office", "email 3"])
-            let back = try await place.browser.get("/sign-in/complete?request=\(late.request)").redirectParameters
-            let tokens = try await hall.exchange(try #require(back["code"]), fixture.client)
+            let tokens = try await hall.complete(late.request, in: place.browser)
             func told() async throws -> JSONObject {
-                try await fixture.client.send(
-                    .get, "/oauth2/userinfo",
-                    headers: [.authorization: "Bearer \(try tokens.object.requiredString("access_token"))"]
-                ).object
+                try await fixture.client.userinfo(try tokens.object.requiredString("access_token")).object
             }
             #expect(try await told().string("email") == Self.address)
             #expect(try await told().bool("email_verified") == true)

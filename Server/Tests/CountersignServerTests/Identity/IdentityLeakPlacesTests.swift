@@ -4,7 +4,6 @@ import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
-import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -39,12 +38,7 @@ struct IdentityLeakPlacesTests {
 
     /// Sends what is due, as a node does that logs all that it can.
     private func sendMail(_ stage: IdentityStage) async throws -> [MailResult] {
-        let deliverer = try #require(stage.server.assembly.mailDeliverer(logger: stage.lines.logger))
-        var results: [MailResult] = []
-        for delivery in try await deliverer.takeDue() {
-            results.append(try await deliverer.deliveries.deliver(delivery))
-        }
-        return results
+        try await stage.server.sendMail(logger: stage.lines.logger)
     }
 
     /// A link that a letter brings, and its secret alone.
@@ -94,9 +88,7 @@ struct IdentityLeakPlacesTests {
             search.secrets.note(party.verifier, as: "verifier")
             let phone = try await self.personalised(search)
             let data = try await phone.sdk.authenticator.fetchInAppAuthenticationInitializationData(
-                InAppAuthenticationRequest(
-                    idmIdentifier: IdentityStage.issuer, clientID: party.id, redirectURI: party.redirectURI,
-                    codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(party.verifier.utf8))))))
+                party.inAppRequest(to: IdentityStage.issuer))
             guard case .serviceLogin(let login) = try await phone.authenticate(data, pin: Self.pins.code) else {
                 Issue.record("no login of the app")
                 return
@@ -111,9 +103,7 @@ struct IdentityLeakPlacesTests {
                 if let token = try tokens.object.string(name) { search.secrets.note(token, as: name) }
             }
             let access = try tokens.object.requiredString("access_token")
-            let told = try await stage.client.send(
-                .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
-            #expect(told.response.status == .ok)
+            #expect(try await stage.client.userinfo(access).response.status == .ok)
             try await search.run("the back end knows who it is")
             #expect(try await party.exchange(code, stage.client).response.status == .badRequest)
             try await search.run("the code was used again")
@@ -133,8 +123,7 @@ struct IdentityLeakPlacesTests {
                     "newcomers": .bool(true),
                     "attributes": .object(["givenName": .string("required"), "email": .string("optional")]),
                 ], by: "test")
-            _ = try await stage.server.assembly.directory.setEmail(
-                AccountEmail(address: "alice@post.example", isVerified: true), username: "alice", by: "test")
+            try await stage.server.enterAddress()
             let phone = try await self.personalised(search)
             let personalizer = phone.sdk.personalizer
             let data = try await personalizer.startRequestNewActivationData(idmIdentifier: IdentityStage.issuer)

@@ -73,9 +73,7 @@ struct IdentityLeakTests {
             let tokens = try await stage.party.exchange(authorization, stage.client)
             let access = try tokens.object.requiredString("access_token")
             search.secrets.note(access, as: "access token")
-            let claims = try await stage.client.send(
-                .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"]
-            ).object
+            let claims = try await stage.client.userinfo(access).object
             #expect(try claims.string("email") == IdentityStage.values.work)
             #expect(try claims.string("given_name") == IdentityStage.values.given)
             try await search.run("the service knows who it is")

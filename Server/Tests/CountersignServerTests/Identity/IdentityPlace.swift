@@ -126,20 +126,10 @@ extension TerminalPhoneFixture {
         return "\(path)?activation=\(activation)&ticket=\(ticket)"
     }
 
-    /// Sends what is due, as a node does, and says what became of it.
-    func sendMail() async throws -> [MailResult] {
-        let deliverer = try #require(self.server.mailDeliverer)
-        var results: [MailResult] = []
-        for delivery in try await deliverer.takeDue() {
-            results.append(try await deliverer.deliveries.deliver(delivery))
-        }
-        return results
-    }
+    func sendMail() async throws -> [MailResult] { try await self.server.sendMail() }
 
-    /// Says that an address is alice's.
     func enterAddress(_ address: String = "alice@post.example", isVerified: Bool = true) async throws {
-        _ = try await self.server.assembly.directory.setEmail(
-            AccountEmail(address: address, isVerified: isVerified), username: "alice", by: "test")
+        try await self.server.enterAddress(address, isVerified: isVerified)
     }
 }
 

@@ -64,8 +64,7 @@ struct IdentityRunTests {
                 return
             }
             _ = try await browser.get("/sign-in/wait/events?request=\(request)")
-            let completed = try await browser.get("/sign-in/complete?request=\(request)")
-            _ = try await stage.party.exchange(try #require(completed.redirectParameters["code"]), stage.client)
+            _ = try await stage.party.complete(request, in: browser)
             let texts = try Self.texts(stage)
             let diagram = try SequenceDiagram(files: texts.reversed())
             #expect(

@@ -1,7 +1,6 @@
 import Accounts
 import Countersign
 import CountersignServer
-import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -32,10 +31,7 @@ struct InAppLoginTests {
         try await fixture.app { sdk, identity async throws in
             let authenticator = sdk.authenticator
             let data = try await authenticator.fetchInAppAuthenticationInitializationData(
-                InAppAuthenticationRequest(
-                    idmIdentifier: identity.idmIdentifier, clientID: party.id, redirectURI: party.redirectURI,
-                    state: "s-1", nonce: "n-1",
-                    codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(party.verifier.utf8))))))
+                party.inAppRequest(to: identity.idmIdentifier, state: "s-1", nonce: "n-1"))
             let request = try await authenticator.startAuthentication(data: data)
             #expect(request.serviceName == "Demo Bank")
             guard
@@ -88,8 +84,7 @@ struct InAppLoginTests {
     private func userInfo(_ fixture: TerminalPhoneFixture, _ token: String?) async throws -> (
         response: TestResponse, object: JSONObject
     ) {
-        try await fixture.client.send(
-            .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(try #require(token))"])
+        try await fixture.client.userinfo(try #require(token))
     }
 
     @Test("The terminal phone signs an app in, and says the code that its back end exchanges") func terminalPhone()
@@ -102,7 +97,7 @@ struct InAppLoginTests {
             }
             let arguments = [
                 "--redirect-uri", party.redirectURI, "--state", "s-1", "--nonce", "n-1", "--code-challenge",
-                Base64URL.encode(Array(SHA256.hash(data: Array(party.verifier.utf8)))),
+                party.challenge,
             ]
             let outcome = try await signIn("--approve", arguments)
             #expect(outcome.reason == nil, "\(outcome.lines)")
@@ -180,9 +175,7 @@ struct InAppLoginTests {
             try await fixture.app { sdk, identity async throws in
                 let refused = await #expect(throws: CountersignError.self) {
                     _ = try await sdk.authenticator.fetchInAppAuthenticationInitializationData(
-                        InAppAuthenticationRequest(
-                            idmIdentifier: identity.idmIdentifier, clientID: shop.id, redirectURI: shop.redirectURI,
-                            codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(shop.verifier.utf8))))))
+                        shop.inAppRequest(to: identity.idmIdentifier))
                 }
                 #expect(refused?.errorCode == .consentRequired)
                 #expect(refused?.errorDescription?.contains("browser") ?? false)
@@ -190,8 +183,7 @@ struct InAppLoginTests {
             let outcome = try await fixture.authenticate(
                 ["--approve"],
                 [
-                    "--service", shop.id, "--redirect-uri", shop.redirectURI, "--code-challenge",
-                    Base64URL.encode(Array(SHA256.hash(data: Array(shop.verifier.utf8)))),
+                    "--service", shop.id, "--redirect-uri", shop.redirectURI, "--code-challenge", shop.challenge,
                 ], lines: ["258036"])
             #expect(outcome.refusal != nil && outcome.reason != "unexpected")
             // The operator makes the client a third party's while its person signs.

@@ -81,8 +81,7 @@ struct InvitationTests {
                 try made.words(of: "typed-code"), pins: ["604817"], named: "-new")
             #expect(enrolled.refusal == nil, "\(enrolled.lines)")
             #expect(try await fixture.server.database.invite(kept.id)?.state == .accepted)
-            let entries = try await fixture.server.database.auditEntries(after: 0, limit: 999).map(\.event)
-                .filter { $0.kind == .inviteProlonged }
+            let entries = try await fixture.server.auditEvents(.inviteProlonged)
             #expect(entries.map(\.actor) == ["ann"] && entries.map(\.detail) == [kept.id])
         }
     }

@@ -19,13 +19,9 @@ struct MappingIDTests {
         let browser = TestBrowser(fixture.client)
         let (request, outcome) = try await fixture.signIn(lines: [pin], named: phone, at: party, in: browser)
         #expect(outcome.refusal == nil, "\(outcome.lines)")
-        let back = try await browser.get("/sign-in/complete?request=\(request)")
-        let tokens = try await party.exchange(try #require(back.redirectParameters["code"]), fixture.client).object
+        let tokens = try await party.complete(request, in: browser).object
         let claims = try AppTokens.claims(try tokens.requiredString("id_token"))
-        let told = try await fixture.client.send(
-            .get, "/oauth2/userinfo",
-            headers: [.authorization: "Bearer \(try tokens.requiredString("access_token"))"]
-        ).object
+        let told = try await fixture.client.userinfo(try tokens.requiredString("access_token")).object
         let subject = try claims.requiredString("sub")
         #expect(try told.requiredString("sub") == subject)
         return subject

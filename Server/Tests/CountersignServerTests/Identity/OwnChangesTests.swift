@@ -12,8 +12,7 @@ import _Primitives
 @Suite("What a person changes on their own pages: the name of a device, and what was chosen for a service")
 struct OwnChangesTests {
     private static func entries(_ fixture: TerminalPhoneFixture, _ kind: String) async throws -> [AuditEvent] {
-        try await fixture.server.database.auditEntries(after: 0, limit: 999).map(\.event)
-            .filter { $0.kind.rawValue == kind }
+        try await fixture.server.auditEvents(.init(rawValue: kind))
     }
 
     @Test("A device gets another name from its own person, on our page; the trail has it without an actor")

@@ -239,8 +239,7 @@ struct OwnIdentityTests {
             let tokens = try await party.exchange(try #require(back["code"]), fixture.client)
             let access = try tokens.object.requiredString("access_token")
             func told() async throws -> (status: HTTPResponse.Status, body: JSONObject) {
-                let answer = try await fixture.client.send(
-                    .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
+                let answer = try await fixture.client.userinfo(access)
                 return (answer.response.status, answer.object)
             }
             let first = try await told()

@@ -58,8 +58,7 @@ struct OwnValuesTests {
         }
 
         func entries(_ kind: AuditEvent.Kind) async throws -> [AuditEvent] {
-            try await self.fixture.server.database.auditEntries(after: 0, limit: 999).map(\.event)
-                .filter { $0.kind == kind && $0.actor == nil }
+            try await self.fixture.server.auditEvents(kind).filter { $0.actor == nil }
         }
     }
 
@@ -88,12 +87,8 @@ struct OwnValuesTests {
             let (request, outcome) = try await fixture.signIn(
                 ["--alias", "email=\(value.alias)"], lines: ["258036"], at: hall, in: place.browser, "&prompt=login")
             #expect(outcome.refusal == nil, "\(outcome.lines)")
-            let back = try await place.browser.get("/sign-in/complete?request=\(request)").redirectParameters
-            let tokens = try await hall.exchange(try #require(back["code"]), fixture.client)
-            let told = try await fixture.client.send(
-                .get, "/oauth2/userinfo",
-                headers: [.authorization: "Bearer \(try tokens.object.requiredString("access_token"))"]
-            ).object
+            let tokens = try await hall.complete(request, in: place.browser)
+            let told = try await fixture.client.userinfo(try tokens.object.requiredString("access_token")).object
             #expect(try told.string("email") == "Alice@new.example" && told.bool("email_verified") == true)
         }
     }

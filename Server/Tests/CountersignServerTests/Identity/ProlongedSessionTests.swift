@@ -4,7 +4,6 @@ import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
-import Crypto
 import Foundation
 import Testing
 import _Primitives
@@ -55,10 +54,7 @@ struct ProlongedSessionTests {
             try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
             let authenticator = phone.sdk.authenticator
             let data = try await authenticator.fetchInAppAuthenticationInitializationData(
-                InAppAuthenticationRequest(
-                    idmIdentifier: IdentityStage.issuer, clientID: stage.party.id,
-                    redirectURI: stage.party.redirectURI, state: "s-1", nonce: "n-1",
-                    codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(stage.party.verifier.utf8))))))
+                stage.party.inAppRequest(to: IdentityStage.issuer, state: "s-1", nonce: "n-1"))
             guard case .serviceLogin(let login) = try await phone.authenticate(data, pin: Self.pin) else {
                 Issue.record("no login of the app")
                 return

@@ -70,16 +70,9 @@ struct TerminalPhoneTests {
             // What the account has is shown by its alias, and what was typed not at all.
             let said = outcome.lines.map { JSON.object($0).text }.joined()
             #expect(!said.contains("office.example") && !said.contains("Alice") && said.contains("Office"))
-            let answer = try await fixture.browser.get("/sign-in/complete?request=\(request)")
-            let code = try #require(
-                answer.headers[.location].flatMap { URLComponents(string: $0) }?.queryItems?.first { $0.name == "code" }
-            )
-            let tokens = try await fixture.party.exchange(try #require(code.value), fixture.client)
+            let tokens = try await fixture.party.complete(request, in: fixture.browser)
             #expect(tokens.response.status == .ok)
-            let claims = try await fixture.client.send(
-                .get, "/oauth2/userinfo",
-                headers: [.authorization: "Bearer \(try tokens.object.requiredString("access_token"))"]
-            ).object
+            let claims = try await fixture.client.userinfo(try tokens.object.requiredString("access_token")).object
             #expect(try claims.strings("roles") == ["resident"])
             #expect(self.word(claims, "given_name") == "Alice")
             #expect(self.word(claims, "email") == "alice@office.example")
@@ -317,18 +310,10 @@ struct TerminalPhoneTests {
         let browser = TestBrowser(fixture.client)
         let (request, outcome) = try await fixture.signIn(options, lines: lines, named: name, in: browser)
         #expect(outcome.refusal == nil, "\(outcome.lines)")
-        let back = try await browser.get("/sign-in/complete?request=\(request)")
-        let code = try #require(back.redirectParameters["code"])
-        let access = try await fixture.party.exchange(code, fixture.client).object.requiredString("access_token")
-        let claims = try await self.userinfo(fixture, access)
+        let access = try await fixture.party.complete(request, in: browser).object.requiredString("access_token")
+        let claims = try await fixture.client.userinfo(access)
         #expect(claims.response.status == .ok)
         return (access, try claims.object.requiredString("sub"))
-    }
-
-    private func userinfo(_ fixture: TerminalPhoneFixture, _ access: String) async throws -> (
-        response: TestResponse, object: JSONObject
-    ) {
-        try await fixture.client.send(.get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
     }
 
     @Test("A deleted account opens nothing, is left in the trail alone, and touches neither services nor anybody else")
@@ -368,7 +353,7 @@ struct TerminalPhoneTests {
                 try await OwnIdentity(phone, answeredBy: person).deleteAccount(isAgreed: true)
             }
             #expect(outcome.refusal == nil, "\(outcome.lines)")
-            #expect(try await self.userinfo(fixture, own.access).response.status == .unauthorized)
+            #expect(try await fixture.client.userinfo(own.access).response.status == .unauthorized)
             let refused = try await fixture.scan(
                 try await fixture.code(in: TestBrowser(fixture.client)), lines: ["604817"], named: "-second")
             #expect(refused.refusal != nil, "no activation answers any more")
@@ -377,7 +362,7 @@ struct TerminalPhoneTests {
 
             #expect(try await server.database.client(party.id) == client)
             #expect(try await server.database.serviceProfile(party.id) == profile)
-            #expect(try await self.userinfo(fixture, other.access).response.status == .ok)
+            #expect(try await fixture.client.userinfo(other.access).response.status == .ok)
             #expect(try await self.tokens(fixture, [], lines: ["391752"], named: "-bob").subject == other.subject)
         }
     }

@@ -39,7 +39,7 @@ private struct App: Sendable {
             self.place.party.id, ClientChange(profile: ClientProfileChange(signsInDirectly: isMarked)))
     }
 
-    var challenge: String { Base64URL.encode(Array(SHA256.hash(data: Array(self.place.party.verifier.utf8)))) }
+    var challenge: String { self.place.party.challenge }
 
     /// What a first request has.
     var first: [String: String] {

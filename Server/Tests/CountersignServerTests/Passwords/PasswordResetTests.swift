@@ -45,25 +45,15 @@ final class CaughtMail: MailTransport {
 }
 
 extension PasswordPlace {
-    /// Enters alice's address.
     func enter(_ address: String? = "alice@post.example", isVerified: Bool = true) async throws {
-        _ = try await self.server.assembly.directory.setEmail(
-            address.map { AccountEmail(address: $0, isVerified: isVerified) }, username: "alice", by: "test")
+        try await self.server.enterAddress(address, isVerified: isVerified)
     }
 
     func askForReset(_ name: String = "alice", source: String = "192.0.2.1") async throws -> TestResponse {
         try await self.post("/account/forgotten", ["username": name])
     }
 
-    /// Sends what is due, as a node does, and says what became of it.
-    func sendMail() async throws -> [MailResult] {
-        let deliverer = try #require(self.server.mailDeliverer)
-        var results: [MailResult] = []
-        for delivery in try await deliverer.takeDue() {
-            results.append(try await deliverer.deliveries.deliver(delivery))
-        }
-        return results
-    }
+    func sendMail() async throws -> [MailResult] { try await self.server.sendMail() }
 
     /// Asks for a link, has it sent, and gives what it carries.
     func mailedLink() async throws -> String {
