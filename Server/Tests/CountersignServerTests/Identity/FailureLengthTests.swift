@@ -57,14 +57,10 @@ struct FailureLengthTests {
             _ = try await phone.sdk.personalizer.finishPersonalization(request: new)
             // What the service asks for is chosen, and stands in every document from now on as it does in the next.
             let (first, _) = try await stage.code(in: TestBrowser(stage.client))
-            guard case .userLogin = try await phone.authenticate(first, pin: Haul.right) else { throw OtherProcess() }
+            try #require(try await phone.authenticate(first, pin: Haul.right).isUserLogin)
 
             for attempt in Self.attempts {
-                let (code, _) = try await stage.code(in: TestBrowser(stage.client))
-                guard case .authentication(let data) = try phone.sdk.common.parseProcessInitializationData(code) else {
-                    return
-                }
-                let info = try await phone.prepare(data)
+                let info = try await phone.prepare(try await stage.data(for: phone))
                 if attempt.types.contains(.device) { try info.sign(factor: DeviceFactor()) }
                 if attempt.types.contains(.pin) { try info.sign(factor: PinFactor(attempt.pin)) }
                 if attempt.types.contains(.biometric) {
@@ -73,10 +69,8 @@ struct FailureLengthTests {
                         factor: try await phone.sdk.biometrics.factor(idmIdentifier: IdentityStage.issuer))
                 }
                 keys.borrow(attempt.foreign)
-                guard case .lockout = try await phone.sdk.authenticator.finishAuthentication(userInfo: info) else {
-                    Issue.record("\(attempt.name) was accepted")
-                    return
-                }
+                let finished = try await phone.sdk.authenticator.finishAuthentication(userInfo: info)
+                _ = try #require(finished.lockout, "\(attempt.name) was accepted")
                 keys.borrow(nil)
                 let finish = try #require(stage.traffic.exchanges.last { $0.path.hasSuffix("/finish") })
                 continuation.yield(
@@ -85,10 +79,8 @@ struct FailureLengthTests {
                         answer: try answer(attempt.name, finish.answer).count, headers: finish.answerHeaders))
                 // Right ones end the row: every attempt is the first of its own, and has the shortest rest.
                 stage.server.clock.advance(by: .seconds(10))
-                guard case .userLogin = try await phone.finish(info, pin: Haul.right) else {
-                    Issue.record("right factors after \(attempt.name) were refused")
-                    return
-                }
+                let right = try await phone.finish(info, pin: Haul.right)
+                try #require(right.isUserLogin, "right factors after \(attempt.name) were refused")
             }
         }
         continuation.finish()

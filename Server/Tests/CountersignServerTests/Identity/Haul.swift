@@ -73,16 +73,11 @@ struct Haul: Sendable {
     private static func take(_ service: MasterService?) async throws -> Haul {
         let (haul, continuation) = AsyncStream.makeStream(of: Haul.self)
         try await IdentityStage.run(pins: service) { stage async throws in
-            let phone = try await stage.phone()
-            try await phone.personalize(try await stage.offer(pin: Self.right).code, pin: Self.right)
-            let (code, _) = try await stage.code(in: TestBrowser(stage.client))
-            guard case .authentication(let data) = try phone.sdk.common.parseProcessInitializationData(code) else {
-                return
-            }
-            let info = try await phone.prepare(data)
+            let phone = try await stage.personalizedPhone(pin: Self.right)
+            let info = try await phone.prepare(try await stage.data(for: phone))
             _ = try await phone.finish(info, pin: Self.wrong)
             stage.server.clock.advance(by: .seconds(60))
-            guard case .userLogin = try await phone.finish(info, pin: Self.right) else { return }
+            guard try await phone.finish(info, pin: Self.right).isUserLogin else { return }
             continuation.yield(try await Self.take(from: stage, phone, service))
         }
         continuation.finish()

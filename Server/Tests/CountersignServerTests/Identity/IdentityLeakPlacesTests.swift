@@ -22,18 +22,8 @@ struct IdentityLeakPlacesTests {
     /// A phone that is alice's.
     private func personalised(_ search: LeakSearch) async throws -> StagePhone {
         let phone = try await search.stage.phone()
-        let offer = try await search.stage.offer(pin: Self.pins.code)
-        search.note(code: offer.code)
-        try await phone.personalize(offer.code, pin: Self.pins.code)
+        try await phone.personalize(try await search.activationCode(), pin: Self.pins.code)
         return phone
-    }
-
-    /// A sign-in that is prepared: everything is chosen and typed.
-    private func prepared(_ phone: StagePhone, _ search: LeakSearch) async throws -> AuthenticationUserInformation {
-        let (code, _) = try await search.stage.code(in: TestBrowser(search.stage.client))
-        search.note(code: code)
-        return try await phone.prepare(
-            try phone.sdk.common.parseProcessInitializationData(code).authenticationData)
     }
 
     /// Sends what is due, as a node does that logs all that it can.
@@ -54,22 +44,8 @@ struct IdentityLeakPlacesTests {
             search.secrets.note(Base64URL.encode(Haul.MasterService.master), as: "secret of the PIN service")
             let phone = try await self.personalised(search)
             try await search.run("personalised")
-            let info = try await self.prepared(phone, search)
-            guard case .lockout = try await phone.finish(info, pin: Self.pins.own) else {
-                Issue.record("a wrong PIN was taken")
-                return
-            }
-            try await search.run("a wrong PIN")
-            stage.server.clock.advance(by: .seconds(60))
-            guard case .userLogin = try await phone.finish(info, pin: Self.pins.code) else {
-                Issue.record("not signed in")
-                return
-            }
-            let data = try await phone.sdk.personalizer.startChangePin(idmIdentifier: IdentityStage.issuer)
-            guard case .apiAccessChangePin(let change) = try await phone.authenticate(data, pin: Self.pins.code) else {
-                Issue.record("no other PIN")
-                return
-            }
+            try await search.finish(try await search.prepared(by: phone).info, by: phone)
+            let change = try await phone.accessToChangePin(pin: Self.pins.code)
             #expect(change.pinSpec.setPin(Self.pins.new) == .valid)
             try await phone.sdk.personalizer.finishChangePin(request: change)
             try await search.run("another PIN")
@@ -87,12 +63,7 @@ struct IdentityLeakPlacesTests {
             search.secrets.note(party.secret, as: "client secret")
             search.secrets.note(party.verifier, as: "verifier")
             let phone = try await self.personalised(search)
-            let data = try await phone.sdk.authenticator.fetchInAppAuthenticationInitializationData(
-                party.inAppRequest(to: IdentityStage.issuer))
-            guard case .serviceLogin(let login) = try await phone.authenticate(data, pin: Self.pins.code) else {
-                Issue.record("no login of the app")
-                return
-            }
+            let login = try await phone.serviceLogin(at: party, pin: Self.pins.code)
             try await search.run("the app's person has signed")
             let code = try await phone.sdk.authenticator.fetchAuthorizationCode(login).code
             search.secrets.note(code, as: "authorization code")
@@ -125,18 +96,10 @@ struct IdentityLeakPlacesTests {
                 ], by: "test")
             try await stage.server.enterAddress()
             let phone = try await self.personalised(search)
-            let personalizer = phone.sdk.personalizer
-            let data = try await personalizer.startRequestNewActivationData(idmIdentifier: IdentityStage.issuer)
-            guard
-                case .apiAccessRequestNewActivationData(let offering) = try await phone.authenticate(
-                    data, pin: Self.pins.code)
-            else {
-                Issue.record("no other device")
-                return
-            }
+            let offering = try await phone.accessToNewActivation(pin: Self.pins.code)
             #expect(offering.pinSpec.setPin(Self.pins.own) == .valid)
             offering.shouldSendEmail = true
-            search.note(code: try await personalizer.finishRequestNewActivationData(offering))
+            search.note(code: try await phone.sdk.personalizer.finishRequestNewActivationData(offering))
             try await search.run("a letter waits")
             #expect(try await self.sendMail(stage) == [.sent])
             try await search.run("a letter was sent")
@@ -190,21 +153,19 @@ struct IdentityLeakPlacesTests {
         try await IdentityStage.run(limits: limits) { stage async throws in
             let search = LeakSearch(stage)
             let phone = try await self.personalised(search)
-            try await phone.sdk.common.abort(try await self.prepared(phone, search))
+            try await phone.sdk.common.abort(try await search.prepared(by: phone).info)
             try await search.run("given up")
 
-            let info = try await self.prepared(phone, search)
+            let info = try await search.prepared(by: phone).info
             for isLast in [false, true] {
-                guard case .lockout(let lockout, _) = try await phone.finish(info, pin: Self.pins.own) else {
-                    Issue.record("a wrong PIN was taken")
-                    return
-                }
+                let finished = try await phone.finish(info, pin: Self.pins.own)
+                let lockout = try #require(finished.lockout, "a wrong PIN was taken")
                 #expect(lockout.isPermanent == isLast)
                 try await search.run("wrong, the last time: \(isLast)")
                 stage.server.clock.advance(by: .seconds(60))
             }
             await #expect(throws: CountersignError.self) { () async throws in
-                _ = try await self.prepared(phone, search)
+                _ = try await search.prepared(by: phone)
             }
             try await phone.sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: IdentityStage.issuer)
             try await search.run("locked for good, and taken off the phone")

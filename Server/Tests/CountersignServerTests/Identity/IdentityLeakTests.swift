@@ -22,21 +22,20 @@ struct IdentityLeakTests {
     /// An activation, with a wrong PIN first.
     private func personalise(_ search: LeakSearch) async throws -> StagePhone {
         let phone = try await search.stage.phone()
-        let offer = try await search.stage.offer(pin: Self.pins.code)
-        search.note(code: offer.code)
+        let code = try await search.activationCode()
         await #expect(throws: CountersignError.self) { () async throws in
-            _ = try await phone.open(offer.code, pin: Self.pins.own)
+            _ = try await phone.open(code, pin: Self.pins.own)
         }
         try await search.run("a wrong PIN of the activation")
         search.stage.server.clock.advance(by: .seconds(60))
-        try await phone.personalize(offer.code, pin: Self.pins.code)
+        try await phone.personalize(code, pin: Self.pins.code)
         try await search.run("personalised")
         return phone
     }
 
     /// What an authentication for a purpose of the app's own permits.
     private func permitted(
-        _ phone: StagePhone, pin: String = IdentityLeakTests.pins.code, _ data: AuthenticationInitializationData
+        _ phone: StagePhone, pin: String, _ data: AuthenticationInitializationData
     ) async throws -> AuthenticationResult {
         let result = try await phone.authenticate(data, pin: pin)
         if case .lockout = result { Issue.record("refused") }
@@ -49,23 +48,9 @@ struct IdentityLeakTests {
             let search = LeakSearch(stage)
             let phone = try await self.personalise(search)
             let browser = TestBrowser(stage.client)
-            let (code, request) = try await stage.code(in: browser)
-            search.note(code: code)
-            guard case .authentication(let data) = try phone.sdk.common.parseProcessInitializationData(code) else {
-                throw OtherProcess()
-            }
-            let info = try await phone.prepare(data)
+            let (info, request) = try await search.prepared(by: phone, in: browser)
             try await search.run("prepared")
-            guard case .lockout = try await phone.finish(info, pin: Self.pins.own) else {
-                Issue.record("a wrong PIN was taken")
-                return
-            }
-            try await search.run("a wrong PIN")
-            stage.server.clock.advance(by: .seconds(60))
-            guard case .userLogin = try await phone.finish(info, pin: Self.pins.code) else {
-                Issue.record("not signed in")
-                return
-            }
+            try await search.finish(info, by: phone)
             try await search.run("signed in")
             let completed = try await browser.get("/sign-in/complete?request=\(request)")
             let authorization = try #require(completed.redirectParameters["code"])
@@ -93,8 +78,7 @@ struct IdentityLeakTests {
             let phone = try await self.personalise(search)
             let (personalizer, server) = (phone.sdk.personalizer, IdentityStage.issuer)
 
-            let change = try await personalizer.startChangePin(idmIdentifier: server)
-            guard case .apiAccessChangePin(let changing) = try await self.permitted(phone, change) else { return }
+            let changing = try await phone.accessToChangePin(pin: Self.pins.code)
             #expect(changing.pinSpec.setPin(Self.pins.new) == .valid)
             try await personalizer.finishChangePin(request: changing)
             try await search.run("changed the PIN")
@@ -107,10 +91,7 @@ struct IdentityLeakTests {
             try await personalizer.finishAddAuthenticationFactor(request: adding)
             try await search.run("added a finger")
 
-            let new = try await personalizer.startRequestNewActivationData(idmIdentifier: server)
-            guard
-                case .apiAccessRequestNewActivationData(let offering) = try await self.permitted(phone, pin: pin, new)
-            else { return }
+            let offering = try await phone.accessToNewActivation(pin: pin)
             #expect(offering.pinSpec.setPin(Self.pins.own) == .valid)
             let code = try await personalizer.finishRequestNewActivationData(offering)
             search.note(code: code)

@@ -55,14 +55,10 @@ struct IdentityRunTests {
     @Test("A sign-in is drawn from its code to the service's, with what phone and server say to each other in between")
     func signIn() async throws {
         try await IdentityStage.run { stage async throws in
-            let phone = try await stage.phone()
-            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
+            let phone = try await stage.personalizedPhone(pin: Self.pin)
             let browser = TestBrowser(stage.client)
             let (code, request) = try await stage.code(in: browser)
-            guard case .userLogin = try await phone.authenticate(code, pin: Self.pin) else {
-                Issue.record("not signed in")
-                return
-            }
+            try #require(try await phone.authenticate(code, pin: Self.pin).isUserLogin)
             _ = try await browser.get("/sign-in/wait/events?request=\(request)")
             _ = try await stage.party.complete(request, in: browser)
             let texts = try Self.texts(stage)
@@ -95,17 +91,11 @@ struct IdentityRunTests {
     @Test("Wrong factors are a verdict, too; a request that is refused is answered by no arrow")
     func refused() async throws {
         try await IdentityStage.run { stage async throws in
-            let phone = try await stage.phone()
-            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
+            let phone = try await stage.personalizedPhone(pin: Self.pin)
             let browser = TestBrowser(stage.client)
             let (code, request) = try await stage.code(in: browser)
-            guard case .authentication(let data) = try phone.sdk.common.parseProcessInitializationData(code),
-                case let info = try await phone.prepare(data),
-                case .lockout = try await phone.finish(info, pin: "852963")
-            else {
-                Issue.record("a wrong PIN was taken")
-                return
-            }
+            let info = try await phone.prepare(try phone.authenticationData(code))
+            _ = try #require(try await phone.finish(info, pin: "852963").lockout, "a wrong PIN was taken")
             _ = try await browser.post("/sign-in/cancel", form: "request=\(request)")
             stage.server.clock.advance(by: .seconds(60))
             await #expect(throws: CountersignError.self) { () async throws in

@@ -99,10 +99,22 @@ struct IdentityStage: Sendable {
         try await self.server.offer(pin: pin)
     }
 
+    /// A phone that is alice's.
+    func personalizedPhone(pin: String, over network: (any Transport)? = nil) async throws -> StagePhone {
+        let phone = try await self.phone(over: network)
+        try await phone.personalize(try await self.offer(pin: pin).code, pin: pin)
+        return phone
+    }
+
     /// The code of the service's sign-in page, and the name of the page's request.
     func code(in browser: TestBrowser) async throws -> (text: String, request: String) {
         let (request, page) = try await self.server.signInPage(browser, self.party)
         return (try TerminalPhoneFixture.code(on: page), request)
+    }
+
+    /// What a phone makes of the code of the service's sign-in page, in a browser of its own.
+    func data(for phone: StagePhone) async throws -> AuthenticationInitializationData {
+        try phone.authenticationData(try await self.code(in: TestBrowser(self.client)).text)
     }
 }
 
@@ -137,6 +149,11 @@ struct StagePhone: Sendable {
     func personalize(_ code: String, pin: String) async throws {
         guard case .newPersonalization(let new) = try await self.open(code, pin: pin) else { throw OtherProcess() }
         _ = try await self.noting { try await self.sdk.personalizer.finishPersonalization(request: new) }
+    }
+
+    /// What a sign-in begins with.
+    func authenticationData(_ code: String) throws -> AuthenticationInitializationData {
+        try self.sdk.common.parseProcessInitializationData(code).authenticationData
     }
 
     /// Starts and prepares, with what a person says who is asked for the first time.
@@ -178,10 +195,42 @@ struct StagePhone: Sendable {
     }
 
     func authenticate(_ code: String, pin: String) async throws -> AuthenticationResult {
-        guard case .authentication(let data) = try self.sdk.common.parseProcessInitializationData(code) else {
+        try await self.authenticate(try self.authenticationData(code), pin: pin)
+    }
+
+    /// What an authentication permits that was begun for another PIN.
+    func accessToChangePin(pin: String) async throws -> ApiAccessChangePin {
+        let data = try await self.sdk.personalizer.startChangePin(idmIdentifier: IdentityStage.issuer)
+        guard case .apiAccessChangePin(let access) = try await self.authenticate(data, pin: pin) else {
             throw OtherProcess()
         }
-        return try await self.authenticate(data, pin: pin)
+        return access
+    }
+
+    /// What an authentication permits that was begun for an activation of another device.
+    func accessToNewActivation(pin: String) async throws -> ApiAccessRequestNewActivationData {
+        let data = try await self.sdk.personalizer.startRequestNewActivationData(idmIdentifier: IdentityStage.issuer)
+        guard case .apiAccessRequestNewActivationData(let access) = try await self.authenticate(data, pin: pin) else {
+            throw OtherProcess()
+        }
+        return access
+    }
+
+    /// What the app of a service gets that signs its own person in.
+    func serviceLogin(
+        at party: RelyingParty, pin: String, state: String? = nil, nonce: String? = nil
+    ) async throws -> ServiceLoginResult {
+        let data = try await self.sdk.authenticator.fetchInAppAuthenticationInitializationData(
+            party.inAppRequest(to: IdentityStage.issuer, state: state, nonce: nonce))
+        guard case .serviceLogin(let login) = try await self.authenticate(data, pin: pin) else { throw OtherProcess() }
+        return login
+    }
+}
+
+extension AuthenticationResult {
+    var isUserLogin: Bool { if case .userLogin = self { true } else { false } }
+    var lockout: Countersign.LockoutInformation? {
+        if case .lockout(let information, _) = self { information } else { nil }
     }
 }
 

@@ -1,5 +1,7 @@
+import CeremonyEngine
 import Countersign
 import CountersignServer
+import CountersignTestKit
 import Foundation
 import SQLiteStore
 import Store
@@ -32,6 +34,30 @@ struct LeakSearch: Sendable {
     func note(code: String) {
         self.secrets.note(code, as: "code")
         self.secrets.note(String(code.split(separator: "~").last ?? ""), as: "secret of a code")
+    }
+
+    /// The code of an activation of alice's.
+    func activationCode() async throws -> String {
+        let code = try await self.stage.offer(pin: Self.pins.code).code
+        self.note(code: code)
+        return code
+    }
+
+    /// A sign-in that is prepared: everything is chosen and typed. And the name of its page's request.
+    func prepared(by phone: StagePhone, in browser: TestBrowser? = nil) async throws -> (
+        info: AuthenticationUserInformation, request: String
+    ) {
+        let (code, request) = try await self.stage.code(in: browser ?? TestBrowser(self.stage.client))
+        self.note(code: code)
+        return (try await phone.prepare(try phone.authenticationData(code)), request)
+    }
+
+    /// Signs with a wrong PIN, and after the rest with the right one.
+    func finish(_ info: AuthenticationUserInformation, by phone: StagePhone) async throws {
+        _ = try #require(try await phone.finish(info, pin: Self.pins.own).lockout, "a wrong PIN was taken")
+        try await self.run("a wrong PIN")
+        self.stage.server.clock.advance(by: .seconds(60))
+        try #require(try await phone.finish(info, pin: Self.pins.code).isUserLogin, "not signed in")
     }
 
     private func noteTraffic() {

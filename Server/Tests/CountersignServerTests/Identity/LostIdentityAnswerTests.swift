@@ -47,13 +47,11 @@ struct LostIdentityAnswerTests {
     func everyStep() async throws {
         try await IdentityStage.run { stage async throws in
             let network = Network(stage.traffic, stage.server.clock)
-            let phone = try await stage.phone(over: network)
-            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
+            let phone = try await stage.personalizedPhone(pin: Self.pin, over: network)
             let authenticator = phone.sdk.authenticator
             let personalizer = phone.sdk.personalizer
 
-            let (code, _) = try await stage.code(in: TestBrowser(stage.client))
-            let data = try phone.sdk.common.parseProcessInitializationData(code).authenticationData
+            let data = try await stage.data(for: phone)
             let request = try await Self.twice(in: network) { try await authenticator.startAuthentication(data: data) }
             request.info.email?.setSelection(request.info.email?.aliases.first { $0.alias == "Office" })
             request.info.givenName?.setValue(value: IdentityStage.values.given)
@@ -69,18 +67,9 @@ struct LostIdentityAnswerTests {
             let finished = try await Self.twice(in: network) {
                 try await authenticator.finishAuthentication(userInfo: info)
             }
-            guard case .userLogin = finished else {
-                Issue.record("not signed in")
-                return
-            }
+            try #require(finished.isUserLogin)
 
-            let access = try await personalizer.startRequestNewActivationData(idmIdentifier: IdentityStage.issuer)
-            guard
-                case .apiAccessRequestNewActivationData(let wish) = try await phone.authenticate(access, pin: Self.pin)
-            else {
-                Issue.record("another result")
-                return
-            }
+            let wish = try await phone.accessToNewActivation(pin: Self.pin)
             wish.pinSpec.setPin("735041")
             let other = try await stage.phone("other")
             try await other.personalize(

@@ -18,14 +18,8 @@ struct ProlongedSessionTests {
     @Test("Who chooses a PIN has more time up to the hard end, and the PIN counts then")
     func permitted() async throws {
         try await IdentityStage.run { stage async throws in
-            let phone = try await stage.phone()
-            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
-            let personalizer = phone.sdk.personalizer
-            let data = try await personalizer.startChangePin(idmIdentifier: IdentityStage.issuer)
-            guard case .apiAccessChangePin(let access) = try await phone.authenticate(data, pin: Self.pin) else {
-                Issue.record("not permitted")
-                return
-            }
+            let phone = try await stage.personalizedPhone(pin: Self.pin)
+            let access = try await phone.accessToChangePin(pin: Self.pin)
             let session = access.identitySession
             let first = session.nextRequestUntil
             stage.server.clock.advance(by: .seconds(290))
@@ -37,12 +31,9 @@ struct ProlongedSessionTests {
                 try await phone.sdk.common.prolongSession(holder: access)
             }
             #expect(access.pinSpec.setPin("604817") == .valid)
-            try await personalizer.finishChangePin(request: access)
+            try await phone.sdk.personalizer.finishChangePin(request: access)
             let (code, _) = try await stage.code(in: TestBrowser(stage.client))
-            guard case .userLogin = try await phone.authenticate(code, pin: "604817") else {
-                Issue.record("the new PIN is wrong")
-                return
-            }
+            #expect(try await phone.authenticate(code, pin: "604817").isUserLogin)
         }
     }
 
@@ -50,22 +41,15 @@ struct ProlongedSessionTests {
     func code() async throws {
         try await IdentityStage.run { stage async throws in
             _ = try await stage.server.assembly.identities.setService(stage.party.id, to: Self.profile, by: "test")
-            let phone = try await stage.phone()
-            try await phone.personalize(try await stage.offer(pin: Self.pin).code, pin: Self.pin)
-            let authenticator = phone.sdk.authenticator
-            let data = try await authenticator.fetchInAppAuthenticationInitializationData(
-                stage.party.inAppRequest(to: IdentityStage.issuer, state: "s-1", nonce: "n-1"))
-            guard case .serviceLogin(let login) = try await phone.authenticate(data, pin: Self.pin) else {
-                Issue.record("no login of the app")
-                return
-            }
+            let phone = try await stage.personalizedPhone(pin: Self.pin)
+            let login = try await phone.serviceLogin(at: stage.party, pin: Self.pin, state: "s-1", nonce: "n-1")
             #expect(login.identitySession.nextRequestUntil == login.validUntil)
             stage.server.clock.advance(by: .seconds(59))
             let refused = await #expect(throws: CountersignError.self) { () async throws in
                 _ = try await phone.sdk.common.prolongSession(holder: login)
             }
             #expect(refused?.errorCode == .wrongProcess)
-            #expect(try await authenticator.fetchAuthorizationCode(login).state == "s-1")
+            #expect(try await phone.sdk.authenticator.fetchAuthorizationCode(login).state == "s-1")
         }
     }
 }

@@ -78,8 +78,7 @@ struct SuppliedClaimsTests {
                     .init(attribute: "phoneNumber", value: number, alias: alias, isVerified: true), to: "alice",
                     by: "test")
             }
-            let phone = try await stage.phone()
-            try await phone.personalize(try await stage.offer(pin: Haul.right).code, pin: Haul.right)
+            let phone = try await stage.personalizedPhone(pin: Haul.right)
             let backend = IdentityBackend(
                 BackendConfiguration(
                     issuer: IdentityStage.issuer, clientID: stage.party.id,

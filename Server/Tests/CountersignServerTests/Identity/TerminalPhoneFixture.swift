@@ -146,9 +146,7 @@ struct TerminalPhoneFixture: Sendable {
     /// Has the phone claim the session of a code, and leave it there.
     func claim(_ code: String) async throws {
         try await self.app { sdk, _ async throws in
-            guard case .authentication(let data) = try sdk.common.parseProcessInitializationData(code) else {
-                throw OtherProcess()
-            }
+            let data = try sdk.common.parseProcessInitializationData(code).authenticationData
             _ = try await sdk.authenticator.startAuthentication(data: data)
         }
     }
