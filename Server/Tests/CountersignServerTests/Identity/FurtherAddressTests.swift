@@ -31,8 +31,7 @@ struct FurtherAddressTests {
                 by: "test")
             let elsewhere = TestBrowser(fixture.client)
             let invitation = try await elsewhere.get("/invitation?link=\(made.link)")
-            let page = try await elsewhere.post(
-                "/invitation", form: invitation.hiddenFields + "&pin=604817&pin-again=604817")
+            let page = try await elsewhere.accept(invitation, pin: "604817")
             let merged = try await fixture.enroll(try page.words(of: "typed-code"), pins: ["604817", "258036"])
             #expect(merged.refusal == nil, "\(merged.lines)")
             #expect(try merged.line("finished").requiredString("outcome") == "merged")
@@ -61,16 +60,11 @@ struct FurtherAddressTests {
         }
 
         /// The secret of the link that was mailed last.
-        func link() throws -> String {
-            String(try #require(try self.fixture.server.mail.link().split(separator: "=").last))
-        }
+        func link() throws -> String { try PasswordPlace.secret(of: self.fixture.server.mail.link()) }
 
         /// Opens a link, and sends the form that its page has for this browser.
         func confirm(_ link: String, _ browser: TestBrowser? = nil) async throws -> TestResponse {
-            let browser = browser ?? self.browser
-            let page = try await browser.get("/account/address/confirm?link=\(link)")
-            guard page.status == .ok else { return page }
-            return try await browser.post("/account/address/confirm", form: page.hiddenFields)
+            try await (browser ?? self.browser).confirmAddress(link)
         }
 
         func confirm() async throws {

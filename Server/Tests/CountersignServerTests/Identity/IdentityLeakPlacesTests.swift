@@ -116,10 +116,8 @@ struct IdentityLeakPlacesTests {
             let newcomer = "friederike@newcomer.example"
             search.secrets.note(newcomer, as: "value")
             let browser = TestBrowser(stage.client)
-            let (_, sent) = try await stage.server.signInPage(browser, party, "&prompt=create")
-            let form = try await browser.get(try #require(sent.headers[.location]))
+            let (form, fields) = try await stage.server.newcomersPage(browser, party)
             #expect(form.status == .ok)
-            let fields = String(try #require(sent.headers[.location]?.split(separator: "?").last))
             let asked = try await browser.post("/sign-in/newcomer", form: "\(fields)&email=\(newcomer)")
             #expect(asked.status == .ok)
             try await search.run("a newcomer has asked")
@@ -139,10 +137,9 @@ struct IdentityLeakPlacesTests {
         #expect(form.status == .ok)
         let pin = Self.pins.own
         // Two that are not the same are told, and stand nowhere either.
-        let refused = try await browser.post(
-            "/invitation", form: form.hiddenFields + "&pin=\(pin)&pin-again=\(Self.pins.new)")
+        let refused = try await browser.accept(form, pin: pin, again: Self.pins.new)
         #expect(refused.status == .unprocessableContent && !refused.text.contains(pin))
-        let page = try await browser.post("/invitation", form: form.hiddenFields + "&pin=\(pin)&pin-again=\(pin)")
+        let page = try await browser.accept(form, pin: pin)
         search.note(code: try page.words(of: "typed-code"))
     }
 

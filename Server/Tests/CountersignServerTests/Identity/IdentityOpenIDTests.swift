@@ -121,8 +121,7 @@ struct IdentityOpenIDTests {
             let elsewhere = TestBrowser(fixture.client)
             let invitation = try await elsewhere.get(try letter.link())
             #expect(invitation.text.contains("You are invited to Demo Bank"))
-            let code = try await elsewhere.post(
-                "/invitation", form: invitation.hiddenFields + "&pin=604817&pin-again=604817")
+            let code = try await elsewhere.accept(invitation, pin: "604817")
             let enrolled = try await fixture.enroll(
                 try code.words(of: "typed-code"), pins: ["604817"], named: "-new")
             #expect(enrolled.refusal == nil, "\(enrolled.lines)")

@@ -37,6 +37,29 @@ extension ServerFixture {
         try await self.assembly.ceremonies.identities.offers.offer(
             accountID: try await self.accountID(username), pin: pin, by: "test")
     }
+
+    /// The page for newcomers that a service sends a browser to, and what its form has beside the address.
+    func newcomersPage(_ browser: TestBrowser, _ party: RelyingParty) async throws -> (
+        form: TestResponse, fields: String
+    ) {
+        let (_, sent) = try await self.signInPage(browser, party, "&prompt=create")
+        let location = try #require(sent.headers[.location])
+        return (try await browser.get(location), String(try #require(location.split(separator: "?").last)))
+    }
+}
+
+extension TestBrowser {
+    /// Sends the form of an invitation's page, which has a PIN twice: the page of a code.
+    func accept(_ invitation: TestResponse, pin: String, again: String? = nil) async throws -> TestResponse {
+        try await self.post("/invitation", form: invitation.hiddenFields + "&pin=\(pin)&pin-again=\(again ?? pin)")
+    }
+
+    /// Opens the link that confirms an address, and sends the form that its page has for this browser.
+    func confirmAddress(_ link: String) async throws -> TestResponse {
+        let page = try await self.get("/account/address/confirm?link=\(link)")
+        guard page.status == .ok else { return page }
+        return try await self.post("/account/address/confirm", form: page.hiddenFields)
+    }
 }
 
 extension JSON {
@@ -101,6 +124,15 @@ extension TerminalPhoneFixture {
         try await browser.post(path, form: PasswordPlace.form(fields))
     }
 
+    /// Sends the form of a page as it stands there, with what a person enters.
+    func fill(_ path: String, _ fields: [String: String], query: String = "", _ browser: TestBrowser) async throws
+        -> TestResponse
+    {
+        var fields = fields
+        fields["confirmation"] = try Self.confirmation(of: try await browser.get(path + query))
+        return try await self.post(path, fields, browser)
+    }
+
     /// What a form of our pages carries as a sign that it stood there.
     static func confirmation(of page: TestResponse) throws -> String {
         String(try #require(page.text.firstMatch(of: /name="confirmation" value="([^"]*)"/)).1)
@@ -110,12 +142,7 @@ extension TerminalPhoneFixture {
     func makeCode(
         _ browser: TestBrowser, name: String = "Tablet", pin: String = "604817", again: String? = nil
     ) async throws -> TestResponse {
-        let form = try await browser.get("/account/activation")
-        return try await self.post(
-            "/account/activation",
-            [
-                "confirmation": try Self.confirmation(of: form), "name": name, "pin": pin, "pin-again": again ?? pin,
-            ], browser)
+        try await self.fill("/account/activation", ["name": name, "pin": pin, "pin-again": again ?? pin], browser)
     }
 
     /// Where a page with a code asks what has become of it.

@@ -22,10 +22,7 @@ struct NewcomerTests {
 
         init(_ server: ServerFixture, _ party: RelyingParty, _ browser: TestBrowser) async throws {
             (self.server, self.party, self.browser) = (server, party, browser)
-            let (_, sent) = try await server.signInPage(browser, party, "&prompt=create")
-            let location = try #require(sent.headers[.location])
-            self.form = try await browser.get(location)
-            self.fields = String(try #require(location.split(separator: "?").last))
+            (self.form, self.fields) = try await server.newcomersPage(browser, party)
         }
 
         func ask(_ email: String, _ browser: TestBrowser? = nil) async throws -> TestResponse {

@@ -37,10 +37,7 @@ struct OwnValuesTests {
         func post(_ path: String, _ fields: [String: String], query: String = "", _ browser: TestBrowser? = nil)
             async throws -> TestResponse
         {
-            let browser = browser ?? self.browser
-            var fields = fields
-            fields["confirmation"] = try TerminalPhoneFixture.confirmation(of: try await browser.get(path + query))
-            return try await self.fixture.post(path, fields, browser)
+            try await self.fixture.fill(path, fields, query: query, browser ?? self.browser)
         }
 
         func add(_ address: String) async throws -> TestResponse {
@@ -52,9 +49,7 @@ struct OwnValuesTests {
 
         func confirmation() async throws -> TestResponse {
             #expect(try await self.fixture.sendMail() == [.sent])
-            let link = String(try #require(try self.fixture.server.mail.link().split(separator: "=").last))
-            let page = try await self.browser.get("/account/address/confirm?link=\(link)")
-            return try await self.browser.post("/account/address/confirm", form: page.hiddenFields)
+            return try await self.browser.confirmAddress(try PasswordPlace.secret(of: self.fixture.server.mail.link()))
         }
 
         func entries(_ kind: AuditEvent.Kind) async throws -> [AuditEvent] {
