@@ -108,16 +108,7 @@ struct LeakSearch: Sendable {
         self.noteTraffic()
         try await self.noteDraws()
         let finder = SecretFinder(self.secrets)
-        for folder in [self.stage.folder, self.stage.server.folder] {
-            for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-                guard let bytes = FileManager.default.contents(atPath: "\(folder)/\(file)") else { continue }
-                let found = finder.names(in: Array(bytes))
-                #expect(found.isEmpty, "\(moment): \(file) has \(found.sorted())")
-            }
-        }
-        for line in self.stage.lines.all {
-            let found = finder.names(in: Array(line.utf8))
-            #expect(found.isEmpty, "\(moment): the log has \(found.sorted()): \(line)")
-        }
+        for folder in [self.stage.folder, self.stage.server.folder] { try finder.search(folder: folder, moment) }
+        finder.search(log: self.stage.lines, moment)
     }
 }

@@ -4,6 +4,7 @@ import HummingbirdTesting
 import NIOCore
 import OAuth
 import Synchronization
+import Testing
 import _Primitives
 
 /// What was said between programs and a server that nobody else may learn, each with what it was called there.
@@ -153,6 +154,23 @@ struct SecretFinder {
         let head = bytes[..<8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         self.byHead[head, default: []].append((bytes, name))
         self.headEnds[Int(head & 0xFFFF)] = true
+    }
+
+    /// Holds that nothing of it stands in a file of a folder.
+    func search(folder: String, _ moment: String) throws {
+        for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            guard let bytes = FileManager.default.contents(atPath: "\(folder)/\(file)") else { continue }
+            let found = self.names(in: Array(bytes))
+            #expect(found.isEmpty, "\(moment): \(file) has \(found.sorted())")
+        }
+    }
+
+    /// Holds that nothing of it stands in a log.
+    func search(log: LoggedLines, _ moment: String) {
+        for line in log.all {
+            let found = self.names(in: Array(line.utf8))
+            #expect(found.isEmpty, "\(moment): the log has \(found.sorted()): \(line)")
+        }
     }
 
     /// The names of what stands in there.
