@@ -14,9 +14,10 @@ import Testing
         await phone.server.loseAnswers(2, after: .seconds(12))
     }
 
-    /// How many requests there were since then: those that are the same, to the letter, are one.
+    /// How many requests there were since then, but for those for the server's keys: those that are the same, to the letter,
+    /// are one.
     private func requests(_ phone: VirtualIdentityPhone) async -> Int {
-        Set(await phone.server.requests.map(\.deviceProof)).count
+        Set(await phone.server.requests.compactMap(\.deviceProof)).count
     }
 
     @Test("a code that this device has claimed is its own when it is started again") func start() async throws {
@@ -246,6 +247,75 @@ import Testing
         try await other.personalize(code, pin: "735041")
         #expect(try await other.authenticate(try await other.data(), pin: "735041").isUserLogin)
         #expect(await identityError(finish) == .pinMissing)
+    }
+
+    @Test("an activation is asked for by the same request until its code is verified, and then no more")
+    func unverifiedActivation() async throws {
+        let server = try VirtualIdentityServer()
+        let phone = try await VirtualIdentityPhone(server: server, clock: FakeClock(wall: server.now))
+        try await phone.personalize()
+        let access = try await self.newActivation(phone)
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
+        let clock = phone.clock
+        await server.forgetRequests()
+        await server.damage { response in
+            // The keys by which the answer is verified are too old for its code, and the app gets no others.
+            clock.advance(by: .seconds(86_401))
+            server.assumeIsolated { $0.speak(2...3) }
+            return response
+        }
+        for _ in 1...2 {
+            await server.speak(1...1)
+            #expect(await identityError(finish) == .protocolVersionUnsupported)
+        }
+        await server.damage(nil)
+        await server.speak(1...1)
+        #expect(await identityError(finish) == nil)
+        #expect(await self.requests(phone) == 1)
+        // From now on the same wish is another one.
+        #expect(access.pinSpec.setPin("735041") == .valid)
+        #expect(await identityError(finish) == .grantExpired)
+        #expect(await self.requests(phone) == 2)
+    }
+
+    @Test("an activation whose code has come is over: the same wish has it told no more", arguments: [true, false])
+    func finishedActivation(_ wasLost: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let access = try await self.newActivation(phone)
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
+        if wasLost {
+            await self.lose(phone)
+            #expect(await identityError(finish) == .timeout)
+        }
+        #expect(await identityError(finish) == nil)
+        #expect(access.pinSpec.setPin("735041") == .valid)
+        await phone.server.forgetRequests()
+        // The answer of before would hold the code.
+        #expect(await identityError(finish) == .grantExpired)
+        #expect(await self.requests(phone) == 1)
+    }
+
+    @Test(
+        "an activation that was refused is asked for by another request, and by the same one where it was lost before",
+        arguments: [true, false])
+    func refusedActivation(_ wasLost: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let access = try await self.newActivation(phone)
+        let personalizer = phone.sdk.personalizer
+        let finish: () async throws -> Void = { _ = try await personalizer.finishRequestNewActivationData(access) }
+        await phone.server.forgetRequests()
+        if wasLost {
+            await phone.server.loseAnswers(1)
+            await phone.server.refuseRepetition(IdentityProblem(.tooManyRequests))
+        } else {
+            await phone.server.refuseNext(IdentityProblem(.tooManyRequests))
+        }
+        #expect(await identityError(finish) == .tooManyRequests)
+        // A request that was refused is refused again, and one that was carried out is all that tells the code.
+        #expect(await identityError(finish) == nil)
+        #expect(await self.requests(phone) == (wasLost ? 1 : 2))
     }
 
     @Test("what has left is not sent again once its identity is gone from this device")
