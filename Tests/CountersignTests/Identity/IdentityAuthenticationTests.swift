@@ -578,6 +578,23 @@ import _Primitives
         #expect(await identityError { _ = try await authenticator.fetchAuthorizationCode(login) } == .sessionConsumed)
     }
 
+    @Test("an app that has signed itself in and gives that up gets no code any more") func givenUpInApp() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let (authenticator, common) = (phone.sdk.authenticator, phone.sdk.common)
+        let data = try await authenticator.fetchInAppAuthenticationInitializationData(
+            InAppAuthenticationRequest(
+                idmIdentifier: "https://id.example", clientID: "app", redirectURI: "app:/back",
+                codeChallenge: String(repeating: "a", count: 43)))
+        guard case .serviceLogin(let login) = try await phone.authenticate(data) else {
+            Issue.record("no login of the app")
+            return
+        }
+        try await common.abort(login)
+        #expect(await phone.server.ends == [.sessionAborted])
+        #expect(await identityError { _ = try await authenticator.fetchAuthorizationCode(login) } == .sessionAborted)
+        #expect(await identityError { try await common.abort(login) } == .sessionAborted)
+    }
+
     @Test("an app that signs itself in gets to know nothing of the person: neither is it told nor does it ask")
     func noClaims() async throws {
         let phone = try await VirtualIdentityPhone.personalized()

@@ -362,4 +362,23 @@ import Testing
         #expect(try await authenticator.fetchAuthorizationCode(login).code == "code-1")
         #expect(await identityError(fetch) == .sessionConsumed)
     }
+
+    @Test(
+        "an authorization code is not told again where the login was given up, whatever the server says to that",
+        arguments: [true, false])
+    func givenUpCode(_ isDown: Bool) async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let login = try await phone.serviceLogin(state: "s-1")
+        let fetch: () async throws -> Void = { _ = try await phone.sdk.authenticator.fetchAuthorizationCode(login) }
+        await self.lose(phone)
+        #expect(await identityError(fetch) == .timeout)
+        await phone.server.goDown(isDown)
+        #expect(
+            await identityError { try await phone.sdk.common.abort(login) }
+                == (isDown ? .connectionError : .sessionConsumed))
+        await phone.server.goDown(false)
+        // By the request of before it would be told.
+        #expect(await identityError(fetch) == .sessionConsumed)
+        #expect(await self.requests(phone) == 3)
+    }
 }
