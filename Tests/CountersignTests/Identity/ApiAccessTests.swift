@@ -367,6 +367,67 @@ extension ApiAccessTests {
         #expect(try personalizer.personalizedIdentities.isEmpty)
     }
 
+    /// A deletion that the person has agreed to.
+    private func agreedDeletion(_ phone: VirtualIdentityPhone) async throws -> ApiAccessDelete? {
+        let data = try await phone.sdk.personalizer.startDeletion(idmIdentifier: self.server)
+        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else { return nil }
+        return access
+    }
+
+    @Test("a deletion that the device had no room to write down is done when it is asked for again")
+    func unwrittenDeletion() async throws {
+        let keys = VerifyingKeys()
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
+        try await phone.personalize()
+        let personalizer = phone.sdk.personalizer
+        let access = try #require(try await self.agreedDeletion(phone))
+        let finish: () async throws -> Void = { try await personalizer.finishDeletion(request: access) }
+        let storage = phone.storage
+        await phone.server.damage { response in
+            storage.refuseWrites(true)
+            return response
+        }
+        #expect(await identityError(finish) == .storageUnavailable)
+        #expect(await phone.server.activeActivations.isEmpty)
+        // What it has not written down has not happened here.
+        #expect(try personalizer.personalizedIdentities.count == 1)
+        await phone.server.damage(nil)
+        storage.refuseWrites(false)
+        // The server knows the device no more, and that was this deletion.
+        #expect(await identityError(finish) == nil)
+        #expect(try personalizer.personalizedIdentities.isEmpty)
+        #expect(keys.count == 0)
+    }
+
+    @Test("a deletion of which the device could not write down all comes to its end at the next start")
+    func halfWrittenDeletion() async throws {
+        let keys = VerifyingKeys()
+        let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
+        try await phone.personalize()
+        let personalizer = phone.sdk.personalizer
+        let access = try #require(try await self.agreedDeletion(phone))
+        let storage = phone.storage
+        await phone.server.damage { response in
+            storage.interruptAfterWrite { name in
+                // That the identity ends can be written down, and nothing after it.
+                if name == "identity-identities" { storage.refuseWrites(true) }
+            }
+            return response
+        }
+        #expect(
+            await identityError { try await personalizer.finishDeletion(request: access) } == .storageUnavailable)
+        #expect(await phone.server.activeActivations.isEmpty)
+        #expect(try personalizer.personalizedIdentities.isEmpty)
+        #expect(keys.count == 3)
+        await phone.server.damage(nil)
+        storage.interruptAfterWrite(nil)
+        let restarted = try await VirtualIdentityPhone(
+            server: phone.server, storage: InMemoryStorage(storage.snapshot), clock: phone.clock, keys: keys)
+        #expect(keys.count == 0)
+        try await restarted.personalize()
+        #expect(try await restarted.authenticate(try await restarted.data()).isUserLogin)
+    }
+
     @Test("an activation that was ended elsewhere is no account that was deleted") func endedElsewhere() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
         let personalizer = phone.sdk.personalizer
