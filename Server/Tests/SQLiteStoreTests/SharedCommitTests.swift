@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import SQLiteStore
@@ -5,6 +6,10 @@ import Store
 import Synchronization
 import Testing
 import _Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 @Suite("SQLite store: steps that share a commit (decision 86)")
 struct SharedCommitTests {
@@ -28,21 +33,28 @@ struct SharedCommitTests {
     private let now = Timestamp(seconds: 1_800_000_000)
 
     /// A store with so many ceremonies, in each of which one step is taken.
-    private func store(ceremonies count: Int) async throws -> TemporaryStore {
+    private func store(ceremonies count: Int, of client: String? = nil, progress: [UInt8]? = nil) async throws
+        -> TemporaryStore
+    {
         let store = try TemporaryStore()
         for number in 0..<count {
-            let ceremony = CeremonyRecord(
-                id: "\(number)", kind: .transaction, createdAt: self.now, expiresAt: self.now + .seconds(60),
-                detail: CeremonyDetail())
+            var ceremony = CeremonyRecord(
+                id: "\(number)", kind: .transaction, clientID: client, createdAt: self.now,
+                expiresAt: self.now + .seconds(60), detail: CeremonyDetail())
+            ceremony.progress = progress
             try await store.database.createCeremony(ceremony, tokens: [], audit: nil)
         }
         return store
     }
 
-    /// Takes a step of a kind. Throws what it throws.
-    private func step(_ kind: Kind, _ number: Int, _ database: SQLiteDatabase) async throws {
+    /// Takes a step of a kind, which looks around before it writes. Throws what it throws.
+    private func step(
+        _ kind: Kind, _ number: Int, _ database: SQLiteDatabase,
+        looking look: @escaping @Sendable () throws -> Void = {}
+    ) async throws {
         let now = self.now
         _ = try await database.change(.id("\(number)")) { ceremony in
+            try look()
             guard kind != .refuses else { throw Refusal() }
             ceremony.authenticators = ["changed"]
             ceremony.changedAt = now
@@ -131,3 +143,75 @@ struct SharedCommitTests {
         await #expect(throws: StoreError(.notFound, "")) { try await self.step(.failsLate, 0, store.database) }
     }
 }
+
+#if canImport(Glibc)
+    extension SharedCommitTests {
+        /// What each look of a step for files has found.
+        private final class Looks: Sendable {
+            let found = Mutex<[Bool]>([])
+        }
+
+        /// Whether a text is in a file that SQLite has made for itself. Such a file is open, and has no name any more.
+        private static func isInTemporaryFile(_ text: String) throws -> Bool {
+            let folder = "/proc/self/fd/"
+            let wanted = Data(text.utf8)
+            return try FileManager.default.contentsOfDirectory(atPath: folder).contains { name in
+                // Other tests close theirs meanwhile.
+                guard let file = try? FileManager.default.destinationOfSymbolicLink(atPath: folder + name),
+                    file.contains("/etilqs_"), let descriptor = Int32(name)
+                else { return false }
+                var bytes = [UInt8](repeating: 0, count: 1 << 20)
+                // Not opened once more: where a database has its number by now, to close that would end the database's locks.
+                let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+                return Data(bytes.prefix(max(count, 0))).range(of: wanted) != nil
+            }
+        }
+
+        @Test("What a step might have to undo goes into no file, however much it is") func undoneInMemory() async throws
+        {
+            let kinds: [Kind] = [.succeeds, .failsLate, .succeeds, .failsLate]
+            let client = UUID().uuidString
+            // A row whose length changes is written anew with all its pages: here more than the 64 KiB that SQLite keeps in
+            // memory in any case.
+            let store = try await self.store(
+                ceremonies: kinds.count + 1, of: client, progress: [UInt8](repeating: 0, count: 200_000))
+            let database = store.database
+            let (looks, released) = (Looks(), DispatchSemaphore(value: 0))
+            let (began, begin) = AsyncStream.makeStream(of: Void.self)
+            // Holds the writer until all of them wait for it, so that they share a commit.
+            let holding = Task {
+                _ = try await database.change(.id("\(kinds.count)")) { _ in
+                    begin.finish()
+                    released.wait()
+                    return CeremonyChange()
+                }
+            }
+            for await _ in began {}
+            let failed = await withTaskGroup(of: Int?.self) { group in
+                for (number, kind) in kinds.enumerated() {
+                    group.addTask {
+                        do {
+                            try await self.step(kind, number, database) {
+                                let isFound = try Self.isInTemporaryFile(client)
+                                looks.found.withLock { $0.append(isFound) }
+                            }
+                        } catch {
+                            return number
+                        }
+                        return nil
+                    }
+                }
+                while database.waiting.steps < kinds.count { await Task.yield() }
+                released.signal()
+                var failed: Set<Int> = []
+                for await number in group { if let number { failed.insert(number) } }
+                return failed
+            }
+            try await holding.value
+            try await self.check(kinds, failed: failed, in: store)
+            let found = looks.found.withLock { $0 }
+            // They were done anew in savepoints, where each comes after one that had much to undo.
+            #expect(found.count > kinds.count && !found.contains(true))
+        }
+    }
+#endif
