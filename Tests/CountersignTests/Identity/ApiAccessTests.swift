@@ -367,20 +367,13 @@ extension ApiAccessTests {
         #expect(try personalizer.personalizedIdentities.isEmpty)
     }
 
-    /// A deletion that the person has agreed to.
-    private func agreedDeletion(_ phone: VirtualIdentityPhone) async throws -> ApiAccessDelete? {
-        let data = try await phone.sdk.personalizer.startDeletion(idmIdentifier: self.server)
-        guard case .apiAccessDelete(let access) = try await phone.authenticate(data) else { return nil }
-        return access
-    }
-
     @Test("a deletion that the device had no room to write down is done when it is asked for again")
     func unwrittenDeletion() async throws {
         let keys = VerifyingKeys()
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
         try await phone.personalize()
         let personalizer = phone.sdk.personalizer
-        let access = try #require(try await self.agreedDeletion(phone))
+        let access = try await phone.accessToDelete()
         let finish: () async throws -> Void = { try await personalizer.finishDeletion(request: access) }
         let storage = phone.storage
         await phone.server.damage { response in
@@ -405,7 +398,7 @@ extension ApiAccessTests {
         let phone = try await VirtualIdentityPhone(server: VirtualIdentityServer(), keys: keys)
         try await phone.personalize()
         let personalizer = phone.sdk.personalizer
-        let access = try #require(try await self.agreedDeletion(phone))
+        let access = try await phone.accessToDelete()
         let storage = phone.storage
         await phone.server.damage { response in
             storage.interruptAfterWrite { name in
