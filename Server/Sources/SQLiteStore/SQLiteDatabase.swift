@@ -7,8 +7,8 @@ import _Primitives
 
 /// The SQLite store: one file in a data folder that one process holds.
 ///
-/// Durable: write-ahead log with `synchronous = FULL`, so that a step that returned is on disk. Steps that wait at the
-/// same time share one commit: a step that throws leaves nothing and does not touch its neighbours.
+/// Durable: a step that returned is on disk, and so is what a read has seen (``CommitLog``). Steps that wait at the same time
+/// share one commit: a step that throws leaves nothing and does not touch its neighbours.
 /// The features are extensions of this type, one file each, that conform to the narrow protocols of `Store`.
 public final class SQLiteDatabase: Sendable {
     /// What reads and writes sealed values.
@@ -22,6 +22,7 @@ public final class SQLiteDatabase: Sendable {
     private let folderLock: FolderLock
     private let path: String
     private let isOpen = Atomic(true)
+    private let log: CommitLog
     private let writer: WorkQueue<Step>
     private let readers: WorkQueue<ReadJob>
     private let measure: @Sendable (StoreMeasurement) -> Void
@@ -45,9 +46,19 @@ public final class SQLiteDatabase: Sendable {
     /// Blocks; called once, before anything is served. `measure` is told what every step and every read took. Throws
     /// ``StoreError``: `locked` where another process holds the folder, `wrongKey`, `missingKey`, `newerSchema`, `corrupt`,
     /// `unavailable`.
-    public init(
+    public convenience init(
         folder: String, keys: KeyRing, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
+    ) throws {
+        try self.init(folder: folder, keys: keys, limits: limits, measure: measure) { try $0.synchronize() }
+    }
+
+    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that has a disk of its own:
+    /// `synchronize` is to make durable what was written into the log.
+    package init(
+        folder: String, keys: KeyRing, limits: Limits = Limits(),
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in },
+        synchronize: @escaping @Sendable (LogFile) throws -> Void
     ) throws {
         _ = Self.keepsNoMemoryAccount
         self.limits = limits
@@ -70,28 +81,33 @@ public final class SQLiteDatabase: Sendable {
                 try db.keepLogFile()
             }
             let pool = try DatabasePool(path: self.path, configuration: configuration)
-            // The library sets NORMAL for every write-ahead log after `prepareDatabase`; read back, because a store
-            // that acknowledges before the disk does is the one failure that nobody would notice.
+            // With NORMAL what goes from the log into the file is durable in the log before, and the log is not written over
+            // before it is durable in the file; what was only committed is made so by `log`. Read back, because a store that
+            // acknowledges before the disk does is the one failure that nobody would notice.
             let synchronous = try pool.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
+                try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
                 // What is deleted is written over, whatever the library was built with: some of it is keys.
                 try db.execute(sql: "PRAGMA secure_delete = ON")
                 return try Int.fetchOne(db, sql: "PRAGMA synchronous")
             }
             let journal = try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
-            guard synchronous == 2, journal == "wal" else {
-                throw StoreError(.unavailable, "the database does not take WAL with synchronous FULL")
+            guard synchronous == 1, journal == "wal" else {
+                throw StoreError(.unavailable, "the database does not take WAL with synchronous NORMAL")
             }
             self.sealing = try pool.writeWithoutTransaction { try StoreKeys(keys: keys).open($0) }
             pool.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
             self.pool = pool
+            let file = try LogFile(of: self.path)
+            // What opening has written, too.
+            try synchronize(file)
+            self.log = CommitLog(capacity: limits.waitingSteps) { try synchronize(file) }
         } catch {
             throw Self.translated(error)
         }
-        let pool = self.pool
+        let (pool, log) = (self.pool, self.log)
         self.writer = WorkQueue(
             name: "store-writer", threads: 1, capacity: limits.waitingSteps, batchSize: limits.stepsPerCommit
-        ) { Self.commit($0, pool) }
+        ) { Self.commit($0, pool, log) }
         self.readers = WorkQueue(
             name: "store-reader", threads: limits.readers, capacity: limits.waitingSteps,
             batchSize: Limits.Fixed.readsPerTurn
@@ -113,6 +129,7 @@ public final class SQLiteDatabase: Sendable {
     deinit {
         self.writer.stop()
         self.readers.stop()
+        self.log.stop()
     }
 
     /// Finishes the steps that wait, and lets the folder go. Nothing can be done with the store afterwards; closing it
@@ -124,6 +141,7 @@ public final class SQLiteDatabase: Sendable {
             Thread { [self] in
                 self.writer.close()
                 self.readers.close()
+                self.log.close()
                 // So that the one file holds everything: a copy of it that somebody makes now is a whole store. Where
                 // this succeeds, nobody reads from the log any more.
                 let log = try? self.pool.writeWithoutTransaction { try $0.checkpoint(.restart) }
@@ -160,11 +178,11 @@ public final class SQLiteDatabase: Sendable {
     /// Reads one consistent state of the database, on a thread of its own.
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await self.measured(.read) { continuation in
+            let log = self.log
             let job = ReadJob(
                 perform: { db in
-                    do { continuation.resume(returning: try body(db)) } catch {
-                        continuation.resume(throwing: Self.translated(error))
-                    }
+                    let result = Swift.Result { try body(db) }
+                    log.whenDurable { Self.resume(continuation, with: result, unless: $0) }
                 },
                 fail: { continuation.resume(throwing: $0) })
             do { try self.readers.add(job) } catch { continuation.resume(throwing: error) }
@@ -188,17 +206,19 @@ public final class SQLiteDatabase: Sendable {
         _ body: @escaping @Sendable (Database, Found) throws -> Result
     ) async throws -> Result {
         try await self.measured(.step) { continuation in
-            let writer = self.writer
+            let (writer, log) = (self.writer, self.log)
             let job = ReadJob(
                 perform: { db in
+                    let result: Swift.Result<Result, any Error>
                     do {
                         switch try screen(db) {
-                        case .answered(let result): continuation.resume(returning: result)
-                        case .step(let found): try writer.add(Self.step(continuation) { try body($0, found) })
+                        case .answered(let answer): result = .success(answer)
+                        case .step(let found): return try writer.add(Self.step(continuation) { try body($0, found) })
                         }
                     } catch {
-                        continuation.resume(throwing: Self.translated(error))
+                        result = .failure(error)
                     }
+                    log.whenDurable { Self.resume(continuation, with: result, unless: $0) }
                 },
                 fail: { continuation.resume(throwing: $0) })
             do { try self.readers.add(job) } catch { continuation.resume(throwing: error) }
@@ -222,6 +242,15 @@ public final class SQLiteDatabase: Sendable {
             })
     }
 
+    /// Answers whoever has read something, unless it may not be durable.
+    private static func resume<Value: Sendable>(
+        _ continuation: CheckedContinuation<Value, any Error>, with result: Result<Value, any Error>,
+        unless failure: StoreError?
+    ) {
+        if let failure { return continuation.resume(throwing: failure) }
+        continuation.resume(with: result.mapError { Self.translated($0) })
+    }
+
     /// Waits for work, and tells what it took.
     private func measured<Result: Sendable>(
         _ work: StoreMeasurement.Work, _ begin: (CheckedContinuation<Result, any Error>) -> Void
@@ -238,30 +267,40 @@ public final class SQLiteDatabase: Sendable {
 
     /// Where a step's result waits for the commit.
     private final class Outcome<Value: Sendable>: @unchecked Sendable {
-        // Safe to share: written and then read by the writer's thread alone.
+        // Safe to share: written by the writer's thread, and read once that has handed the step to `CommitLog`, whose lock lies
+        // between the two.
         var value: Value?
     }
 
     // MARK: Threads
 
-    private static func commit(_ steps: ArraySlice<Step>, _ pool: DatabasePool) {
+    private static func commit(_ steps: ArraySlice<Step>, _ pool: DatabasePool, _ log: CommitLog) {
+        let failures: [(any Error)?]
         do {
-            let failures = try pool.writeWithoutTransaction { db in
+            failures = try pool.writeWithoutTransaction { db in
                 try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+                let changes = db.totalChangesCount
                 do {
                     let failures = try self.performTogether(steps, db) ?? self.performApart(steps, db)
-                    try db.cachedStatement(sql: "COMMIT").execute()
+                    let commit = try db.cachedStatement(sql: "COMMIT")
+                    // Refusals alone are nothing that has to reach the disk.
+                    if db.totalChangesCount == changes {
+                        try commit.execute()
+                    } else {
+                        try log.commit { try commit.execute() }
+                    }
                     return failures
                 } catch {
                     if db.isInsideTransaction { try? db.rollback() }
                     throw error
                 }
             }
-            for (step, failure) in zip(steps, failures) { step.settle(failure) }
         } catch {
-            // Nothing of the batch is durable, whatever each step said.
-            let failure = self.translated(error)
-            for step in steps { step.settle(failure) }
+            // Nothing of the batch is left, whatever each step said.
+            failures = Array(repeating: self.translated(error), count: steps.count)
+        }
+        log.whenDurable { lost in
+            for (step, failure) in zip(steps, failures) { step.settle(lost ?? failure) }
         }
     }
 

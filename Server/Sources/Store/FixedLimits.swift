@@ -262,6 +262,8 @@ extension Limits {
         public static let resealedRows = 100
         /// Reads that one thread takes at a time.
         public static let readsPerTurn = 32
+        /// How many commits may wait for the disk while the writer goes on.
+        public static let commitsAhead = 8
         /// Entries of the audit trail that are read at a time when it is checked.
         public static let auditPage = 1000
         /// Bytes of a backup's manifest. A longer one is no backup's.

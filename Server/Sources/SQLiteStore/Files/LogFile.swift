@@ -11,7 +11,35 @@ import Store
 
 /// The write-ahead log beside a database's file. It stays when the store is closed, so that the next start writes
 /// nothing: an operator must be able to start a server whose disk is full.
-enum LogFile {
+package final class LogFile: Sendable {
+    private let descriptor: CInt
+
+    /// Opens the log of an open database for ``synchronize()``. Throws `unavailable`.
+    init(of databasePath: String) throws {
+        // No lock of SQLite's lies on this file, which would be gone when it is closed here.
+        self.descriptor = open(databasePath + "-wal", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard self.descriptor >= 0 else { throw FileFailure.storeError("cannot open the log of \(databasePath)") }
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// Makes everything durable that was written before. Blocks. Throws `unavailable`: what the log has may be lost then,
+    /// and the system says so only once.
+    package func synchronize() throws {
+        var status: CInt
+        repeat {
+            #if canImport(Darwin)
+                status = fcntl(self.descriptor, F_FULLFSYNC)
+            #else
+                status = fdatasync(self.descriptor)
+            #endif
+        } while status != 0 && errno == EINTR
+        guard status == 0 else {
+            throw FileFailure.storeError(
+                "the store's log could not be made durable; see to the disk, then start the server again")
+        }
+    }
+
     /// The log's header. A log that has nothing after it is an empty one, to SQLite as to the library, which would write
     /// into one that is gone or has no bytes at all.
     private static let headerCount = 32
