@@ -26,6 +26,7 @@ struct ServerProcess {
     let configuration: ServeConfiguration
 
     func run() async throws {
+        ThreadTurns.takeWhole()
         let logger = self.configuration.logger()
         self.configuration.warn(by: logger)
         let metrics = ServerMetrics()
