@@ -262,7 +262,7 @@ extension Limits {
         public static let resealedRows = 100
         /// Reads that one thread takes at a time.
         public static let readsPerTurn = 32
-        /// How many commits may wait for the disk while the writer goes on.
+        /// How many commits may wait for the disk while the writer goes on. Past it the writer waits.
         public static let commitsAhead = 8
         /// Entries of the audit trail that are read at a time when it is checked.
         public static let auditPage = 1000
