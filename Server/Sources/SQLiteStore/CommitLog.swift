@@ -21,6 +21,7 @@ final class CommitLog: @unchecked Sendable {
     private var durable = 0
     private var waiting: [Waiting] = []
     private var failure: StoreError?
+    private var isBroken = false
     private var isClosed = false
     private var isRunning = true
     private let capacity: Int
@@ -49,6 +50,9 @@ final class CommitLog: @unchecked Sendable {
         thread.name = "store-log"
         thread.start()
     }
+
+    /// Whether something could not be made durable.
+    var hasFailed: Bool { self.condition.withLock { self.isBroken } }
 
     /// Commits by `write`, which is called once, by one thread at a time. Blocks. Throws what it throws, and
     /// ``StoreError/Code/unavailable`` where an earlier commit could not be made durable.
@@ -84,7 +88,9 @@ final class CommitLog: @unchecked Sendable {
     /// The commit up to which the log is to be made durable; `nil` where there is nothing to do any more.
     private func next() -> Int? {
         self.condition.withLock {
-            while self.written == self.durable, !self.isClosed { self.condition.wait() }
+            while self.written == self.durable, !(self.isClosed && self.begun == self.written) {
+                self.condition.wait()
+            }
             guard self.failure == nil, self.written != self.durable else {
                 // Nobody makes durable what may come after.
                 self.failure = self.failure ?? StoreError(.unavailable, "the store is closed")
@@ -98,7 +104,7 @@ final class CommitLog: @unchecked Sendable {
 
     private func end(_ commit: Int, _ failure: StoreError?) {
         let answered: ArraySlice<Waiting> = self.condition.withLock {
-            if failure == nil { self.durable = commit } else { self.failure = failure }
+            if failure == nil { self.durable = commit } else { (self.failure, self.isBroken) = (failure, true) }
             let count = failure == nil ? self.waiting.prefix { $0.commit <= commit }.count : self.waiting.count
             defer {
                 self.waiting.removeFirst(count)

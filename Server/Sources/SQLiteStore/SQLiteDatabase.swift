@@ -69,6 +69,7 @@ public final class SQLiteDatabase: Sendable {
         try RestoredFile.finish(in: folder)
         self.path = folder + "/countersign.sqlite"
         try self.folderLock.makePrivateFile(self.path)
+        try LogFile.rewrite(of: self.path)
         do {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Double(limits.busyTimeout.milliseconds) / 1000)
@@ -144,7 +145,15 @@ public final class SQLiteDatabase: Sendable {
                 self.log.close()
                 // So that the one file holds everything: a copy of it that somebody makes now is a whole store. Where
                 // this succeeds, nobody reads from the log any more.
-                let log = try? self.pool.writeWithoutTransaction { try $0.checkpoint(.restart) }
+                let log = try? self.pool.writeWithoutTransaction { db in
+                    guard !self.log.hasFailed else {
+                        // What the log has in memory may not be what is on the disk: none of it goes into the file. Who opens
+                        // the store next reads the log by its check sums.
+                        _ = countersign_sqlite_without_last_checkpoint(db.sqliteConnection)
+                        return nil as (walFrameCount: Int, checkpointedFrameCount: Int)?
+                    }
+                    return try db.checkpoint(.restart)
+                }
                 try? self.pool.close()
                 if let log, log.walFrameCount == log.checkpointedFrameCount { LogFile.empty(of: self.path) }
                 self.folderLock.release()

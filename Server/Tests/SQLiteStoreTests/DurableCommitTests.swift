@@ -90,6 +90,11 @@ struct DurableCommitTests {
         }
     }
 
+    /// What is in the database's file and in its log.
+    private func files(in folder: String) throws -> [Data] {
+        try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: folder + "/countersign.sqlite" + $0)) }
+    }
+
     private func remove() { try? FileManager.default.removeItem(atPath: self.folder) }
 
     /// Waits until something was done by the store's own threads.
@@ -235,7 +240,10 @@ struct DurableCommitTests {
             _ = try await database.change(.id("0")) { _ in throw Refusal() }
         }
         #expect(try disk.written()["0"] == "lost")
+        // Nor does what may be nowhere but in memory come into the file.
+        let files = try self.files(in: self.folder)
         await database.close()
+        #expect(try self.files(in: self.folder) == files)
         let again = try SQLiteDatabase(folder: self.folder, key: self.key)
         try await self.write("found", 0, again)
         #expect(try await again.ceremony(.id("0"))?.authenticators == ["found"])
@@ -257,6 +265,31 @@ struct DurableCommitTests {
             try await group.waitForAll()
         }
         #expect(disk.durable["0"] == "last")
+    }
+
+    @Test("A log is written once more over itself before a store is opened with it")
+    func rewriting() async throws {
+        let (database, _) = try await self.store(ceremonies: 1)
+        defer { self.remove() }
+        try await self.write("new", 0, database)
+        // As it is where a server was killed.
+        let killed = self.folder + "/killed"
+        try FileManager.default.createDirectory(atPath: killed, withIntermediateDirectories: false)
+        for name in ["/countersign.sqlite", "/countersign.sqlite-wal"] {
+            try FileManager.default.copyItem(atPath: self.folder + name, toPath: killed + name)
+        }
+        let log = killed + "/countersign.sqlite-wal"
+        let past = Date(timeIntervalSince1970: 1_000_000_000)
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: log)
+        let before = try self.files(in: killed)
+        let again = try SQLiteDatabase(folder: killed, key: self.key)
+        let written = try #require(
+            try FileManager.default.attributesOfItem(atPath: log)[.modificationDate] as? Date)
+        #expect(written > past)
+        #expect(try self.files(in: killed) == before)
+        #expect(try await again.ceremony(.id("0"))?.authenticators == ["new"])
+        await again.close()
+        await database.close()
     }
 
     @Test("A store whose log cannot be made durable does not open")

@@ -19,7 +19,10 @@ enum ThreadTurns {
             var none = sched_param()
             let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
             // Where a system does not have it, or does not let it be chosen, all goes on as before.
-            for task in tasks.compactMap(pid_t.init) { sched_setscheduler(task, batch, &none) }
+            // So it does where an operator has chosen another policy.
+            for task in tasks.compactMap(pid_t.init) where sched_getscheduler(task) == 0 {
+                sched_setscheduler(task, batch, &none)
+            }
         #endif
     }
 }

@@ -51,6 +51,8 @@ public struct DatabaseBackup: Sendable {
         let draft = file.path
         do {
             let schema = try self.copyDatabase(to: draft)
+            // A backup has nothing that its store could still lose.
+            try LogFile.synchronize(of: self.databasePath)
             try self.eraseSealingKeys(in: draft)
             let counts = try self.check(draft)
             let manifest = try BackupFile(path: draft).finish(

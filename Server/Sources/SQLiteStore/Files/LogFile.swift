@@ -40,6 +40,41 @@ package final class LogFile: Sendable {
         }
     }
 
+    /// Makes everything durable that is in the log of a database now, where there is one. Throws `unavailable`.
+    static func synchronize(of databasePath: String) throws {
+        guard access(databasePath + "-wal", F_OK) == 0 else { return }
+        try LogFile(of: databasePath).synchronize()
+    }
+
+    /// Writes a log once more over itself, before a database is opened with it, and makes it durable.
+    ///
+    /// After a disk has failed, the system may have bytes in its memory, and give them to whoever reads, that are not on the
+    /// disk and that it does not write any more. What comes after such a hole would be lost with it when the power goes.
+    /// It needs no room on the disk, and after a store was closed there is hardly anything. Throws `unavailable`.
+    static func rewrite(of databasePath: String) throws {
+        let path = databasePath + "-wal"
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return }
+            throw FileFailure.storeError("cannot open \(path)")
+        }
+        defer { close(descriptor) }
+        var piece = [UInt8](repeating: 0, count: Limits.Fixed.copyPieceBytes)
+        var offset = 0
+        while true {
+            let count = piece.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+            guard count > 0 else {
+                guard count == 0 else { throw FileFailure.storeError("cannot read \(path)") }
+                break
+            }
+            guard piece.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, count, off_t(offset)) }) == count else {
+                throw FileFailure.storeError("cannot write \(path)")
+            }
+            offset += count
+        }
+        guard offset == 0 || fsync(descriptor) == 0 else { throw FileFailure.storeError("cannot make \(path) durable") }
+    }
+
     /// The log's header. A log that has nothing after it is an empty one, to SQLite as to the library, which would write
     /// into one that is gone or has no bytes at all.
     private static let headerCount = 32

@@ -27,11 +27,14 @@ public struct DatabaseKeys: Sendable {
             configuration.busyMode = .timeout(Double(self.busyTimeout.milliseconds) / 1000)
             let queue = try DatabaseQueue(path: self.path, configuration: configuration)
             defer { try? queue.close() }
-            return try queue.read { db in
+            let needed = try queue.read { db in
                 let sealing = try StoreKeys(keys: keys).sealing(of: db)
                 let needed = try db.sealingKeys()
                 return needed.isEmpty ? [sealing.keys.newest.identifier] : needed
             }
+            // A server may be running: what it has just sealed anew is as it was when the power goes, unless it is durable.
+            try LogFile.synchronize(of: self.path)
+            return needed
         } catch {
             throw SQLiteDatabase.translated(error)
         }

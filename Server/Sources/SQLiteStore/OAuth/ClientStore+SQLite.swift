@@ -20,11 +20,10 @@ extension SQLiteDatabase: ClientStore {
     public func client(_ id: String) async throws -> ClientRecord? {
         if let known = self.knownClients.client(id) { return known }
         let generation = self.knownClients.generation
-        return try await self.read { [knownClients] db in
-            let client = try Self.client(id, db)
-            if let client { knownClients.keep(client, since: generation) }
-            return client
-        }
+        let client = try await self.read { db in try Self.client(id, db) }
+        // Once it is durable: from here others are answered.
+        if let client { self.knownClients.keep(client, since: generation) }
+        return client
     }
 
     public func client(owning resource: String) async throws -> ClientRecord? {

@@ -43,21 +43,20 @@ extension SQLiteDatabase: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {
         if let known = self.knownClients.facts.hasSignInServiceClient { return known }
         let generation = self.knownClients.generation
-        return try await self.read { [knownClients] db in
-            let isThere =
-                try Bool.fetchOne(
-                    db.cachedStatement(
-                        sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
-            knownClients.note(since: generation) { $0.hasSignInServiceClient = isThere }
-            return isThere
+        let isThere = try await self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
         }
+        self.knownClients.note(since: generation) { $0.hasSignInServiceClient = isThere }
+        return isThere
     }
 
     public func sharedAudiences() async throws -> [String] {
         if let known = self.knownClients.facts.sharedAudiences { return known }
         let generation = self.knownClients.generation
-        return try await self.read { [knownClients] db in
-            let audiences = try String.fetchAll(
+        let audiences = try await self.read { db in
+            try String.fetchAll(
                 db.cachedStatement(
                     sql: """
                         SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
@@ -66,9 +65,9 @@ extension SQLiteDatabase: SignInServiceStore {
                             AND json_extract(sign_in_service, '$.sharedSessions')
                         ORDER BY audience
                         """))
-            knownClients.note(since: generation) { $0.sharedAudiences = audiences }
-            return audiences
         }
+        self.knownClients.note(since: generation) { $0.sharedAudiences = audiences }
+        return audiences
     }
 
     public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
