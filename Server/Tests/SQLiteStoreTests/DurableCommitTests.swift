@@ -170,6 +170,37 @@ struct DurableCommitTests {
         await database.close()
     }
 
+    @Test("A client is not remembered before what was read of it is durable")
+    func clients() async throws {
+        let (database, disk) = try await self.store(ceremonies: 1)
+        defer { self.remove() }
+        let before = disk.count
+        disk.hold()
+        let told = Told()
+        let client = ClientRecord(
+            id: "bank", name: "bank", redirectURIs: ["https://app.example/cb"], postLogoutRedirectURIs: [],
+            secretDigest: nil, createdAt: self.now, settings: ClientSettings())
+        let event = AuditEvent(AuditEvent.Kind(rawValue: "client"), at: self.now)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { disk.letGo() }
+            group.addTask { try await database.addClient(client, limit: 9, audit: event) }
+            // It is committed, and on its way to the disk.
+            await self.until { disk.count > before }
+            for reader in ["first", "second"] {
+                group.addTask {
+                    let found = try await database.client("bank")
+                    told.note("\(reader): \(found?.name ?? "")")
+                }
+                for _ in 0..<2_000 { await Task.yield() }
+            }
+            #expect(told.all == [])
+            disk.letGo()
+            try await group.waitForAll()
+        }
+        #expect(Set(told.all) == ["first: bank", "second: bank"])
+        await database.close()
+    }
+
     @Test("Steps that come while the disk is busy are durable together")
     func oneForMany() async throws {
         let (database, disk) = try await self.store(ceremonies: 30)
