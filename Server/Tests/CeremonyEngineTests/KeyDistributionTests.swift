@@ -113,7 +113,8 @@ struct KeyDistributionTests {
         #expect(try await answers(other) == before)
         // Each has read the document before this one. What changes is of three devices in four, so that twenty names tell:
         // that none of them has a device of one in four happens once in five thousand times.
-        for document in [Self.document, Self.document.replacing(#""keyIdLength":32"#, with: #""keyIdLength":48"#), nil] {
+        for document in [Self.document, Self.document.replacing(#""keyIdLength":32"#, with: #""keyIdLength":48"#), nil]
+        {
             try await server.engine.inventedAccounts.setKeyDistribution(
                 try document.map { try KeyDistribution(json: try Self.object($0)) }, by: "test")
             let after = try await answers(server.engine)
