@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A text that is the same as another where their UTF-8 bytes are: an identifier from outside as an element of a set, or
 /// as a key.
 ///
@@ -19,6 +27,14 @@ public struct ExactText: Hashable, Comparable, Sendable, ExpressibleByStringLite
     public func hash(into hasher: inout Hasher) { self.text.hashBytes(into: &hasher) }
 }
 
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether both have the same bytes, of as many.
+    fileprivate func hasSameBytes(as other: Self) -> Bool {
+        guard let start = self.baseAddress, let otherStart = other.baseAddress else { return self.isEmpty }
+        return memcmp(start, otherStart, self.count) == 0
+    }
+}
+
 extension StringProtocol {
     /// Whether both texts are the same bytes of UTF-8. It is what has to be asked of anything that names something and
     /// came from outside; `==` is canonical equivalence.
@@ -27,7 +43,7 @@ extension StringProtocol {
         guard left.count == right.count else { return false }
         // Nearly every text is stored as UTF-8, and then this compares memory.
         return left.withContiguousStorageIfAvailable { left in
-            right.withContiguousStorageIfAvailable { left.elementsEqual($0) } ?? left.elementsEqual(right)
+            right.withContiguousStorageIfAvailable { left.hasSameBytes(as: $0) } ?? left.elementsEqual(right)
         } ?? left.elementsEqual(right)
     }
 

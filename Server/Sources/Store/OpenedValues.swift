@@ -7,29 +7,30 @@ import _Primitives
 /// need not be forgotten when a row changes: another value has other bytes.
 struct OpenedValues: Sendable {
     private struct Opened {
+        let sealed: [UInt8]
         let purpose: SealingPurpose
         let row: String
         let bytes: [UInt8]
     }
 
-    /// A sealed value by all of its bytes, spread by its tag: to hash all of them would cost more than to open some.
-    private struct Sealed: Hashable {
-        let bytes: [UInt8]
-        /// What AES-GCM puts at the end, as good as random.
-        private static let tagBytes = 16
-
-        func hash(into hasher: inout Hasher) {
-            self.bytes.withUnsafeBytes { bytes in
-                hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: bytes.suffix(Self.tagBytes)))
-            }
-        }
+    /// Threads that look at the same moment seldom look into the same one.
+    private let parts = (0..<16).map { _ in
+        RecentValues<UInt64, Opened>(capacity: Limits.Fixed.keptOpenedValues / 16)
     }
 
-    private let values = RecentValues<Sealed, Opened>(capacity: Limits.Fixed.keptOpenedValues)
+    /// Where a value is looked for: by the last eight bytes of what AES-GCM puts at its end, as good as random. To hash all
+    /// of a value would cost more than to open some.
+    private static func place(of sealed: [UInt8]) -> UInt64 { sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+
+    private func part(_ place: UInt64) -> RecentValues<UInt64, Opened> {
+        self.parts[Int(truncatingIfNeeded: place) & (self.parts.count - 1)]
+    }
 
     /// What a value says; `nil` where it was not opened lately for this purpose and row.
     func value(_ sealed: [UInt8], _ purpose: SealingPurpose, _ row: String) -> [UInt8]? {
-        guard purpose.isOpenedOften, let opened = self.values.value(Sealed(bytes: sealed)),
+        guard purpose.isOpenedOften else { return nil }
+        let place = Self.place(of: sealed)
+        guard let opened = self.part(place).value(place), opened.sealed == sealed,
             opened.purpose.name.hasSameBytes(as: purpose.name), opened.row.hasSameBytes(as: row)
         else { return nil }
         return opened.bytes
@@ -38,6 +39,7 @@ struct OpenedValues: Sendable {
     /// Keeps what a value was found to say.
     func keep(_ bytes: [UInt8], of sealed: [UInt8], _ purpose: SealingPurpose, _ row: String) {
         guard purpose.isOpenedOften else { return }
-        self.values.keep(Opened(purpose: purpose, row: row, bytes: bytes), for: Sealed(bytes: sealed))
+        let place = Self.place(of: sealed)
+        self.part(place).keep(Opened(sealed: sealed, purpose: purpose, row: row, bytes: bytes), for: place)
     }
 }

@@ -78,7 +78,6 @@ public final class Sealing: Sendable {
     private static let formerVersion: UInt8 = 1
     private static let stretchBytes = 8
     private static let nonceBytes = 12
-    private static let authenticationBytes = 16
 
     private struct State {
         var codeKeys: [SealingPurpose: SymmetricKey] = [:]
@@ -144,9 +143,8 @@ public final class Sealing: Sendable {
 
     /// Seals `bytes` for one row. `row` is the row's identifier, unique for the purpose.
     public func seal(_ bytes: some Collection<UInt8>, purpose: SealingPurpose, row: String) throws -> [UInt8] {
-        let stretch = self.nextStretch()
-        let key = self.key(of: self.newest.tag, self.newest.secret, "sealing", purpose.name, stretch)
-        return try self.newestHeader + stretch + self.sealed(bytes, key, purpose, row)
+        let (stretch, key) = self.nextKey(of: self.newest.tag, self.newest.secret, "sealing", purpose.name)
+        return try self.sealed(bytes, key, purpose, row, after: self.newestHeader + stretch)
     }
 
     /// Seals a text as UTF-8.
@@ -193,9 +191,8 @@ public final class Sealing: Sendable {
     /// Seals what lives for minutes and is carried by somebody else: after a backup was restored it opens no more, though no
     /// row of it was ever kept, and another key-encryption key changes nothing for it. `label` says what it is.
     public func sealPassing(_ bytes: some Collection<UInt8>, purpose: SealingPurpose, label: String) throws -> [UInt8] {
-        let stretch = self.nextStretch()
-        let key = self.key(of: nil, self.root, "passing", self.passingName(purpose), stretch)
-        return try [Self.version] + stretch + self.sealed(bytes, key, purpose, label)
+        let (stretch, key) = self.nextKey(of: nil, self.root, "passing", self.passingName(purpose))
+        return try self.sealed(bytes, key, purpose, label, after: [Self.version] + stretch)
     }
 
     /// What ``sealPassing(_:purpose:label:)`` sealed in this epoch; `nil` for everything else.
@@ -218,28 +215,22 @@ public final class Sealing: Sendable {
 
     // MARK: Keys
 
-    /// The stretch that the next value belongs to, and counts it.
-    private func nextStretch() -> [UInt8] {
+    /// The stretch that the next value belongs to, which is counted, and the key of a purpose in it, derived where it is not
+    /// at hand.
+    private func nextKey(
+        of tag: [UInt8]?, _ secret: SealingRoot, _ use: String, _ purpose: String
+    ) -> (stretch: [UInt8], key: SymmetricKey) {
         self.state.withLock { state in
             if state.count >= self.messagesPerStretch {
                 state.stretch = self.random.bytes(Self.stretchBytes)
                 state.count = 0
             }
             state.count += 1
-            return state.stretch
-        }
-    }
-
-    /// The key of a purpose in a stretch, derived where it is not at hand.
-    private func key(
-        of tag: [UInt8]?, _ secret: SealingRoot, _ use: String, _ purpose: String, _ stretch: [UInt8]
-    ) -> SymmetricKey {
-        let name = StretchKey(tag: tag, purpose: purpose, stretch: stretch)
-        return self.state.withLock { state in
-            if let key = state.stretchKeys[name] { return key }
-            let key = Self.derived(secret, use, purpose, stretch)
+            let name = StretchKey(tag: tag, purpose: purpose, stretch: state.stretch)
+            if let key = state.stretchKeys[name] { return (name.stretch, key) }
+            let key = Self.derived(secret, use, purpose, name.stretch)
             Self.keep(key, as: name, &state)
-            return key
+            return (name.stretch, key)
         }
     }
 
@@ -281,30 +272,32 @@ public final class Sealing: Sendable {
     // MARK: Values
 
     private static func context(_ purpose: SealingPurpose, _ row: String) -> [UInt8] {
-        Array(purpose.name.utf8) + [0] + Array(row.utf8)
+        var context: [UInt8] = []
+        context.reserveCapacity(purpose.name.utf8.count + 1 + row.utf8.count)
+        context += purpose.name.utf8
+        context.append(0)
+        context += row.utf8
+        return context
     }
 
+    /// Nonce, ciphertext and tag, behind what they are preceded by.
     private func sealed(
-        _ bytes: some Collection<UInt8>, _ key: SymmetricKey, _ purpose: SealingPurpose, _ row: String
+        _ bytes: some Collection<UInt8>, _ key: SymmetricKey, _ purpose: SealingPurpose, _ row: String,
+        after header: [UInt8]
     ) throws -> [UInt8] {
-        do {
-            let box = try AES.GCM.seal(
-                Array(bytes), using: key, nonce: AES.GCM.Nonce(data: self.random.bytes(Self.nonceBytes)),
-                authenticating: Self.context(purpose, row))
-            return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        } catch {
+        let box = try? AES.GCM.seal(
+            Array(bytes), using: key, nonce: AES.GCM.Nonce(data: self.random.bytes(Self.nonceBytes)),
+            authenticating: Self.context(purpose, row))
+        guard let sealed = box?.combined else {
             throw StoreError(.unavailable, "a value of \(purpose) cannot be sealed")
         }
+        return header + sealed
     }
 
     private static func opened(
         _ sealed: ArraySlice<UInt8>, _ key: SymmetricKey, _ context: [UInt8]
     ) -> [UInt8]? {
-        guard sealed.count >= Self.nonceBytes + Self.authenticationBytes,
-            let nonce = try? AES.GCM.Nonce(data: sealed.prefix(Self.nonceBytes)),
-            let box = try? AES.GCM.SealedBox(
-                nonce: nonce, ciphertext: sealed.dropFirst(Self.nonceBytes).dropLast(Self.authenticationBytes),
-                tag: sealed.suffix(Self.authenticationBytes)),
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let bytes = try? AES.GCM.open(box, using: key, authenticating: context)
         else { return nil }
         return Array(bytes)

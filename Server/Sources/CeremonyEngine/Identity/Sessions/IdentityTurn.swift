@@ -18,6 +18,8 @@ struct IdentityTurn {
     let token: DispatchTokenRecord?
     /// When.
     let now: Timestamp
+    /// How far the session was.
+    private let before: IdentityProgress
     private let limits: Limits
     private let isAccountLocked: Bool
 
@@ -30,6 +32,7 @@ struct IdentityTurn {
             token: scene.token,
             isActive: !scene.isAccountLocked && scene.activation.inactivity(at: now)?.code != .activationDisabled,
             limits: limits)
+        self.before = self.progress
         self.now = now
         self.limits = limits
         self.isAccountLocked = scene.isAccountLocked
@@ -190,7 +193,9 @@ struct IdentityTurn {
     /// Puts the rows back.
     func write(to scene: inout IdentityScene) throws {
         scene.ceremony = self.ceremony
-        try scene.ceremony.keep(self.progress, at: self.now, limits: self.limits)
+        if self.progress != self.before {
+            try scene.ceremony.keep(self.progress, at: self.now, limits: self.limits)
+        }
         scene.activation = self.activation
     }
 }
