@@ -9,6 +9,9 @@ import _Primitives
 /// touches a client. Then everything is forgotten, before the step that made the change is acknowledged. A reader that
 /// began before such a commit keeps nothing: it may have seen what was there before.
 package final class KnownClients: TransactionObserver, Sendable {
+    /// The table that clients are in.
+    static let table = "oauth_client"
+
     private struct State {
         var clients: [ExactText: ClientRecord] = [:]
         var facts = Facts()
@@ -61,7 +64,7 @@ package final class KnownClients: TransactionObserver, Sendable {
 
     // MARK: What the writer tells
 
-    package func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == "oauth_client" }
+    package func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == Self.table }
 
     package func databaseDidChange(with event: DatabaseEvent) { self.isTouched.withLock { $0 = true } }
 

@@ -64,6 +64,37 @@ struct StoredRowTests {
         }
     }
 
+    @Test("a statement takes every kind of value, and none that has no place, and keeps nothing for the next")
+    func written() throws {
+        try self.withDatabase { db in
+            let insertion = "INSERT INTO thing (id, name, content, size) VALUES (?, ?, ?, ?)"
+            try db.run(insertion, [4, "a\u{fc}", Data([0, 1]), Int64.min])
+            try db.run(insertion, [5, "", nil, UInt32.max])
+            try db.run(insertion, [6, nil, Data(count: 70_000), true])
+            let four = try #require(try db.row("SELECT name, content, size FROM thing WHERE id = ?", [4]))
+            #expect(try four.text("name") == "a\u{fc}" && four.bytes("content") == [0, 1])
+            #expect(try four.integer("size", as: Int64.self) == .min)
+            let five = try #require(try db.row("SELECT name, content, size FROM thing WHERE id = ?", [5]))
+            #expect(try five.text("name") == "" && five.optionalBytes("content") == nil)
+            #expect(try five.integer("size", as: Int.self) == Int(UInt32.max))
+            let six = try #require(try db.row("SELECT name, content, size FROM thing WHERE id = ?", [6]))
+            #expect(try six.optionalText("name") == nil && six.bytes("content").count == 70_000 && six.flag("size"))
+            for values: [(any DatabaseValueConvertible)?] in [[], [7, "b", nil], [7, "b", nil, 1, 2]] {
+                let error = #expect(throws: DatabaseError.self) { try db.run(insertion, values) }
+                #expect(error?.resultCode == .SQLITE_MISUSE)
+                #expect(throws: DatabaseError.self) { try db.row("SELECT id FROM thing WHERE id = ?", []) }
+            }
+            try db.run("UPDATE thing SET size = ?2 WHERE id > ?1", [3, 8])
+            #expect(db.changesCount == 3)
+            for _ in 1...2 {
+                let error = #expect(throws: DatabaseError.self) { try db.run(insertion, [4, nil, nil, nil]) }
+                #expect(error?.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY)
+            }
+            try db.run("DELETE FROM thing")
+            #expect(try db.row("SELECT id FROM thing") == nil)
+        }
+    }
+
     @Test("the same query can be asked while somebody stands on its row")
     func nested() throws {
         try self.withDatabase { db in

@@ -544,13 +544,12 @@ extension Database {
 
     /// Moves a counter on, where the key is active and its account not locked. One statement: nothing can come between.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE credential SET counter = ?1, last_used_at = ?2
-                WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
-                AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
-                """
-        ).execute(arguments: [advance.counter, now.milliseconds, advance.credentialID])
+        try self.run(
+            """
+            UPDATE credential SET counter = ?1, last_used_at = ?2
+            WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
+            AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
+            """, [advance.counter, now.milliseconds, advance.credentialID])
         guard self.changesCount == 0 else { return }
         let mayBeUsed = try Bool.fetchOne(
             self.cachedStatement(

@@ -91,7 +91,7 @@ extension Database {
         func delete(_ condition: String, _ arguments: [any DatabaseValueConvertible]) throws {
             gone += try self.rows(
                 "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id, device_id",
-                StatementArguments(arguments + own)
+                arguments + own
             ) { row in
                 if let device = try row.optionalText("device_id") { touched.append(device) }
                 return CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))

@@ -135,13 +135,12 @@ extension Database {
         let last = try self.row("SELECT number, code FROM audit ORDER BY number DESC LIMIT 1")
         let number = try last.map { try $0.integer("number", as: Int64.self) } ?? 0
         let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes("code") ?? [])
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO audit (number, kind, at, account_id, ceremony_id, actor, detail, code, address)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: [
+        try self.run(
+            """
+            INSERT INTO audit (number, kind, at, account_id, ceremony_id, actor, detail, code, address)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
                 number + 1, event.kind.rawValue, event.at.milliseconds, event.accountID, event.ceremonyID, event.actor,
                 event.detail, code.blob,
                 try event.address.map { try sealing.seal($0, purpose: .auditAddress, row: "\(number + 1)").blob },
@@ -151,12 +150,9 @@ extension Database {
     /// Adds a notice within the present step.
     func insertNotice(_ notice: NoticeRecord, _ sealing: Sealing) throws {
         let subject = try sealing.seal(notice.subject, purpose: .noticeSubject, row: notice.id)
-        try self.cachedStatement(
-            sql: "INSERT INTO notice (id, account_id, kind, at, subject) VALUES (?, ?, ?, ?, ?)"
-        ).execute(
-            arguments: [
-                notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob,
-            ])
+        try self.run(
+            "INSERT INTO notice (id, account_id, kind, at, subject) VALUES (?, ?, ?, ?, ?)",
+            [notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob])
     }
 
     /// Checks the whole trail of an attached database, or of this one, on this connection.

@@ -235,7 +235,7 @@ extension Database {
         let values: [(any DatabaseValueConvertible)?] = CeremonyColumn.allCases.map {
             ceremony.value(of: $0, detail: detail, progress: progress)
         }
-        try self.cachedStatement(sql: CeremonyColumn.insertion).execute(arguments: StatementArguments(values))
+        try self.run(CeremonyColumn.insertion, values)
     }
 
     /// Writes what a step has changed of a ceremony. What stays is not named: neither it nor an index over it is written
@@ -251,8 +251,7 @@ extension Database {
         }
         guard !assignments.isEmpty else { return }
         values.append(ceremony.id)
-        try self.cachedStatement(sql: "UPDATE ceremony SET \(assignments.joined(separator: ", ")) WHERE id = ?")
-            .execute(arguments: StatementArguments(values))
+        try self.run("UPDATE ceremony SET \(assignments.joined(separator: ", ")) WHERE id = ?", values)
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {
@@ -291,12 +290,10 @@ extension Database {
     }
 
     func insert(_ tokens: [DispatchTokenRecord], ceremonyID: String) throws {
-        let statement = try self.cachedStatement(
-            sql: "INSERT INTO dispatch_token (digest, ceremony_id, channel, expires_at) VALUES (?, ?, ?, ?)")
         for token in tokens {
-            try statement.execute(arguments: [
-                token.digest.blob, ceremonyID, token.channel.rawValue, token.expiresAt.milliseconds,
-            ])
+            try self.run(
+                "INSERT INTO dispatch_token (digest, ceremony_id, channel, expires_at) VALUES (?, ?, ?, ?)",
+                [token.digest.blob, ceremonyID, token.channel.rawValue, token.expiresAt.milliseconds])
         }
     }
 
@@ -308,7 +305,8 @@ extension Database {
 
     /// Lets every token of the ceremony expire that has not yet.
     func expireTokens(ceremonyID: String, at now: Timestamp) throws {
-        try self.cachedStatement(sql: "UPDATE dispatch_token SET expires_at = min(expires_at, ?) WHERE ceremony_id = ?")
-            .execute(arguments: [now.milliseconds, ceremonyID])
+        try self.run(
+            "UPDATE dispatch_token SET expires_at = min(expires_at, ?) WHERE ceremony_id = ?",
+            [now.milliseconds, ceremonyID])
     }
 }

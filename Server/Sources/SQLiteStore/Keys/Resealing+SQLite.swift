@@ -75,14 +75,14 @@ extension SealedColumn {
         _ db: Database, after place: DatabaseValue?, header: [UInt8]
     ) throws -> SQLiteDatabase.Screening<FormerRows, (resealed: Resealed, last: DatabaseValue?)> {
         let size = Limits.Fixed.resealedRows
-        var arguments: StatementArguments = [header.blob]
-        if let place { arguments += [place] }
+        var values: [any DatabaseValueConvertible] = [header.blob]
+        if let place { values.append(place) }
         let rows = try db.rows(
             """
             SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
             FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
             ORDER BY \(self.key) LIMIT \(size)
-            """, arguments
+            """, values
         ) { (place: try $0.value("place"), isFormer: try $0.flag("is_former")) }
         let last = rows.count < size ? nil : rows.last?.place
         let former = rows.filter(\.isFormer).map(\.place)

@@ -188,7 +188,7 @@ extension SQLiteDatabase: ClientStore {
 }
 
 private enum ClientColumn: Int, TableColumn {
-    static let table = "oauth_client"
+    static let table = KnownClients.table
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 

@@ -173,23 +173,49 @@ extension StoredRow {
 
 extension Database {
     /// The first row that a query gives.
-    package func row(_ sql: String, _ arguments: StatementArguments = []) throws -> StoredRow? {
-        let statement = try self.freeStatement(sql)
-        try statement.setArguments(arguments)
-        return try self.next(of: statement)
+    package func row(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws -> StoredRow? {
+        try self.next(of: self.statement(sql, values))
     }
 
     /// What is made of every row that a query gives, in its order. `read` is called while the query stands on the row, so
     /// it changes no table of it.
     package func rows<Value>(
-        _ sql: String, _ arguments: StatementArguments = [], _ read: (StoredRow) throws -> Value
+        _ sql: String, _ values: [(any DatabaseValueConvertible)?] = [], _ read: (StoredRow) throws -> Value
     ) throws -> [Value] {
-        let statement = try self.freeStatement(sql)
-        try statement.setArguments(arguments)
+        let statement = try self.statement(sql, values)
         guard let row = try self.next(of: statement) else { return [] }
         var values = [try read(row)]
         while try self.isOnRow(statement) { values.append(try read(row)) }
         return values
+    }
+
+    /// Does a statement that gives no rows.
+    ///
+    /// The library's own way to do one boxes each value and tells whoever watches the database, which costs more than many a
+    /// statement does. Nobody is told here, so what ``KnownClients`` watches is written in the library's way.
+    package func run(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws {
+        let statement = try self.statement(sql, values)
+        while try self.isOnRow(statement) {}
+        // SQLite has copies of the values.
+        sqlite3_clear_bindings(statement.sqliteStatement)
+    }
+
+    /// A prepared statement with a value in each of its places.
+    private func statement(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Statement {
+        let statement = try self.freeStatement(sql)
+        let pointer = statement.sqliteStatement
+        guard Int(sqlite3_bind_parameter_count(pointer)) == values.count else {
+            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "a statement has not as many places as values")
+        }
+        var place: CInt = 0
+        for value in values {
+            place += 1
+            let code = value?.bind(to: pointer, at: place) ?? sqlite3_bind_null(pointer, place)
+            guard code == SQLITE_OK else {
+                throw DatabaseError(resultCode: ResultCode(rawValue: code), message: self.lastErrorMessage)
+            }
+        }
+        return statement
     }
 
     /// A prepared statement on whose row nobody stands.

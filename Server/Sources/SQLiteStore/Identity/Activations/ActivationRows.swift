@@ -79,8 +79,7 @@ extension Database {
         }
         guard activation != before else { return }
         let id = before.device.id
-        try self.cachedStatement(sql: ActivationColumn.change)
-            .execute(arguments: StatementArguments(ActivationColumn.stateValues(of: activation) + [id]))
+        try self.run(ActivationColumn.change, ActivationColumn.stateValues(of: activation) + [id])
         guard activation.signingKey != before.signingKey || activation.encryptionKey != before.encryptionKey else {
             return
         }

@@ -122,7 +122,6 @@ extension Database {
         guard offer != before else { return }
         let values = try offer.values(sealing)
         let row: [(any DatabaseValueConvertible)?] = PendingActivationColumn.allCases.map { values[$0] ?? nil }
-        try self.cachedStatement(sql: PendingActivationColumn.change)
-            .execute(arguments: StatementArguments(row + [before.id]))
+        try self.run(PendingActivationColumn.change, row + [before.id])
     }
 }

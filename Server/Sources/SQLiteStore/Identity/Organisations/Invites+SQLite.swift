@@ -183,10 +183,10 @@ extension Database {
 
     /// Takes open invitations back, and their provisional accounts with them. Says how many.
     @discardableResult func revokeInvites(
-        _ condition: String, _ arguments: StatementArguments, _ audit: AuditEvent, _ sealing: Sealing
+        _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ audit: AuditEvent, _ sealing: Sealing
     ) throws -> Int {
         let open = try self.invites(
-            "WHERE \(condition) AND state = '\(InviteRecord.State.open.rawValue)'", arguments, sealing)
+            "WHERE \(condition) AND state = '\(InviteRecord.State.open.rawValue)'", values, sealing)
         for invite in open {
             try self.deleteProvisionalAccount(of: invite, at: audit.at)
             try self.setState(.revoked, of: invite, acceptedBy: nil)
@@ -256,14 +256,14 @@ extension Database {
     }
 
     fileprivate func invites(
-        _ condition: String, _ arguments: StatementArguments, _ sealing: Sealing
+        _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ sealing: Sealing
     ) throws -> [InviteRecord] {
         try self.rows(
             """
             SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
                 created_at, expires_at, is_asked_for
             FROM invite \(condition)
-            """, arguments
+            """, values
         ) { row in
             let id = try row.text("id")
             guard let state = InviteRecord.State(rawValue: try row.text("state")) else {

@@ -93,9 +93,10 @@ extension SQLiteDatabase: OrganisationStore {
 }
 
 extension Database {
-    fileprivate func organisations(_ condition: String, _ arguments: StatementArguments) throws -> [OrganisationRecord]
+    fileprivate func organisations(_ condition: String, _ values: [(any DatabaseValueConvertible)?]) throws
+        -> [OrganisationRecord]
     {
-        try self.rows("SELECT id, name, created_at FROM organisation \(condition)", arguments) { row in
+        try self.rows("SELECT id, name, created_at FROM organisation \(condition)", values) { row in
             OrganisationRecord(
                 id: try row.text("id"), name: try row.text("name"), createdAt: try row.moment("created_at"))
         }

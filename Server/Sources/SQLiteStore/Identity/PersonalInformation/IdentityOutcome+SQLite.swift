@@ -84,16 +84,15 @@ extension Database {
         guard let service = change.service, try self.exists("service", id: service) else {
             throw StoreError(.notFound, "the service of a session")
         }
-        try self.cachedStatement(sql: "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?")
-            .execute(arguments: [change.accountID, service])
+        try self.run(
+            "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [change.accountID, service])
         for (attribute, id) in selection {
-            try self.cachedStatement(
-                sql: """
-                    INSERT INTO attribute_selection (account_id, service, attribute, value_id)
-                    SELECT account_id, ?, attribute, id FROM personal_value
-                    WHERE id = ? AND account_id = ? AND attribute = ?
-                    """
-            ).execute(arguments: [service, id, change.accountID, attribute.rawValue])
+            try self.run(
+                """
+                INSERT INTO attribute_selection (account_id, service, attribute, value_id)
+                SELECT account_id, ?, attribute, id FROM personal_value
+                WHERE id = ? AND account_id = ? AND attribute = ?
+                """, [service, id, change.accountID, attribute.rawValue])
             guard self.changesCount == 1 || !change.required.contains(attribute) else {
                 throw StoreError(.outdated, "a value that the service has to have is gone")
             }
@@ -101,26 +100,25 @@ extension Database {
     }
 
     private func note(_ history: IdentityHistoryRecord, _ change: IdentityOutcomeChange) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO identity_history (account_id, purpose, service, role, outcome, at, place)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1 + coalesce(
-                    (SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1), 0))
-                """
-        ).execute(arguments: [
-            change.accountID, history.purpose, history.service ?? "", history.role, history.outcome.rawValue,
-            history.at.milliseconds,
-        ])
+        try self.run(
+            """
+            INSERT INTO identity_history (account_id, purpose, service, role, outcome, at, place)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1 + coalesce(
+                (SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1), 0))
+            """,
+            [
+                change.accountID, history.purpose, history.service ?? "", history.role, history.outcome.rawValue,
+                history.at.milliseconds,
+            ])
         // A few at a time: a bound that was lowered must not cost one person's sign-in thousands of rows. Each entry adds one,
         // so that the history comes to its bound.
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM identity_history WHERE number IN (
-                    SELECT number FROM identity_history WHERE account_id = ?1 AND place <= (
-                        SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1) - ?2
-                    ORDER BY place LIMIT 8)
-                """
-        ).execute(arguments: [change.accountID, change.historyRows])
+        try self.run(
+            """
+            DELETE FROM identity_history WHERE number IN (
+                SELECT number FROM identity_history WHERE account_id = ?1 AND place <= (
+                    SELECT place FROM identity_history WHERE account_id = ?1 ORDER BY place DESC LIMIT 1) - ?2
+                ORDER BY place LIMIT 8)
+            """, [change.accountID, change.historyRows])
     }
 
     /// Deletes entries of histories from before `moment`, of the `limit` oldest; returns how many. Rows are in the order of

@@ -107,8 +107,7 @@ extension SQLiteDatabase: ServiceStore {
 extension Database {
     /// Whether a table has a row of that identifier.
     func exists(_ table: String, id: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE id = ?)"), arguments: [id]) ?? false
+        try self.row("SELECT 1 FROM \(table) WHERE id = ?", [id]) != nil
     }
 
     func serviceProfile(_ client: String) throws -> ServiceProfile? {

@@ -44,25 +44,22 @@ extension Database {
     /// Keeps an answer. `session` is what it belongs to, by whose end it is not needed any more.
     func insert(_ answer: GivenAnswer, session: String?, _ sealing: Sealing) throws {
         let row = answer.name.row
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO identity_answer (id, session, request_hash, answer, kept_until) VALUES (?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            row, session, answer.requestHash.blob,
-            try sealing.seal(answer.answer, purpose: .identityAnswer, row: row).blob, answer.keptUntil.milliseconds,
-        ])
+        try self.run(
+            "INSERT INTO identity_answer (id, session, request_hash, answer, kept_until) VALUES (?, ?, ?, ?, ?)",
+            [
+                row, session, answer.requestHash.blob,
+                try sealing.seal(answer.answer, purpose: .identityAnswer, row: row).blob, answer.keptUntil.milliseconds,
+            ])
     }
 
     /// Deletes the answers that a caller was given, all of them or those of one session.
     func deleteAnswers(of caller: String, session: String? = nil) throws {
         // What begins with the caller and a space: "!" is the character after it.
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM identity_answer WHERE id > ?1 || ' ' AND id < ?1 || '!'
-                \(session == nil ? "" : "AND session = ?2")
-                """
-        ).execute(arguments: session.map { [caller, $0] } ?? [caller])
+        try self.run(
+            """
+            DELETE FROM identity_answer WHERE id > ?1 || ' ' AND id < ?1 || '!'
+            \(session == nil ? "" : "AND session = ?2")
+            """, session.map { [caller, $0] } ?? [caller])
     }
 
     /// Deletes what the activations of an account, and the offers of new ones, were answered.

@@ -66,19 +66,17 @@ extension Database {
     func insert(_ kept: KeptConsent, _ sealing: Sealing) throws {
         let consent = kept.record
         let place = Sealing.place(ofConsent: consent.session, account: consent.accountID)
-        try self.cachedStatement(
-            sql: "INSERT INTO identity_consent (account_id, session, evidence, kept_until) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [
-            consent.accountID, consent.session,
-            try sealing.seal(consent.evidence, purpose: .identityConsent, row: place).blob,
-            kept.until.milliseconds,
-        ])
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM identity_consent WHERE account_id = ?1 AND number <= (
-                    SELECT number FROM identity_consent WHERE account_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-                """
-        ).execute(arguments: [consent.accountID, kept.rows])
+        try self.run(
+            "INSERT INTO identity_consent (account_id, session, evidence, kept_until) VALUES (?, ?, ?, ?)",
+            [
+                consent.accountID, consent.session,
+                try sealing.seal(consent.evidence, purpose: .identityConsent, row: place).blob, kept.until.milliseconds,
+            ])
+        try self.run(
+            """
+            DELETE FROM identity_consent WHERE account_id = ?1 AND number <= (
+                SELECT number FROM identity_consent WHERE account_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+            """, [consent.accountID, kept.rows])
     }
 
     /// Deletes consents whose time is over, of the `limit` oldest; returns how many. Rows are in the order of their time:
