@@ -203,13 +203,15 @@ struct DurableCommitTests {
 
     @Test("Steps that come while the disk is busy are durable together")
     func oneForMany() async throws {
-        let (database, disk) = try await self.store(ceremonies: 30)
+        // As many as the writer may be ahead: each may get a commit of its own.
+        let steps = Limits.Fixed.commitsAhead
+        let (database, disk) = try await self.store(ceremonies: steps)
         defer { self.remove() }
         disk.hold()
         let before = disk.count
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { disk.letGo() }
-            for number in 0..<30 { group.addTask { try await self.write("new", number, database) } }
+            for number in 0..<steps { group.addTask { try await self.write("new", number, database) } }
             try await self.until { try disk.written().values.allSatisfy { $0 == "new" } }
             disk.letGo()
             try await group.waitForAll()
@@ -321,6 +323,29 @@ struct DurableCommitTests {
         #expect(try await again.ceremony(.id("0"))?.authenticators == ["new"])
         await again.close()
         await database.close()
+    }
+
+    @Test("Where the database's file is a link to another disk, so is its log, and a store opens on it as on any other")
+    func aLinkedFile() async throws {
+        let (database, _) = try await self.store(ceremonies: 1)
+        defer { self.remove() }
+        await database.close()
+        let place = self.folder + "/countersign.sqlite"
+        let other = self.folder + "/other"
+        try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+        for suffix in ["", "-wal"] {
+            try FileManager.default.moveItem(atPath: place + suffix, toPath: other + "/moved.sqlite" + suffix)
+        }
+        try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: other + "/moved.sqlite")
+        let linked = try SQLiteDatabase(folder: self.folder, key: self.key)
+        try await self.write("new", 0, linked)
+        #expect(!FileManager.default.fileExists(atPath: place + "-wal"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: other + "/moved.sqlite-wal")).count > 32)
+        await linked.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: other + "/moved.sqlite-wal")).count == 32)
+        let again = try SQLiteDatabase(folder: self.folder, key: self.key)
+        #expect(try await again.ceremony(.id("0"))?.authenticators == ["new"])
+        await again.close()
     }
 
     @Test("A store whose log cannot be made durable does not open")

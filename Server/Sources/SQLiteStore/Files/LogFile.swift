@@ -17,11 +17,18 @@ package final class LogFile: Sendable {
     /// Opens the log of an open database for ``synchronize()``. Throws `unavailable`.
     init(of databasePath: String) throws {
         // No lock of SQLite's lies on this file, which would be gone when it is closed here.
-        self.descriptor = open(databasePath + "-wal", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        self.descriptor = open(Self.path(of: databasePath), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard self.descriptor >= 0 else { throw FileFailure.storeError("cannot open the log of \(databasePath)") }
     }
 
     deinit { close(self.descriptor) }
+
+    /// Where the log of a database is: SQLite has it beside the file itself, where a link leads to that.
+    private static func path(of databasePath: String) -> String {
+        guard let file = realpath(databasePath, nil) else { return databasePath + "-wal" }
+        defer { free(file) }
+        return String(cString: file) + "-wal"
+    }
 
     /// Makes everything durable that was written before. Blocks. Throws `unavailable`: what the log has may be lost then,
     /// and the system says so only once.
@@ -42,7 +49,7 @@ package final class LogFile: Sendable {
 
     /// Makes everything durable that is in the log of a database now, where there is one. Throws `unavailable`.
     static func synchronize(of databasePath: String) throws {
-        guard access(databasePath + "-wal", F_OK) == 0 else { return }
+        guard access(Self.path(of: databasePath), F_OK) == 0 else { return }
         try LogFile(of: databasePath).synchronize()
     }
 
@@ -52,7 +59,7 @@ package final class LogFile: Sendable {
     /// disk and that it does not write any more. What comes after such a hole would be lost with it when the power goes.
     /// It needs no room on the disk, and after a store was closed there is hardly anything. Throws `unavailable`.
     static func rewrite(of databasePath: String) throws {
-        let path = databasePath + "-wal"
+        let path = self.path(of: databasePath)
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             if errno == ENOENT { return }
@@ -82,7 +89,7 @@ package final class LogFile: Sendable {
     /// Takes the steps out of a log once they all are in the database's file, so that a file which somebody copies over
     /// that one later does not get them. Shortening a file needs no room on the disk.
     static func empty(of databasePath: String) {
-        let path = databasePath + "-wal"
+        let path = self.path(of: databasePath)
         var status = stat()
         guard stat(path, &status) == 0, status.st_size > self.headerCount else { return }
         truncate(path, off_t(self.headerCount))
