@@ -95,6 +95,29 @@ struct StoredRowTests {
         }
     }
 
+    @Test("a statement that the library has done takes values again, and the other way round")
+    func shared() throws {
+        try self.withDatabase { db in
+            let update = "UPDATE thing SET size = ? WHERE id = ?"
+            let query = "SELECT size FROM thing WHERE id = ?"
+            for size in 1...3 {
+                try db.cachedStatement(sql: update).execute(arguments: [10 * size, 1])
+                #expect(try db.row(query, [1])?.integer(0, as: Int.self) == 10 * size)
+                try db.run(update, [20 * size, 1])
+                #expect(try Int.fetchOne(db.cachedStatement(sql: query), arguments: [1]) == 20 * size)
+                try db.cachedStatement(sql: update).execute(arguments: [30 * size, 1])
+                try db.cachedStatement(sql: query).execute(arguments: [1])
+                #expect(try db.rows(query, [1]) { try $0.integer(0, as: Int.self) } == [30 * size])
+                // Nor does one that has failed, by either.
+                let insertion = "INSERT INTO thing (id) VALUES (?)"
+                #expect(throws: DatabaseError.self) { try db.cachedStatement(sql: insertion).execute(arguments: [1]) }
+                #expect(throws: DatabaseError.self) { try db.run(insertion, [1]) }
+                try db.run(insertion, [10 + size])
+                try db.cachedStatement(sql: insertion).execute(arguments: [20 + size])
+            }
+        }
+    }
+
     @Test("the same query can be asked while somebody stands on its row")
     func nested() throws {
         try self.withDatabase { db in

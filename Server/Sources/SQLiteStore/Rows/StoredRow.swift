@@ -194,16 +194,20 @@ extension Database {
     /// The library's own way to do one boxes each value and tells whoever watches the database, which costs more than many a
     /// statement does. Nobody is told here, so what ``KnownClients`` watches is written in the library's way.
     package func run(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws {
+        assert(!sql.contains(KnownClients.table), "nobody is told of a change of clients: \(sql)")
         let statement = try self.statement(sql, values)
-        while try self.isOnRow(statement) {}
         // SQLite has copies of the values.
-        sqlite3_clear_bindings(statement.sqliteStatement)
+        defer { sqlite3_clear_bindings(statement.sqliteStatement) }
+        while try self.isOnRow(statement) {}
     }
 
     /// A prepared statement with a value in each of its places.
     private func statement(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Statement {
         let statement = try self.freeStatement(sql)
         let pointer = statement.sqliteStatement
+        // The library leaves a statement that it has done as it ended, and resets it when it does it again: until then it takes
+        // no values. What failed was said when it failed.
+        _ = sqlite3_reset(pointer)
         guard Int(sqlite3_bind_parameter_count(pointer)) == values.count else {
             throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "a statement has not as many places as values")
         }
@@ -233,10 +237,10 @@ extension Database {
     private func isOnRow(_ statement: Statement) throws -> Bool {
         let code = sqlite3_step(statement.sqliteStatement)
         if code == SQLITE_ROW { return true }
-        // Before the error, which a reset would say again.
-        let error = DatabaseError(resultCode: ResultCode(rawValue: code), message: self.lastErrorMessage)
-        _ = sqlite3_reset(statement.sqliteStatement)
-        guard code == SQLITE_DONE else { throw error }
+        defer { _ = sqlite3_reset(statement.sqliteStatement) }
+        guard code == SQLITE_DONE else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: self.lastErrorMessage)
+        }
         return false
     }
 }

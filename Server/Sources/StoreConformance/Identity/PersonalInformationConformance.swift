@@ -212,6 +212,9 @@ public enum PersonalInformationConformance {
             try expect(kinds.filter { $0 == "forgotten" }.count == 1, "one event, for what was done")
             try expect(
                 try await store.personalAliases(accountID: Self.alice, attributes: [.email]).count == 2, "values")
+            try await store.applyIdentityOutcome(Self.outcome(selection: [.email: "a"]))
+            try expect(
+                try await store.attributeSelection(accountID: Self.alice, service: "portal") == [.email: "a"], "again")
         },
         ConformanceCheck("what a session asks of an account is made of what each read says by itself") { store in
             try await Self.begin(store)

@@ -18,7 +18,8 @@ struct IdentityTurn {
     let token: DispatchTokenRecord?
     /// When.
     let now: Timestamp
-    /// How far the session was.
+    /// How far the session was. It is compared as texts are: no step changes one only into another that Unicode holds for the
+    /// same.
     private let before: IdentityProgress
     private let limits: Limits
     private let isAccountLocked: Bool

@@ -114,8 +114,7 @@ extension SQLiteDatabase: PersonalInformationStore {
         accountID: String, service: String, audit: AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?")
-                .execute(arguments: [accountID, service])
+            try db.run("DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [accountID, service])
             guard db.changesCount > 0 else { return false }
             try db.appendAudit(audit, sealing)
             return true
