@@ -149,7 +149,11 @@ final class KeyFileLock: Sendable {
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    deinit { _ = Foundation.close(self.descriptor) }
+    deinit {
+        // A program that is started at this moment has the descriptor until it begins, and would have the lock as long.
+        flock(self.descriptor, LOCK_UN)
+        _ = Foundation.close(self.descriptor)
+    }
 }
 
 /// The folder that holds the database and the administration socket.
