@@ -41,7 +41,7 @@ public struct RelyingPartyConfiguration: Sendable {
     }
 
     /// Whether the caller may speak for the application (§7.3): listed, or a web origin of the AppID's own host.
-    func trusts(_ facetID: FacetID, for appID: String) -> Bool {
+    package func trusts(_ facetID: FacetID, for appID: String) -> Bool {
         guard facetID != .unknown else { return self.lenientReadings.section7EmptyFacetID }
         let facetID = facetID.normalized
         if self.trustedFacets.contains(facetID) { return true }

@@ -66,8 +66,14 @@ final class IdentityPhone: Sendable {
     private let kept: Mutex<[AuthenticatorType: TestFactor]>
     /// How wrong the phone's clock is.
     let skew: Duration
+    /// The app that it has.
+    let facet: String
 
-    init(_ server: TestServer, id: String, factors: [AuthenticatorType], skew: Duration = .zero) {
+    init(
+        _ server: TestServer, id: String, factors: [AuthenticatorType], skew: Duration = .zero,
+        facet: String = TestPhone.facet
+    ) {
+        self.facet = facet
         self.server = server
         self.signing = P256.Signing.PrivateKey()
         self.encryption = P256.KeyAgreement.PrivateKey()
@@ -76,13 +82,14 @@ final class IdentityPhone: Sendable {
         self.kept = Mutex(Dictionary(uniqueKeysWithValues: factors.map { ($0, TestFactor($0)) }))
     }
 
-    /// The same app, whose server has started again.
-    init(_ phone: IdentityPhone, at server: TestServer) {
+    /// The same app, whose server has started again; or another one with its keys.
+    init(_ phone: IdentityPhone, at server: TestServer, facet: String? = nil) {
         self.server = server
         self.signing = phone.signing
         self.encryption = phone.encryption
         self.id = phone.id
         self.skew = phone.skew
+        self.facet = facet ?? phone.facet
         self.kept = Mutex(phone.factors)
     }
 
@@ -175,7 +182,7 @@ final class IdentityPhone: Sendable {
     ) throws -> String {
         let params = try FinalChallengeParams(
             appID: prepared.appID, challenge: SessionDocument.challenge(of: prepared.document),
-            facetID: FacetID(TestPhone.facet)
+            facetID: FacetID(self.facet)
         ).encoded
         let assertions = try types.map { type in
             var factor = self.factors[type] ?? TestFactor(type)
@@ -275,7 +282,7 @@ final class IdentityPhone: Sendable {
     /// New factors over a document's challenge.
     func registration(_ factors: [TestFactor], _ challenge: Challenge) throws -> String {
         let params = try FinalChallengeParams(
-            appID: Self.appID, challenge: challenge, facetID: FacetID(TestPhone.facet)
+            appID: Self.appID, challenge: challenge, facetID: FacetID(self.facet)
         ).encoded
         let response = RegistrationResponse(
             header: OperationHeader(operation: .registration, appID: Self.appID), fcParams: params,

@@ -96,6 +96,11 @@ public struct ActivationEnrolments: CeremonyPart {
                 required: [.device, .pin], optional: [.biometric], at: now)
         } catch is UAFError {
             throw StoreError(.corrupt, "the challenge of an activation")
+        } catch let problem as IdentityProblem {
+            let response = try? UnverifiedRegistration(
+                parsing: enrolment.response.utf8, reading: self.relyingParty.lenientReadings)
+            self.envelope.note(facet: response?.facetID, of: offer.id, at: now)
+            throw problem
         }
     }
 

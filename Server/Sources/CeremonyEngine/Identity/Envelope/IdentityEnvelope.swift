@@ -2,6 +2,8 @@ import Ceremony
 import Crypto
 import JOSE
 import Store
+import UAF
+import UAFRelyingParty
 import _Primitives
 
 /// What every request of a phone has around it: the device's proof before anything is read, and the server's signature on
@@ -108,6 +110,16 @@ struct IdentityEnvelope: CeremonyPart {
     func count(_ activation: String, at now: Timestamp) throws(IdentityProblem) {
         guard let shortage = self.budgets.provenRequests.spend(activation, at: now) else { return }
         throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
+    }
+
+    /// Tells the operator which app is not in the list of facets, once in ``Limits/pauseOfReports`` for each activation. What
+    /// such an app sends is refused like anything else that is wrong, whatever its factors are, and only this says why.
+    func note(facet: FacetID?, of activation: String, at now: Timestamp) {
+        guard let facet, !self.relyingParty.trusts(facet, for: self.configuration.identityAppID),
+            self.budgets.facetNotes.spend(activation, at: now) == nil
+        else { return }
+        self.configuration.facetRefused(
+            DisplayText.line(facet.text, maximumLength: Limits.Fixed.refusedFacetCharacters))
     }
 
     /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the

@@ -91,6 +91,7 @@ public struct SessionFinishes: CeremonyPart {
                     parsing: $0.response.utf8, reading: self.relyingParty.lenientReadings)
             }
         }
+        self.envelope.note(facet: response?.facetID, of: call.activation.device.id, at: call.at)
         let verdict = FactorVerifier(self.relyingParty).judge(
             response,
             expected: ExpectedFactors(
