@@ -1,6 +1,8 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
+import Crypto
+import Store
 import Synchronization
 import Testing
 import UAF
@@ -37,26 +39,53 @@ struct IdentityFacetTests {
         #expect(told.withLock { $0.count } == 2)
     }
 
-    @Test("Its factors are refused as wrong ones are, and the operator is told which app it is")
+    @Test("Its factors are refused, right or wrong, and cost no attempt; the listed app goes on where it was")
     func factors() async throws {
         let told = Mutex<[String]>([])
         let server = try TestServer { $0.facetRefused = { facet in told.withLock { $0.append(facet) } } }
         try await server.addService()
         let (_, phone) = try await server.personalise()
+        // One attempt before the last.
+        for number in 1..<Limits().lockoutFailuresInARow {
+            let code = try await server.showCode("wrong \(number)")
+            _ = try await phone.start(code)
+            _ = try await phone.miss(code.id, try await phone.prepared(code.id))
+            server.clock.advance(.seconds(86_400))
+        }
+        #expect(told.withLock { $0.isEmpty }, "a wrong PIN is none of its app")
+        let before = try await server.lockout(of: phone)
         let code = try await server.showCode()
         _ = try await phone.start(code)
         let prepared = try await phone.prepared(code.id)
-        _ = try await phone.miss(code.id, prepared)
-        #expect(told.withLock { $0.isEmpty }, "a wrong PIN is none of its app")
         let other = IdentityPhone(phone, at: server, facet: Self.facet)
-        server.clock.advance(.seconds(60))
-        let second = try await server.showCode("second")
-        _ = try await other.start(second)
-        let answer = try await other.finish(second.id, try await other.prepared(second.id))
-        guard case .lockout = answer else {
-            Issue.record("accepted: \(answer)")
-            return
+        for isRight in [true, false, true] {
+            await expectRefusal(.invalidRequest) {
+                _ = try await other.finish(code.id, prepared) { factor in
+                    if !isRight, factor.type == .pin { factor.key = P256.Signing.PrivateKey() }
+                }
+            }
+            let after = try await server.lockout(of: phone)
+            #expect(after?.failuresInARow == before?.failuresInARow)
+            #expect(after?.isPermanent == false && after?.reservation == nil)
         }
         #expect(told.withLock { $0 } == [Self.facet])
+        guard case .accepted = try await phone.finish(code.id, prepared) else {
+            Issue.record("the right ones of the listed app are refused")
+            return
+        }
+    }
+
+    @Test("A request of it that comes again has the same answer")
+    func again() async throws {
+        let server = try TestServer()
+        try await server.addService()
+        let (_, phone) = try await server.personalise()
+        let code = try await server.showCode()
+        _ = try await phone.start(code)
+        let other = IdentityPhone(phone, at: server, facet: Self.facet)
+        let prepared = try await phone.prepared(code.id)
+        let call = try await other.finishCall(code.id, prepared, [.device, .pin])
+        let answer = try await server.engine.identities.finishes.finish(code.id, call).body
+        #expect(try await server.engine.identities.finishes.finish(code.id, call).body == answer)
     }
 }

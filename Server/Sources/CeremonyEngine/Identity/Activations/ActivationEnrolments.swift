@@ -99,7 +99,7 @@ public struct ActivationEnrolments: CeremonyPart {
         } catch let problem as IdentityProblem {
             let response = try? UnverifiedRegistration(
                 parsing: enrolment.response.utf8, reading: self.relyingParty.lenientReadings)
-            self.envelope.note(facet: response?.facetID, of: offer.id, at: now)
+            _ = self.envelope.isRefused(response?.facetID, of: offer.id, at: now)
             throw problem
         }
     }

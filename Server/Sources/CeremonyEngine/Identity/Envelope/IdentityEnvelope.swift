@@ -112,14 +112,15 @@ struct IdentityEnvelope: CeremonyPart {
         throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
     }
 
-    /// Tells the operator which app is not in the list of facets, once in ``Limits/pauseOfReports`` for each activation. What
-    /// such an app sends is refused like anything else that is wrong, whatever its factors are, and only this says why.
-    func note(facet: FacetID?, of activation: String, at now: Timestamp) {
-        guard let facet, !self.relyingParty.trusts(facet, for: self.configuration.identityAppID),
-            self.budgets.facetNotes.spend(activation, at: now) == nil
-        else { return }
-        self.configuration.facetRefused(
-            DisplayText.line(facet.text, maximumLength: Limits.Fixed.refusedFacetCharacters))
+    /// Whether an app is not in the list of facets. The operator is told which it is, once in ``Limits/pauseOfReports`` for
+    /// each activation.
+    func isRefused(_ facet: FacetID?, of activation: String, at now: Timestamp) -> Bool {
+        guard let facet, !self.relyingParty.trusts(facet, for: self.configuration.identityAppID) else { return false }
+        if self.budgets.facetNotes.spend(activation, at: now) == nil {
+            self.configuration.facetRefused(
+                DisplayText.line(facet.text, maximumLength: Limits.Fixed.refusedFacetCharacters))
+        }
+        return true
     }
 
     /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the

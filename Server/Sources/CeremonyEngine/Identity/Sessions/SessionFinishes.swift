@@ -54,8 +54,8 @@ public struct SessionFinishes: CeremonyPart {
             case .answered(let answer): return answer
             case .goesOn(let reserved): attempt = reserved
             }
-            let verified = try await self.judge(request, attempt, session, proven)
-            return try await self.settle(session, proven, attempt, verified)
+            let found = try await self.judge(request, attempt, session, proven)
+            return try await self.settle(session, proven, attempt, found)
         }
     }
 
@@ -78,8 +78,16 @@ public struct SessionFinishes: CeremonyPart {
 
     // MARK: Judging
 
+    /// What was found of an attempt.
+    private enum Finding {
+        case right(VerifiedFactors)
+        case wrong
+        /// They are of an app that is not in the list of facets, whatever they are.
+        case ofAnotherApp
+    }
+
     private func judge(_ request: FinishRequest?, _ attempt: Attempt, _ session: String, _ call: ProvenCall)
-        async throws -> VerifiedFactors?
+        async throws -> Finding
     {
         let challenge = SessionDocument.challenge(of: attempt.document)
         var response: UnverifiedAuthentication?
@@ -91,25 +99,31 @@ public struct SessionFinishes: CeremonyPart {
                     parsing: $0.response.utf8, reading: self.relyingParty.lenientReadings)
             }
         }
-        self.envelope.note(facet: response?.facetID, of: call.activation.device.id, at: call.at)
+        let isOfAnotherApp = self.envelope.isRefused(response?.facetID, of: call.activation.device.id, at: call.at)
         let verdict = FactorVerifier(self.relyingParty).judge(
             response,
             expected: ExpectedFactors(
                 challenge: challenge, appID: self.configuration.identityAppID, matrix: attempt.factors,
                 account: attempt.accountID, deviceRegistration: call.activation.device.id),
             keys: try attempt.credentials.filter(\.isActive).map { try RegisteredCredential($0) })
+        // After the same work, so that the time tells nothing of the factors. Whoever has asked the PIN service knows what the
+        // PIN came to: that attempt is taken back by nothing but the PIN.
+        if isOfAnotherApp, !attempt.isPinAsked { return .ofAnotherApp }
         switch verdict {
-        case .accepted(let factors): return factors
-        case .refused: return nil
+        case .accepted(let factors): return .right(factors)
+        case .refused: return .wrong
         }
     }
 
     // MARK: After
 
     private func settle(
-        _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ verified: VerifiedFactors?
+        _ session: String, _ call: ProvenCall, _ attempt: Attempt, _ found: Finding
     ) async throws -> [UInt8] {
-        guard let verified, attempt.covers(verified) else { return try await self.refuse(session, call, attempt) }
+        if case .ofAnotherApp = found { return try await self.takeBack(session, call) }
+        guard case .right(let verified) = found, attempt.covers(verified) else {
+            return try await self.refuse(session, call, attempt)
+        }
         do {
             return try await self.accept(session, call, attempt, verified)
         } catch let error as StoreError where error.code == .conflict {
@@ -127,6 +141,15 @@ public struct SessionFinishes: CeremonyPart {
                     problem: IdentityProblem(error.code == .outdated ? .answersOutdated : .serviceInactive),
                     effects: effects)
             }
+        }
+    }
+
+    /// Takes an attempt back whose app the operator has not listed: a person must not be locked out by a setting. Nobody
+    /// learns anything of the factors by it.
+    private func takeBack(_ session: String, _ call: ProvenCall) async throws -> [UInt8] {
+        try await self.steps.answer(session, call) { turn in
+            guard turn.isBound, turn.withdraw(call.name.hash) else { throw IdentityProblem(.outOfOrder) }
+            throw KeptRefusal(problem: IdentityProblem(.invalidRequest))
         }
     }
 
