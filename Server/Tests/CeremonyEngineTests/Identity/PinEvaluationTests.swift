@@ -192,6 +192,18 @@ struct PinEvaluationTests {
         #expect(stage.pins.asked.count == 1)
     }
 
+    @Test("An app that is not in the list of facets gives nothing back: whoever has asked knows what the PIN came to")
+    func anotherApp() async throws {
+        let stage = try await Stage()
+        try await stage.ask()
+        let other = IdentityPhone(stage.phone, at: stage.server, facet: "test:another")
+        guard case .lockout = try await other.finish(stage.session, stage.prepared) else {
+            Issue.record("not refused as an attempt")
+            return
+        }
+        #expect(try await stage.failures == 1)
+    }
+
     @Test("No operator gives a session up while its PIN is judged, which would leave its person a failed attempt")
     func operatorsAbort() async throws {
         let stage = try await Stage()
