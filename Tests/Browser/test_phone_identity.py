@@ -12,6 +12,10 @@ from test_identity_pages import People, WAY_PIN
 from test_terminal import Terminal
 
 NEW_PIN = "719403"
+# A root key of nobody's here (RFC 7517, appendix A.1).
+OTHER_KEY = (
+    '{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",'
+    '"y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}')
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +98,10 @@ def test_the_pin_is_changed(people, resident):
 
 def test_a_lockout_counts_down_at_the_keyboard(people, resident):
     by_hand = terminal(resident, "pin", "change")
-    by_hand.expect("PIN: ").type("000000\r")
+    by_hand.expect("You have begun this on this phone: Change the PIN").expect("PIN: ").type("\r")
+    # A Return too early, or half a PIN, is no attempt.
+    by_hand.expect("A PIN has 5 digits or more. Nothing was sent.").expect("PIN: ").type("7194\r")
+    by_hand.expect("Nothing was sent.").expect("PIN: ").type("000000\r")
     by_hand.expect("That was not right. Which part of it, nobody says.").expect("You can try again in")
     by_hand.expect("PIN: ")
     # Each second in the place of the one before, down to the last.
@@ -102,7 +109,7 @@ def test_a_lockout_counts_down_at_the_keyboard(people, resident):
     assert seconds == list(range(seconds[0], 0, -1)) and 2 <= seconds[0] <= 4
     by_hand.type(resident.pin + "\r")
     by_hand.expect("New PIN: ").type("123456\r").expect("Once more: ").type("123456\r")
-    by_hand.expect("whoever finds the phone tries that one first.")
+    by_hand.expect("a date, digits in a row and what repeats are tried first by whoever finds the phone.")
     by_hand.expect("New PIN: ").type(NEW_PIN + "\r").expect("Once more: ").type(NEW_PIN + "\r")
     by_hand.expect("The PIN is changed.")
     assert by_hand.exit_code() == 0
@@ -211,6 +218,21 @@ def test_an_invitation_is_taken_into_the_identity_that_there_is(people, resident
     assert refused(resident, "enroll", code, pins=(WAY_PIN, resident.pin)).startswith("activation-data-")
     assert refused(Phone(tmp_path / "late"), "enroll", code, pins=(WAY_PIN,)).startswith("activation-data-")
     assert change_pin(resident, resident.pin, NEW_PIN)["outcome"] == "changed"
+
+
+def test_a_server_is_trusted_by_its_own_key_alone(people, tmp_path):
+    """Whoever gives the phone another server's key learns it at once, and not at the first code."""
+    key, other = tmp_path / "root.jwk", tmp_path / "other.jwk"
+    people.server.admin("identity", "root", "--file", key)
+    other.write_text(OTHER_KEY)
+    phone = Phone(tmp_path / "phone")
+    assert refused(phone, "trust", people.server.issuer, "--key", other) == "not-its-key"
+    trusted = own(phone, "trust", people.server.issuer, "--key", key)
+    assert trusted["outcome"] == "trusted" and trusted["reached"] is True
+    # One that is trusted already stays so, whatever somebody says later.
+    assert refused(phone, "trust", people.server.issuer, "--key", other) == "not-its-key"
+    nowhere = own(phone, "trust", "http://127.0.0.1:1", "--key", other)
+    assert nowhere["outcome"] == "trusted" and nowhere["reached"] is False
 
 
 def test_an_invitation_by_hand(people, resident):

@@ -246,6 +246,36 @@ func deleteAccount(at idmIdentifier: String, with sdk: CountersignSDK, on screen
     try await authenticate(data, with: sdk, on: screens)
 }
 
+/// What a button does, to its end: whatever stops it is said in words.
+func press(on screens: any IdentityScreens, _ work: () async throws -> Void) async {
+    do {
+        try await work()
+    } catch is GivenUp {
+        await screens.show("You gave up.")
+    } catch let error as CountersignLockoutError {
+        let rest = error.information
+        let seconds = Int(rest.lockedUntil.timeIntervalSince(rest.serverTime).rounded(.up))
+        await screens.show(
+            rest.isPermanent
+                ? "This phone is locked. Get a new activation." : "Begin again in \(max(seconds, 1)) seconds.")
+    } catch let error as CountersignSecurityInsufficientError {
+        await screens.show("This phone is not sound enough: \(error.reasons.joined(separator: ", ")).")
+    } catch let error as CountersignError {
+        let todo =
+            switch error.errorCode {
+            case .connectionError, .timeout, .tooManyRequests: "Try again in a while."
+            case .activationUnknown, .activationDisabled, .keyRemovedBySystem: "Leave, and get a new activation."
+            case .serverSignatureInvalid, .tlsError: "Somebody may be in between: report it."
+            default: "Begin again."
+            }
+        await screens.show("\(error.localizedDescription) \(todo)")
+    } catch let refusal as OwnBackEnd.Refusal {
+        await screens.show(refusal.error)
+    } catch {
+        await screens.show("Something went wrong. Begin again.")
+    }
+}
+
 /// For a screen on which the person is still reading: `false` once there is no more time to be had.
 func prolong(_ holder: any IdentitySessionHolder, with sdk: CountersignSDK) async throws -> Bool {
     let session = holder.identitySession

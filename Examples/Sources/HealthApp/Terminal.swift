@@ -39,7 +39,7 @@ struct Terminal: HealthScreen, BiometricSensor {
 
     private func isYes(_ question: String) -> Bool {
         self.print("\(question) yes or no")
-        return readLine() == "yes"
+        return ["y", "yes"].contains(readLine()?.lowercased())
     }
 
     private func print(_ line: String) {

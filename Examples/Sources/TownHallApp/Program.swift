@@ -66,7 +66,8 @@ struct Program {
         case "new phone": await app.guarded { try await $0.startRequestNewActivationData(idmIdentifier: $1) }
         case "delete account": await app.guarded { try await $0.startDeletion(idmIdentifier: $1) }
         case "leave": await app.leaveTapped()
-        default: await terminal.say(Terminal.buttons)
+        case "": await terminal.say(Terminal.buttons)
+        default: await terminal.say("There is no such button: \(Terminal.buttons)")
         }
     }
 

@@ -11,7 +11,7 @@ struct Terminal: TownHallScreen, BiometricSensor {
 
     func agrees(to question: String) async -> Bool {
         self.print("\(question) yes or no")
-        return readLine() == "yes"
+        return ["y", "yes"].contains(readLine()?.lowercased())
     }
 
     func line(_ question: String) async throws -> String {

@@ -94,10 +94,13 @@ actor ScriptedScreens: IdentityScreens {
 
     /// Personalises the app by its listings.
     private func personalize() async throws {
-        await self.screens.type(pins: "824193")
-        try await handle(
-            try await self.server.activationCode(pin: "824193"), with: self.phone.sdk, on: self.screens)
+        try await self.personalize(with: try await self.server.activationCode(pin: "824193"))
         await self.screens.forget()
+    }
+
+    private func personalize(with code: String) async throws {
+        await self.screens.type(pins: "824193")
+        try await handle(code, with: self.phone.sdk, on: self.screens)
     }
 
     private func signIn() async throws {
@@ -152,6 +155,39 @@ actor ScriptedScreens: IdentityScreens {
         try await handle(
             try await self.server.activationCode(pin: "970358"), with: self.phone.sdk, on: self.screens)
         #expect(await self.screens.shown.last == "This phone is personalised already.")
+    }
+
+    @Test("Say what went wrong: what stops a button is said in words, with what to do")
+    func wrongInWords() async throws {
+        func scan(_ text: String) async {
+            await press(on: self.screens) { try await handle(text, with: self.phone.sdk, on: self.screens) }
+        }
+        let activation = try await self.server.activationCode(pin: "824193")
+        await scan(activation)
+        await self.screens.type(pins: "824194")
+        await scan(activation)
+        await scan("https://evil.example/#no-code")
+        self.clock.advance(by: .seconds(6))
+        try await self.personalize(with: activation)
+        let code = try await self.server.authenticationCode()
+        for problem in [
+            IdentityProblem(.securityInsufficient, reasons: ["rooted"]), IdentityProblem(.activationDisabled),
+        ] {
+            await self.server.refuseNext(problem)
+            await scan(code)
+        }
+        await self.server.goDown(true)
+        await scan(code)
+        await press(on: self.screens) { throw OwnBackEnd.Refusal(error: "The back end says no.") }
+        await press(on: self.screens) { throw URLError(.badURL) }
+        #expect(
+            await self.screens.shown == [
+                "You gave up.", "Begin again in 5 seconds.", "That code is not one of ours. Begin again.",
+                "This phone is yours now.", "This phone is not sound enough: rooted.",
+                "This identity is not valid any more. Leave, and get a new activation.",
+                "The server does not answer. Try again in a while.", "The back end says no.",
+                "Something went wrong. Begin again.",
+            ])
     }
 
     @Test("Personalise an app: an invitation is taken into the account that there is, where the person wants that")

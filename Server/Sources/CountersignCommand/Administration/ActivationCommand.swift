@@ -42,7 +42,7 @@ struct ActivationCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Wait for the phone, then ask for the number that it shows.")
         var wait = false
 
-        @Option(name: .long, help: "A PNG file for the QR code.")
+        @Option(name: .long, help: "A PNG file for the QR code, in the place of the one in the terminal.")
         var qrFile: String?
 
         @OptionGroup var options: AdminOptions
@@ -69,8 +69,8 @@ struct ActivationCommand: AsyncParsableCommand {
                 try self.writePicture(of: link)
                 try self.options.show(answer) {
                     """
-                    \(try QRCode(text: link).terminalText)
-                    Open this on \(self.username)'s phone, or scan the code above:
+                    \(try self.picture(of: link))
+                    Open this on \(self.username)'s phone, or scan the code:
 
                       \(link)
 
@@ -93,7 +93,7 @@ struct ActivationCommand: AsyncParsableCommand {
             try self.writePicture(of: code)
             try self.options.show(answer) {
                 """
-                \(try QRCode(text: code).terminalText)
+                \(try self.picture(of: code))
                 Scan this with \(self.username)'s app, or open the link on their phone:
 
                   \(try $0.requiredString("link"))
@@ -102,6 +102,11 @@ struct ActivationCommand: AsyncParsableCommand {
                 Activation \(try $0.requiredString("id")), until \(try $0.string("expiresAt") ?? "its end").
                 """
             }
+        }
+
+        /// A QR code for the terminal; where a file has it, that is enough.
+        private func picture(of text: String) throws -> String {
+            try self.qrFile.map { "The QR code is in \($0).\n" } ?? QRCode(text: text).terminalText
         }
 
         private func writePicture(of text: String) throws {

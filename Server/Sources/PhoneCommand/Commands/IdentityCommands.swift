@@ -66,12 +66,19 @@ struct TrustCommand: AsyncParsableCommand {
                 ? try FileHandle.standardInput.readToEnd() : FileManager.default.contents(atPath: self.key)
             guard let bytes else { throw Refusal(PictureError.unreadable(self.key)) }
             let key = try TrustedServers.key(bytes)
-            try IdentityPhone(self.phone, report).trusted.set(
-                IdentityConfiguration.TrustedServer(idmIdentifier: address, rootKeys: [key.text]))
+            let phone = try IdentityPhone(self.phone, report)
+            let server = IdentityConfiguration.TrustedServer(idmIdentifier: address, rootKeys: [key.text])
+            let answers = try await phone.answers(server)
+            try phone.trusted.set(server)
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.trusted), "server": .string(address),
-                "thumbprint": .string(key.thumbprint),
-            ]) { $0.success("This phone trusts \(address) (key \(key.thumbprint)).") }
+                "thumbprint": .string(key.thumbprint), "reached": .bool(answers),
+            ]) { terminal in
+                terminal.success("This phone trusts \(address) (key \(key.thumbprint)).")
+                if !answers {
+                    terminal.notice("It does not answer now, so that nobody has compared the key with its own yet.")
+                }
+            }
         }
     }
 }
@@ -141,7 +148,7 @@ struct ActivationCommand: AsyncParsableCommand {
         @Flag(help: "Have the server send the code to your e-mail address, too: it gets to know its secret then.")
         var mail = false
 
-        @Option(help: "A PNG file for the QR code.")
+        @Option(help: "A PNG file for the QR code, in the place of the one in the terminal.")
         var qrFile: String?
 
         @OptionGroup var answers: AnswerOptions
@@ -165,7 +172,9 @@ struct ActivationCommand: AsyncParsableCommand {
                 members.set("qrFile", self.qrFile)
                 report.say(members) { terminal in
                     terminal.success("This code personalises another phone, with the PIN that you have chosen for it:")
-                    if let text = try? QRCode(text: code).terminalText {
+                    if let qrFile {
+                        terminal.print("The QR code is in \(qrFile).")
+                    } else if let text = try? QRCode(text: code).terminalText {
                         for line in text.split(separator: "\n") { terminal.print(String(line)) }
                     }
                     terminal.print(code)

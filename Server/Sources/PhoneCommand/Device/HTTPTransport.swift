@@ -66,7 +66,8 @@ struct HTTPTransport: Transport {
             throw TransportError(.tooLarge, "more than \(request.maximumResponseLength) bytes")
         } catch let error as HTTPClientError {
             let isTimeout = [.connectTimeout, .readTimeout, .deadlineExceeded].contains(error)
-            throw TransportError(isTimeout ? .timedOut : .unreachable, error.shortDescription)
+            throw TransportError(
+                isTimeout ? .timedOut : .unreachable, "\(Self.place(request.url)): \(error.shortDescription)")
         } catch is NIOSSLExtraError {
             throw TransportError(.untrustedServer, "the certificate is for another name")
         } catch is NIOSSLError {
@@ -74,8 +75,13 @@ struct HTTPTransport: Transport {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw TransportError(.unreachable, "no connection")
+            throw TransportError(.unreachable, "no connection to \(Self.place(request.url))")
         }
+    }
+
+    /// Which server an error is about: its name and port. The rest of an address may be a secret.
+    private static func place(_ url: URL) -> String {
+        [url.host(), url.port.map(String.init)].compactMap(\.self).joined(separator: ":")
     }
 }
 

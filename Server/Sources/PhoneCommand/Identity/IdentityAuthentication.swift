@@ -11,12 +11,12 @@ struct IdentityAuthentication {
     let sdk: CountersignSDK
     let device: PhoneDevice
     private(set) var person: IdentityHolder
-    /// What the person says of their own, for what they have begun on this phone.
+    /// What the person has begun on this phone, as an order: "Change the PIN".
     private let ownRequest: String?
     /// The service's name, once it is known.
     private(set) var service = ""
 
-    /// - Parameter ownRequest: What the person has begun on this phone, as a question; `nil` where somebody else asks.
+    /// - Parameter ownRequest: What the person has begun on this phone, as an order; `nil` where somebody else asks.
     init(_ sdk: CountersignSDK, on device: PhoneDevice, answeredBy person: IdentityHolder, ownRequest: String? = nil) {
         self.sdk = sdk
         self.device = device
@@ -55,7 +55,7 @@ struct IdentityAuthentication {
         var given: [PersonalAnswer] = []
         for attribute in asked { given.append(try await self.answer(attribute)) }
         self.show(given, role)
-        guard await self.person.decides(self.ownRequest ?? "Approve?") else { throw self.denied }
+        guard await self.person.decides("\(self.ownRequest ?? "Approve")?") else { throw self.denied }
         while true {
             switch try await self.sdk.authenticator.prepareAuthenticationUserInformation(request: request) {
             case .success(let information): return information
@@ -108,9 +108,13 @@ struct IdentityAuthentication {
                 }),
         ]) { terminal in
             terminal.print()
-            terminal.print(
-                self.ownRequest == nil ? "\(request.serviceName) asks who you are" : request.serviceName, .bold)
-            terminal.list([("Origin", request.serviceUrl), ("Identity", request.idmIdentifier)])
+            if let own = self.ownRequest {
+                terminal.print("You have begun this on this phone: \(own)", .bold)
+                terminal.list([("At", request.serviceName), ("Identity", request.idmIdentifier)])
+            } else {
+                terminal.print("\(request.serviceName) asks who you are", .bold)
+                terminal.list([("Origin", request.serviceUrl), ("Identity", request.idmIdentifier)])
+            }
             if isFromLink, self.ownRequest == nil {
                 terminal.notice("This came in a link. Go on only if you have begun it yourself.")
             }
@@ -217,12 +221,16 @@ struct IdentityRest {
     /// - Parameters:
     ///   - seconds: How long it is; `nil` for one that is for good.
     ///   - isPending: Whether it was running already, so that nothing was judged.
-    func sitOut(seconds: Int?, until end: Date, isPending: Bool) async throws {
+    ///   - wrong: What is to be said of the attempt that has failed.
+    func sitOut(
+        seconds: Int?, until end: Date, isPending: Bool,
+        wrong: String = "That was not right. Which part of it, nobody says."
+    ) async throws {
         guard let seconds else { throw Refusal(lockedFor: nil) }
         self.person.report.say([
             "event": .string("lockout"), "lockedUntil": .string(Self.text(end)), "seconds": .integer(Int64(seconds)),
             "pending": .bool(isPending),
-        ]) { $0.failure("That was not right. Which part of it, nobody says.") }
+        ]) { $0.failure(wrong) }
         let isSatOut = self.person.terminal.isInteractive || .seconds(seconds) <= PhoneLimits.scriptedRest
         guard self.person.canTryAgain, isSatOut else { throw Refusal(lockedFor: seconds) }
         if self.person.terminal.isInteractive {

@@ -97,7 +97,7 @@ struct IdentityCodeRun {
             if !person.terminal.isInteractive { person.approveOwnRequest() }
             var authentication = IdentityAuthentication(
                 sdk, on: self.phone.device, answeredBy: person,
-                ownRequest: "Take the invitation into the identity that this phone has?")
+                ownRequest: "Take the invitation into the identity that this phone has")
             guard case .apiAccessMergeComplete = try await authentication.run(merge.data) else {
                 throw Refusal.failed("wrong-process", "The server ended in something else than a merge.")
             }
@@ -118,7 +118,8 @@ struct IdentityCodeRun {
             } catch let error as CountersignLockoutError {
                 let rest = error.information
                 try await IdentityRest(device: self.phone.device, person: person).sitOut(
-                    seconds: rest.seconds, until: rest.lockedUntil, isPending: false)
+                    seconds: rest.seconds, until: rest.lockedUntil, isPending: false,
+                    wrong: "That is not the PIN of this code.")
             }
         }
     }

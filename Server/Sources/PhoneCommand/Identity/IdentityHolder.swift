@@ -87,8 +87,7 @@ struct IdentityHolder {
             throw Refusal.usage(
                 "\(asked.prompt.dropLast(2)) is wanted: give it with --pin-stdin, each in a line of its own.")
         }
-        guard let typed = try await self.terminal.readSecret(asked.prompt) else { throw Self.gaveUp }
-        let pin = SecretBytes(Array(typed.utf8))
+        let pin = try await self.typedPin(asked)
         guard asked == .new else { return pin }
         guard let again = try await self.terminal.readSecret("Once more: ") else { throw Self.gaveUp }
         guard pin == SecretBytes(Array(again.utf8)) else {
@@ -96,6 +95,24 @@ struct IdentityHolder {
         }
         return pin
     }
+
+    /// A PIN from the keyboard. What can be none, such as a Return too early, is asked for again, and costs no attempt; what is
+    /// wrong with a new one is said by whoever judges it.
+    private func typedPin(_ asked: Asked) async throws -> SecretBytes {
+        while true {
+            guard let typed = try await self.terminal.readSecret(asked.prompt) else { throw Self.gaveUp }
+            let isNone = typed.utf8.count < Self.fewestDigits || !typed.utf8.allSatisfy(Self.digits.contains)
+            guard asked != .new, isNone else { return SecretBytes(Array(typed.utf8)) }
+            self.terminal.failure("A PIN has \(Self.fewestDigits) digits or more. Nothing was sent.")
+        }
+    }
+
+    /// The fewest digits that a server can ask for.
+    private static let fewestDigits = 5
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+
+    /// What a script has left out is told after the service's code was taken up, and the code is good for one phone's try.
+    private static let usedUp = "The code is used up: have a new one shown where you started."
 
     static let gaveUp = Refusal(.refused, .denied, "denied", "You gave up. Nothing was signed.")
 
@@ -107,13 +124,15 @@ struct IdentityHolder {
             let found = names.firstIndex { $0.id.hasSameBytes(as: wanted) || $0.name.hasSameBytes(as: wanted) }
             guard let found else {
                 throw Refusal.notFound(
-                    "no-such-role", "You have no such role there, but: \(names.map(\.name).joined(separator: ", ")).")
+                    "no-such-role",
+                    "You have no such role there, but: \(names.map(\.name).joined(separator: ", ")). \(Self.usedUp)")
             }
             return found
         }
         if names.count == 1 { return 0 }
         guard self.terminal.isInteractive else {
-            throw Refusal.usage("Name the role with --role: \(names.map(\.name).joined(separator: ", ")).")
+            throw Refusal.usage(
+                "Name the role with --role: \(names.map(\.name).joined(separator: ", ")). \(Self.usedUp)")
         }
         guard let chosen = try await self.terminal.choose("As what do you come?", names.map(\.name)) else {
             throw Self.gaveUp
@@ -126,7 +145,8 @@ struct IdentityHolder {
         func name(_ alternative: [AuthenticatorType]) -> String { alternative.map(\.name).joined(separator: ",") }
         if let wanted = self.options.factor {
             guard let found = alternatives.first(where: { Set($0) == wanted.types }) else {
-                throw Refusal.usage("The service takes \(alternatives.map(name).joined(separator: " or ")).")
+                throw Refusal.usage(
+                    "The service takes \(alternatives.map(name).joined(separator: " or ")) (--factor). \(Self.usedUp)")
             }
             return found
         }

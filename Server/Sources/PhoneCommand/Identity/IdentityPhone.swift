@@ -46,6 +46,26 @@ struct IdentityPhone: Sendable {
 
     // MARK: Trust
 
+    /// Whether a server answers now, with keys that its root key has signed.
+    ///
+    /// Throws ``Refusal`` `not-its-key` where somebody else's has, and `CountersignError`.
+    func answers(_ server: IdentityConfiguration.TrustedServer) async throws -> Bool {
+        do {
+            try await self.sdk([server]).common.refreshServerKeys()
+            return true
+        } catch let error as CountersignError {
+            switch error.errorCode {
+            case .connectionError, .timeout, .tlsError, .tooManyRequests: return false
+            case .serverSignatureInvalid:
+                throw Refusal.failed(
+                    "not-its-key",
+                    "\(server.idmIdentifier) has another root key than this one. Nothing was changed: have its operator say "
+                        + "`countersign admin identity root` again.")
+            default: throw error
+            }
+        }
+    }
+
     private func trustedServer(_ address: String) async throws -> IdentityConfiguration.TrustedServer {
         if let server = try self.trusted.server(address) { return server }
         guard let server = ServerAddress(address), server.isLoopback else {

@@ -31,7 +31,7 @@ struct OwnIdentity {
         _ sdk: CountersignSDK, _ data: AuthenticationInitializationData, to purpose: String
     ) async throws -> (result: AuthenticationResult, person: IdentityHolder) {
         var authentication = IdentityAuthentication(
-            sdk, on: self.phone.device, answeredBy: self.person, ownRequest: "\(purpose)?")
+            sdk, on: self.phone.device, answeredBy: self.person, ownRequest: purpose)
         let result = try await authentication.run(data)
         return (result, authentication.person)
     }
@@ -120,7 +120,7 @@ extension PinSpecification.ResultCode {
         case .tooShort: "it needs \(spec.minLength) digits or more."
         case .tooLong: "it has more than \(spec.maxLength) digits."
         case .invalidCharacters: "it has digits alone."
-        case .tooSimple: "whoever finds the phone tries that one first."
+        case .tooSimple: "a date, digits in a row and what repeats are tried first by whoever finds the phone."
         case .unchanged: "it is the one that you have."
         }
     }

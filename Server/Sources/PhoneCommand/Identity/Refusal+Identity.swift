@@ -28,7 +28,9 @@ extension Refusal {
             happened = "This device is not sound enough (\(error.reasons.joined(separator: ", ")))."
         }
         let (status, outcome, advice) = Self.ending(of: error.errorCode)
-        if outcome == .failed, !error.reason.isEmpty { happened = "\(happened.dropLast()) (\(error.reason))." }
+        if [.failed, .unreachable].contains(outcome), !error.reason.isEmpty {
+            happened = "\(happened.dropLast()) (\(error.reason))."
+        }
         self.init(status, outcome, reason, "\(happened) \(advice)")
     }
 

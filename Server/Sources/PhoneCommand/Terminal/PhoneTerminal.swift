@@ -132,6 +132,7 @@ struct PhoneTerminal: Sendable {
             if let number = Int(answer.trimmingCharacters(in: .whitespaces)), choices.indices.contains(number - 1) {
                 return number - 1
             }
+            self.failure("Type a number from 1 to \(choices.count), or Ctrl-D to give up.")
         }
     }
 

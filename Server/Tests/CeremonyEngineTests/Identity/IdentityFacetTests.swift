@@ -75,6 +75,36 @@ struct IdentityFacetTests {
         }
     }
 
+    @Test("A factor and a PIN of it are refused, and the operator is told of it each time")
+    func completions() async throws {
+        let told = Mutex<[String]>([])
+        let server = try TestServer { $0.facetRefused = { facet in told.withLock { $0.append(facet) } } }
+        let (_, phone) = try await server.personalise()
+        let other = IdentityPhone(phone, at: server, facet: Self.facet)
+        let (adding, toAdd) = try await phone.granted(.addFactor)
+        let (changing, toChange) = try await phone.granted(.changePin)
+        func response(_ app: IdentityPhone, _ type: AuthenticatorType, _ prepared: PreparedSession) throws -> String {
+            try app.registration([TestFactor(type)], SessionDocument.challenge(of: prepared.document))
+        }
+        await expectRefusal(.invalidRequest) {
+            _ = try await phone.complete(adding, .addFactor(response: try response(other, .biometric, toAdd)))
+        }
+        #expect(told.withLock { $0 } == [Self.facet])
+        server.clock.advance(.seconds(60))
+        await expectRefusal(.pinRefused) {
+            _ = try await phone.complete(
+                changing, .changePin(version: 2, response: try response(other, .pin, toChange)))
+        }
+        #expect(told.withLock { $0 } == [Self.facet, Self.facet])
+        // Both are still granted, and the app that is listed has them.
+        let added = try await phone.complete(adding, .addFactor(response: try response(phone, .biometric, toAdd)))
+        #expect(added.activation?.factors == ["device", "pin", "biometric"])
+        let changed = try await phone.complete(
+            changing, .changePin(version: 2, response: try response(phone, .pin, toChange)))
+        #expect(changed.activation?.pinVersion == 2)
+        #expect(told.withLock { $0.count } == 2)
+    }
+
     @Test("A request of it that comes again has the same answer")
     func again() async throws {
         let server = try TestServer()

@@ -66,6 +66,22 @@ struct TrustTests {
         }
     }
 
+    @Test("A server that does not answer is trusted all the same, and its key was compared by nobody")
+    func absent() async throws {
+        try await withPhoneFolder { home async throws in
+            let phone = try IdentityPhone(try PhoneOptions.parse(["--home", home, "--json"]), Report(isJSON: true))
+            // Nobody listens at the first port.
+            let server = IdentityConfiguration.TrustedServer(idmIdentifier: "http://127.0.0.1:1", rootKeys: [Self.key])
+            #expect(try await !phone.answers(server))
+            try phone.trusted.set(server)
+            let sdk = try await phone.sdk(for: server.idmIdentifier)
+            let error = await #expect(throws: CountersignError.self) { try await sdk.common.refreshServerKeys() }
+            // Which server it was, and nothing of what was asked of it.
+            let sentence = Refusal(try #require(error)).sentence
+            #expect(sentence.contains("127.0.0.1:1") && !sentence.contains("/identity"))
+        }
+    }
+
     @Test("What nobody is personalised for is said with what to do")
     func nobody() async throws {
         try await withPhoneFolder { home async throws in

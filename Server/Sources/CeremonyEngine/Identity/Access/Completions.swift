@@ -62,10 +62,11 @@ public struct Completions: CeremonyPart {
     /// Judges a payload: checks of signatures, within the step that uses it, because the challenge is the session's.
     private func payload(_ completion: Completion, of turn: IdentityTurn) throws -> Payload {
         let challenge = SessionDocument.challenge(of: turn.progress.document)
-        let accountID = turn.activation.device.accountID
+        let device = turn.activation.device
         func registered(_ response: String, _ type: AuthenticatorType) -> VerifiedFactorRegistration? {
-            try? self.verifiedRegistration(
-                response, challenge: challenge, accountID: accountID, required: [type], at: turn.now)
+            try? self.envelope.verifiedRegistration(
+                response, of: device.id, challenge: challenge, accountID: device.accountID, required: [type],
+                at: turn.now)
         }
         switch completion {
         case .addFactor(let response, let replaces):

@@ -91,16 +91,11 @@ public struct ActivationEnrolments: CeremonyPart {
         throws -> VerifiedFactorRegistration
     {
         do {
-            return try self.verifiedRegistration(
-                enrolment.response, challenge: try Challenge(offer.challenge), accountID: offer.accountID,
+            return try self.envelope.verifiedRegistration(
+                enrolment.response, of: offer.id, challenge: try Challenge(offer.challenge), accountID: offer.accountID,
                 required: [.device, .pin], optional: [.biometric], at: now)
         } catch is UAFError {
             throw StoreError(.corrupt, "the challenge of an activation")
-        } catch let problem as IdentityProblem {
-            let response = try? UnverifiedRegistration(
-                parsing: enrolment.response.utf8, reading: self.relyingParty.lenientReadings)
-            _ = self.envelope.isRefused(response?.facetID, of: offer.id, at: now)
-            throw problem
         }
     }
 
@@ -156,25 +151,33 @@ public struct ActivationEnrolments: CeremonyPart {
     }
 }
 
-extension CeremonyPart {
-    /// New factors, each of which has signed the challenge. Throws `IdentityProblem` `invalidRequest` for anything else.
+extension IdentityEnvelope {
+    /// New factors of an activation, each of which has signed the challenge. Throws `IdentityProblem` `invalidRequest` for
+    /// anything else; where it is the app that is refused, the operator is told which it is.
     func verifiedRegistration(
-        _ response: String, challenge: Challenge, accountID: String, required: Set<AuthenticatorType>,
-        optional: Set<AuthenticatorType> = [], at now: Timestamp
+        _ response: String, of activation: String, challenge: Challenge, accountID: String,
+        required: Set<AuthenticatorType>, optional: Set<AuthenticatorType> = [], at now: Timestamp
     ) throws(IdentityProblem) -> VerifiedFactorRegistration {
+        var facet: FacetID?
         do throws(UAFRefusal) {
+            let unverified = try UnverifiedRegistration(
+                parsing: response.utf8, reading: self.relyingParty.lenientReadings)
+            facet = unverified.facetID
             return try FactorRegistrationVerifier(self.relyingParty).verify(
-                try UnverifiedRegistration(parsing: response.utf8, reading: self.relyingParty.lenientReadings),
+                unverified,
                 expected: ExpectedFactorRegistration(
                     challenge: challenge, appID: self.configuration.identityAppID, username: accountID,
                     required: required, optional: optional),
                 // The store refuses a key that is registered.
                 existing: [], at: now)
         } catch {
+            _ = self.isRefused(facet, of: activation, at: now)
             throw IdentityProblem(.invalidRequest)
         }
     }
+}
 
+extension CeremonyPart {
     /// The rows of new factors.
     func credentials(of verified: VerifiedFactorRegistration, _ device: DeviceRecord, at now: Timestamp)
         -> [CredentialRecord]
