@@ -35,6 +35,8 @@ protocol IdentityScreens: Sendable {
         -> PersonalInformationAlias
     func agrees(to sentence: String) async -> Bool
     func show(_ sentence: String) async
+    // For the app's developer; there is no secret in it.
+    func log(_ error: any Error) async
     func openInBrowser(_ address: URL) async
     func wait(for duration: Duration) async throws
 }
@@ -126,9 +128,13 @@ func sentence(
         case .delete: "Delete your account, for good, at"
         case .merge: "Take the invitation into your account at"
         }
-    var sentence = "\(purpose) \(request.serviceName) (\(request.serviceUrl)) as \(role.name)"
+    var sentence = "\(purpose) \(request.serviceName) (\(request.serviceUrl))"
+    // With what a person has begun in this app itself they come as themselves.
+    if [.userLogin, .serviceLogin].contains(request.purpose) { sentence += " as \(role.name)" }
     let told = userInformation.confirmedAttributes.map { confirmed in
-        "your \(name(of: confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
+        // A value that was typed, and has no name of its own yet, is called as its attribute is.
+        let alias = confirmed.alias.flatMap { $0 == confirmed.attribute.rawValue ? nil : " (\($0))" }
+        return "your \(name(of: confirmed.attribute))\(alias ?? "")"
     }
     if !told.isEmpty { sentence += ", and tell it \(told.joined(separator: ", "))" }
     sentence += "?"
@@ -220,7 +226,19 @@ func choosePin(_ specification: PinSpecification, _ why: String, on screens: any
     while true {
         let result = specification.setPin(try await screens.pin(why))
         guard result != .valid else { return }
-        await screens.show("That PIN is not taken: \(result).")
+        await screens.show("That PIN is not taken. \(words(result, specification))")
+    }
+}
+
+func words(_ code: PinSpecification.ResultCode, _ specification: PinSpecification) -> String {
+    switch code {
+    case .valid: ""
+    case .empty: "Type one."
+    case .tooShort: "At least \(specification.minLength) digits."
+    case .tooLong: "At most \(specification.maxLength) digits."
+    case .invalidCharacters: "Digits alone."
+    case .tooSimple: "A date, digits in a row and what repeats are tried first by whoever finds the phone."
+    case .unchanged: "It is the one that you have."
     }
 }
 
@@ -230,6 +248,10 @@ func changePin(at idmIdentifier: String, with sdk: CountersignSDK, on screens: a
 }
 
 func addFinger(at idmIdentifier: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
+    guard try await sdk.biometrics.isAvailable else {
+        await screens.show("Enrol a finger or a face in this phone's settings first.")
+        return
+    }
     let data = try await sdk.personalizer.startAddAuthenticationFactor(idmIdentifier)
     try await authenticate(data, with: sdk, on: screens)
 }
@@ -251,28 +273,42 @@ func press(on screens: any IdentityScreens, _ work: () async throws -> Void) asy
     do {
         try await work()
     } catch is GivenUp {
-        await screens.show("You gave up.")
+        // Whoever has gone back knows it.
     } catch let error as CountersignLockoutError {
         let rest = error.information
         let seconds = Int(rest.lockedUntil.timeIntervalSince(rest.serverTime).rounded(.up))
         await screens.show(
             rest.isPermanent
-                ? "This phone is locked. Get a new activation." : "Begin again in \(max(seconds, 1)) seconds.")
+                ? "This phone is locked. Get a new activation."
+                : "That was wrong, or something was before. Begin again in \(max(seconds, 1)) seconds.")
     } catch let error as CountersignSecurityInsufficientError {
         await screens.show("This phone is not sound enough: \(error.reasons.joined(separator: ", ")).")
     } catch let error as CountersignError {
-        let todo =
-            switch error.errorCode {
-            case .connectionError, .timeout, .tooManyRequests: "Try again in a while."
-            case .activationUnknown, .activationDisabled, .keyRemovedBySystem: "Leave, and get a new activation."
-            case .serverSignatureInvalid, .tlsError: "Somebody may be in between: report it."
-            default: "Begin again."
-            }
-        await screens.show("\(error.localizedDescription) \(todo)")
+        await screens.log(error)
+        await screens.show([error.localizedDescription, remedy(for: error)].compactMap(\.self).joined(separator: " "))
     } catch let refusal as OwnBackEnd.Refusal {
         await screens.show(refusal.error)
+    } catch let error as StorageError {
+        await screens.log(error)
+        await screens.show(error.code == .inUse ? "This app is open already." : "What this app keeps cannot be read.")
     } catch {
+        await screens.log(error)
         await screens.show("Something went wrong. Begin again.")
+    }
+}
+
+/// What a person does about an error, where its own sentence does not say it.
+func remedy(for error: CountersignError) -> String? {
+    switch error.errorCode {
+    case .connectionError, .timeout, .tooManyRequests: "Try again in a while."
+    case .activationUnknown, .activationDisabled, .keyRemovedBySystem: "Leave, and get a new activation."
+    case .activationDataExpired, .activationDataConsumed, .notPersonalized: "Get a new activation."
+    case .serverSignatureInvalid, .tlsError:
+        "A code may be damaged, or somebody in between: try another code, and then report it."
+    case .malformedData, .sessionExpired, .sessionConsumed, .sessionAborted, .sessionSuperseded, .grantExpired,
+        .correctionLimitExceeded, .answersOutdated, .biometricCancelled, .unexpected:
+        "Begin again."
+    default: nil
     }
 }
 

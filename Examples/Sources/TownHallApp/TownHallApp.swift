@@ -90,7 +90,7 @@ struct TownHallApp: Sendable {
             if try await self.sdk.biometrics.isAvailable, await self.screen.agrees(to: "Use your finger, too?") {
                 personalization.setFactor(try await self.finger { try await $0.factorForEnrolment() })
             }
-            try await self.persisting {
+            _ = try await self.persisting {
                 try await self.sdk.personalizer.finishPersonalization(request: personalization)
             }
             await self.screen.say("This phone is yours now. The PIN of the activation stays your PIN.")

@@ -21,6 +21,7 @@ actor ScriptedScreens: IdentityScreens {
     private var refused: String?
     private var agreements = 0
     private(set) var shown: [String] = []
+    private(set) var logged: [String] = []
     private(set) var asked: [String] = []
     private(set) var opened: [URL] = []
     private(set) var waits: [Duration] = []
@@ -73,6 +74,7 @@ actor ScriptedScreens: IdentityScreens {
         return self.agreements >= 0
     }
     func show(_ sentence: String) { self.shown.append(sentence) }
+    func log(_ error: any Error) { self.logged.append("\(error)") }
     func openInBrowser(_ address: URL) { self.opened.append(address) }
     func wait(for duration: Duration) {
         self.waits.append(duration)
@@ -179,15 +181,18 @@ actor ScriptedScreens: IdentityScreens {
         await self.server.goDown(true)
         await scan(code)
         await press(on: self.screens) { throw OwnBackEnd.Refusal(error: "The back end says no.") }
+        await press(on: self.screens) { throw StorageError(.inUse, "another process") }
         await press(on: self.screens) { throw URLError(.badURL) }
         #expect(
             await self.screens.shown == [
-                "You gave up.", "Begin again in 5 seconds.", "That code is not one of ours. Begin again.",
+                "That was wrong, or something was before. Begin again in 5 seconds.",
+                "That code is not one of ours. Begin again.",
                 "This phone is yours now.", "This phone is not sound enough: rooted.",
                 "This identity is not valid any more. Leave, and get a new activation.",
                 "The server does not answer. Try again in a while.", "The back end says no.",
-                "Something went wrong. Begin again.",
+                "This app is open already.", "Something went wrong. Begin again.",
             ])
+        #expect(await self.screens.logged.count == 5)
     }
 
     @Test("Personalise an app: an invitation is taken into the account that there is, where the person wants that")
@@ -206,7 +211,7 @@ actor ScriptedScreens: IdentityScreens {
         #expect(
             await self.screens.asked == [
                 "The PIN of your activation", question,
-                "Take the invitation into your account at Health Portal (https://health.example) as Patient?",
+                "Take the invitation into your account at Health Portal (https://health.example)?",
                 "Your PIN",
             ])
         #expect(await self.screens.shown == ["Done. The code of the invitation is void: throw it away."])
@@ -330,8 +335,10 @@ actor ScriptedScreens: IdentityScreens {
                 try await self.server.activationCode(pin: "970358", mayMerge: true), with: self.phone.sdk,
                 on: self.screens)
         }
+        // Whoever has begun it in the app itself comes in no role.
+        let role = beginning == "Sign in to" ? " as Patient" : ""
         #expect(
-            await self.screens.asked.last == "\(beginning) Health Portal (https://health.example) as Patient?")
+            await self.screens.asked.last == "\(beginning) Health Portal (https://health.example)\(role)?")
         #expect(await self.server.ends == [.sessionAborted])
     }
 
@@ -540,7 +547,8 @@ actor ScriptedScreens: IdentityScreens {
         try await changePin(at: self.server.identifier, with: self.phone.sdk, on: self.screens)
         #expect(
             await self.screens.shown == [
-                "That PIN is not taken: tooSimple.", "That PIN is not taken: unchanged.", "Your PIN is changed.",
+                "That PIN is not taken. A date, digits in a row and what repeats are tried first by whoever finds the phone.",
+                "That PIN is not taken. It is the one that you have.", "Your PIN is changed.",
             ])
         await self.screens.forget()
         await self.screens.type(pins: "824193", "970358")

@@ -171,8 +171,15 @@ struct IdentityCommandTests {
         try await place.run("role", "list", place.client, "--account", "anna")
         try await place.run("role", "reset", place.client, "anna")
         #expect(try await roles() == ["user"])
-        await self.expect(.notFound) { try await place.run("role", "assign", place.client, "owner", "anna") }
-        await self.expect(.notFound) { try await place.run("role", "assign", place.client, "admin", "nobody") }
+        await self.expect(.notFound, "no such role: it has user, admin") {
+            try await place.run("role", "assign", place.client, "owner", "anna")
+        }
+        await self.expect(.notFound, "no such account.") {
+            try await place.run("role", "revoke", place.client, "admin", "nobody")
+        }
+        await self.expect(.notFound, "service set") {
+            try await place.run("role", "assign", "none", "admin", "anna")
+        }
         await self.expect(.notFound) { try await place.run("role", "list", "none") }
     }
 

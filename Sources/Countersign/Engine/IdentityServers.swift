@@ -13,6 +13,7 @@ struct IdentityServers: Sendable {
     private let roots: [ExactText: JWKSet]
     private let register: IdentityRegister
     private let clock: any DeviceClock
+    let failures = KeyFailures()
 
     init(roots: [ExactText: JWKSet], register: IdentityRegister, clock: any DeviceClock) {
         self.roots = roots

@@ -92,6 +92,17 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
 
     /// Fetches the server's keys, which its root has signed.
     @discardableResult func fetchKeys() async throws -> ManagerKeySet {
+        do {
+            let set = try await self.fetchedKeys()
+            self.servers.failures.note(nil, of: self.server)
+            return set
+        } catch {
+            if !(error is CancellationError) { self.servers.failures.note(error, of: self.server) }
+            throw error
+        }
+    }
+
+    private func fetchedKeys() async throws -> ManagerKeySet {
         let roots = try self.servers.roots(of: self.server)
         let response = try await self.channel.send(
             TransportRequest(

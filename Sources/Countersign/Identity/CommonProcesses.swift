@@ -11,15 +11,17 @@ public struct CommonProcesses: Sendable {
     ///
     /// Throws ``CountersignError``: `malformedData` for what is no code; `unknownManager`; `serverSignatureInvalid` for a code
     /// that the server has not made, or by a key that it has had for less than a day and this device does not know yet;
-    /// `protocolVersionUnsupported`; `connectionError` where the server's keys were never fetched. Of both
-    /// ``refreshServerKeys()`` before it is the remedy.
+    /// `protocolVersionUnsupported`. Where the server's keys were never fetched, why they could not be: `connectionError` and
+    /// the other errors of the network; `serverSignatureInvalid` where the root key that the app names is not the server's.
+    /// Before it, ``refreshServerKeys()`` is the remedy for what is one.
     public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
         let core = try self.life.core()
         return try CountersignError.running {
             let (text, isFromLink) = ProcessInitializationData.code(in: text)
             let server = try ProcessCode.uncheckedServer(of: text)
             guard let keys = try core.servers.keptKeys(of: server) else {
-                throw CountersignError(.connectionError, "the server's keys were never fetched")
+                throw core.servers.failures.last(of: server)
+                    ?? CountersignError(.connectionError, "the server's keys were never fetched")
             }
             let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
             // The keys are those of one server, and the code says that it is of this one.

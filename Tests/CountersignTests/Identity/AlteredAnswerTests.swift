@@ -132,7 +132,7 @@ import _Primitives
         }
         let code = try await server.authenticationCode()
         #expect(
-            await identityError { _ = try sdk.common.parseProcessInitializationData(code) } == .connectionError)
+            await identityError { _ = try sdk.common.parseProcessInitializationData(code) } == .serverSignatureInvalid)
         meddler.change(0, 0)
         try await refresh()
         _ = try sdk.common.parseProcessInitializationData(code)

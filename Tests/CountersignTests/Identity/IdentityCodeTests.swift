@@ -3,6 +3,7 @@ import Countersign
 import CountersignTestKit
 import Foundation
 import Testing
+import UAFClient
 
 @Suite("Codes and links of identities (decision 62)") struct IdentityCodeTests {
     @Test("a QR code's text begins the authentication of the service that has shown it") func scanned() async throws {
@@ -146,6 +147,24 @@ import Testing
         await server.goDown(false)
         try await phone.sdk.common.refreshServerKeys()
         _ = try phone.authenticationData(code)
+    }
+
+    @Test("by a root key that is not the server's nothing is believed, and a code says that, not that nobody answers")
+    func otherRoot() async throws {
+        let (server, other) = (try VirtualIdentityServer(), try VirtualIdentityServer())
+        let sdk = CountersignSDK()
+        var configuration = IdentityConfiguration(servers: [other.trusted])
+        configuration.facetId = "linux:program:test"
+        #expect(other.trusted.idmIdentifier == server.trusted.idmIdentifier)
+        try await sdk.initialize(
+            configuration, platform: Platform(storage: InMemoryStorage(), clock: FakeClock(wall: server.now)),
+            transport: server)
+        let code = try await server.authenticationCode()
+        let parse = { _ = try sdk.common.parseProcessInitializationData(code) }
+        #expect(await identityError(parse) == .serverSignatureInvalid)
+        await server.goDown(true)
+        #expect(await identityError { try await sdk.common.refreshServerKeys() } == .connectionError)
+        #expect(await identityError(parse) == .connectionError)
     }
 
     @Test("nothing works before the SDK is initialised, and it is initialised once") func initialization() async throws

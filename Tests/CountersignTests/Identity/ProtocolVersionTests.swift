@@ -22,7 +22,7 @@ import Testing
         #expect(error?.errorCode == .protocolVersionUnsupported)
         #expect(error?.errorDescription == "This app is too old.")
         let code = try await server.authenticationCode()
-        #expect(await identityError { _ = try phone.authenticationData(code) } == .connectionError)
+        #expect(await identityError { _ = try phone.authenticationData(code) } == .protocolVersionUnsupported)
         #expect(await server.requests.allSatisfy { $0.url.path() == "/identity/keys" })
     }
 

@@ -74,7 +74,7 @@ extension IdentityDirectory {
     public func assign(_ role: String, to account: String, service: String, by operator: String) async throws
         -> ServiceStanding
     {
-        let id = try await self.account(account).id
+        let id = try await self.holder(account, of: role, at: service)
         let audit = self.event(.roleAssigned, "\(service) \(role)", account: id, by: `operator`)
         _ = try await self.step(conflict: "") {
             try await self.store.assignRole(role, accountID: id, service: service, audit: audit)
@@ -82,11 +82,27 @@ extension IdentityDirectory {
         return try await self.standing(account, service: service)
     }
 
+    /// Who is to have a role, or had it. Throws `notFound`, with what of the three is not there.
+    private func holder(_ account: String, of role: String, at service: String) async throws -> String {
+        guard let profile = try await self.store.serviceProfile(service) else {
+            throw AccountError(
+                .notFound, "There is no such client, or it is no service: `countersign admin service set` makes it one."
+            )
+        }
+        guard profile.roles.contains(where: { $0.id.hasSameBytes(as: role) }) else {
+            let roles = profile.roles.map(\.id).joined(separator: ", ")
+            throw AccountError(.notFound, "The service has no such role: it has \(roles).")
+        }
+        do { return try await self.account(account).id } catch let error as AccountError where error.code == .notFound {
+            throw AccountError(.notFound, "There is no such account.")
+        }
+    }
+
     /// Takes a role from somebody. Whoever loses the last has none. Throws as ``assign(_:to:service:by:)``.
     public func revoke(_ role: String, from account: String, service: String, by operator: String) async throws
         -> ServiceStanding
     {
-        let id = try await self.account(account).id
+        let id = try await self.holder(account, of: role, at: service)
         let audit = self.event(.roleRevoked, "\(service) \(role)", account: id, by: `operator`)
         _ = try await self.step(conflict: "") {
             try await self.store.revokeRole(role, accountID: id, service: service, audit: audit)

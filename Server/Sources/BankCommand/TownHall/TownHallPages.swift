@@ -20,8 +20,8 @@ struct TownHallPages {
             <h2 id="how">What your phone will ask</h2>
             <ol class="steps">
             <li><div><strong>As what you come</strong> A resident or an official, where you are both.</div></li>
-            <li><div><strong>Your data</strong> Your given name, your date of birth and your e-mail address: which of \
-            them, where you have several.</div></li>
+            <li><div><strong>Your data</strong> What we ask of you, such as your given name: which value, where you have \
+            several.</div></li>
             <li><div><strong>Your factors</strong> The phone itself, and your PIN or your finger.</div></li>
             </ol>
             </section>

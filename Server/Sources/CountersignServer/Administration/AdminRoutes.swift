@@ -65,9 +65,10 @@ struct AdminRoutes: Sendable {
         return .json(answer, status: operation.status)
     }
 
-    /// Whether an operation has not found what it was asked about.
+    /// Whether an operation has not found what it was asked about, and does not say itself what of it.
     private static func isNotFound(_ error: any Error) -> Bool {
-        (error as? CeremonyError)?.code == .notFound || (error as? AccountError)?.code == .notFound
+        if let error = error as? AccountError { return error.code == .notFound && error.reason.isEmpty }
+        return (error as? CeremonyError)?.code == .notFound
     }
 
     /// Who asks, for the audit trail. Throws a 401 ``Problem``.

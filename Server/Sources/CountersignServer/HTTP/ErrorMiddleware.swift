@@ -113,7 +113,7 @@ struct ErrorMiddleware: RouterMiddleware {
         headers[.retryAfter] = error.shortage.map { String($0.retryAfterSeconds) }
         let (status, detail): (HTTPResponse.Status, String) =
             switch error.code {
-            case .notFound: (.notFound, "There is no such thing.")
+            case .notFound: (.notFound, error.reason.isEmpty ? "There is no such thing." : error.reason)
             case .conflict: (.conflict, error.reason)
             case .tooManyRequests: (.tooManyRequests, error.shortage?.remedy ?? "Too many requests.")
             case .invalidRequest: (.badRequest, error.reason)

@@ -133,12 +133,14 @@ struct IdentityAuthentication {
                     return .object(members)
                 }),
         ]) { terminal in
+            // What a person has begun here is between them and the server, and there is nothing to say of it.
+            guard self.ownRequest == nil else { return }
             terminal.print()
             terminal.print("You come as \(role.name). The service gets:", .bold)
             let rows = given.map { answer in
                 let value =
                     switch answer.given {
-                    case .alias: "your \(answer.alias ?? "")"
+                    case .alias: answer.alias == answer.asked.attribute.rawValue ? "it" : "your \(answer.alias ?? "")"
                     case .value: "what you typed, which your account keeps"
                     case .nothing: "nothing"
                     }

@@ -27,9 +27,9 @@ struct IdentityCodeRun {
         do {
             return (sdk, try sdk.common.parseProcessInitializationData(text))
         } catch let error as CountersignError
-            where [.connectionError, .serverSignatureInvalid].contains(error.errorCode)
+            where ![.malformedData, .unknownManager].contains(error.errorCode)
         {
-            // The keys were never fetched, and this says why; or the server has a newer one.
+            // The keys could not be fetched, or the server has a newer one.
             try await sdk.common.refreshServerKeys()
             return (sdk, try sdk.common.parseProcessInitializationData(text))
         }

@@ -64,6 +64,8 @@ extension Refusal {
         case .originRefused: (.refused, .refused, "The page is not one of the service's: close it.")
         case .attributesIncomplete, .correctionLimitExceeded:
             (.refused, .refused, "Have a new code shown, and try again.")
+        case .untrustedFacetId:
+            (.refused, .refused, "Its operator takes apps by `serve --facets`; the log says which this one is.")
         case .answersOutdated: (.refused, .refused, "Try again, and choose anew: nothing was counted.")
         case .consentRequired:
             (.refused, .refused, "Sign in to the service in a browser once, and agree there; then try again.")

@@ -81,7 +81,9 @@ struct Refusal: Error, Equatable {
         switch error {
         case .unreadable(let path): self = .notFound("no-such-file", "There is no readable file \(path).")
         case .tooLarge: self = .failed("picture-too-large", "The picture is too large.")
-        case .notPNG: self = .failed("not-a-picture", "That is not a PNG picture.")
+        case .notPNG:
+            self = .failed(
+                "not-a-picture", "That is not a PNG picture. A code as text is given itself, or from a file as -.")
         case .noCode: self = .notFound("no-code", "There is no QR code in the picture.")
         case .severalCodes: self = .failed("several-codes", "There are several QR codes in the picture: show only one.")
         }

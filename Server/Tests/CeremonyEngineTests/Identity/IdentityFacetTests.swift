@@ -23,7 +23,7 @@ struct IdentityFacetTests {
         for expected in [1, 1, 2] {
             if expected == 2 { server.clock.advance(.seconds(60)) }
             let call = try await server.enrolCall(phone, proven)
-            await expectRefusal(.invalidRequest) {
+            await expectRefusal(.untrustedFacetId) {
                 _ = try await phone.read(
                     try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
                     as: Ceremony.ActivationRecord.self)
@@ -59,7 +59,7 @@ struct IdentityFacetTests {
         let prepared = try await phone.prepared(code.id)
         let other = IdentityPhone(phone, at: server, facet: Self.facet)
         for isRight in [true, false, true] {
-            await expectRefusal(.invalidRequest) {
+            await expectRefusal(.untrustedFacetId) {
                 _ = try await other.finish(code.id, prepared) { factor in
                     if !isRight, factor.type == .pin { factor.key = P256.Signing.PrivateKey() }
                 }
@@ -86,12 +86,12 @@ struct IdentityFacetTests {
         func response(_ app: IdentityPhone, _ type: AuthenticatorType, _ prepared: PreparedSession) throws -> String {
             try app.registration([TestFactor(type)], SessionDocument.challenge(of: prepared.document))
         }
-        await expectRefusal(.invalidRequest) {
+        await expectRefusal(.untrustedFacetId) {
             _ = try await phone.complete(adding, .addFactor(response: try response(other, .biometric, toAdd)))
         }
         #expect(told.withLock { $0 } == [Self.facet])
         server.clock.advance(.seconds(60))
-        await expectRefusal(.pinRefused) {
+        await expectRefusal(.untrustedFacetId) {
             _ = try await phone.complete(
                 changing, .changePin(version: 2, response: try response(other, .pin, toChange)))
         }

@@ -131,6 +131,9 @@ public struct IdentityProblem: IdentityMessage, Hashable, Error {
         /// What the person confirmed cannot be handed over any more: a value is gone, or there is no room for another. The
         /// factors were not wrong.
         case answersOutdated
+        /// The operator has not listed the app that has signed (FIDO AppID and Facets, §3.1). Nothing is said of the factors,
+        /// and nothing was counted.
+        case untrustedFacetId
         /// The identifier of a request that was answered, with other bytes.
         case replayRefused
         /// It belongs to another state of the session.

@@ -81,6 +81,7 @@ extension CountersignError {
         case .mergeConflict: CountersignError(.mergeConflict)
         case .consentRequired: CountersignError(.consentRequired)
         case .answersOutdated: CountersignError(.answersOutdated)
+        case .untrustedFacetId: CountersignError(.untrustedFacetId)
         case .outOfOrder: CountersignError(.wrongProcess, "out of order")
         case .clockSkew: CountersignError(.clockSkew)
         case .protocolVersionUnsupported: CountersignError(.protocolVersionUnsupported)

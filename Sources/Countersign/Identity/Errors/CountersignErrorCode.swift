@@ -14,7 +14,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
         case keyRemovedBySystem, deviceLockNotSet
         case serviceInactive, membershipRequired, invitationRequired, noRole, originRefused
         case grantExpired, pinMissing, pinRefused, pinAlreadyAsked, mergeConflict, consentRequired, answersOutdated
-        case clockSkew, securityInsufficient, lockedOut, tooManyRequests
+        case clockSkew, securityInsufficient, lockedOut, tooManyRequests, untrustedFacetId
         case storageUnavailable, storageCorrupt, storageNewer
         case cancelled, unexpected
     }
@@ -49,6 +49,9 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
 
     // MARK: The server
 
+    /// The server's operator has not listed this app (`countersign serve --facets`; <doc:Facets>), which is named by
+    /// ``IdentityConfiguration/facetId``. A mistake of the deployment; it costs the person no attempt.
+    public static let untrustedFacetId = Self(base: .untrustedFacetId)
     /// The server does not answer, or its keys were never fetched. Transient: let the person try again. Where a step had left,
     /// the server may have taken it: the function says whether it can be called once more.
     public static let connectionError = Self(base: .connectionError)
@@ -180,6 +183,7 @@ extension CountersignErrorCode {
         case .tlsError, .serverSignatureInvalid: "The server's identity does not hold."
         case .unknownManager: "This app does not know that server."
         case .protocolVersionUnsupported, .storageNewer: "This app is too old."
+        case .untrustedFacetId: "The server does not take this app."
         case .malformedData: "That code is not one of ours."
         case .notPersonalized: "This app has no identity of that server."
         case .alreadyPersonalized: "This app has an identity of that server already."

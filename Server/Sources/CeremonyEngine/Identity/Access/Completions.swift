@@ -63,18 +63,24 @@ public struct Completions: CeremonyPart {
     private func payload(_ completion: Completion, of turn: IdentityTurn) throws -> Payload {
         let challenge = SessionDocument.challenge(of: turn.progress.document)
         let device = turn.activation.device
-        func registered(_ response: String, _ type: AuthenticatorType) -> VerifiedFactorRegistration? {
-            try? self.envelope.verifiedRegistration(
-                response, of: device.id, challenge: challenge, accountID: device.accountID, required: [type],
-                at: turn.now)
+        // What an app that is not listed sends is no PIN that was refused: nothing is counted.
+        func registered(_ response: String, _ type: AuthenticatorType) throws -> VerifiedFactorRegistration? {
+            do throws(IdentityProblem) {
+                return try self.envelope.verifiedRegistration(
+                    response, of: device.id, challenge: challenge, accountID: device.accountID, required: [type],
+                    at: turn.now)
+            } catch {
+                guard error.code == .invalidRequest else { throw error }
+                return nil
+            }
         }
         switch completion {
         case .addFactor(let response, let replaces):
-            return registered(response, .biometric).map { .factors($0, pinVersion: nil, replaces: replaces) }
+            return try registered(response, .biometric).map { .factors($0, pinVersion: nil, replaces: replaces) }
                 ?? .refused
         case .changePin(let version, let response):
             guard let current = turn.activation.pinVersion, version == current &+ 1 else { return .refused }
-            return registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
+            return try registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
         case .newActivation(let activation):
             // The PIN of a code is proven where no phone is known yet: nobody evaluates it.
             guard let point = activation.pinKey.compressedPoint, activation.pin.scheme == .pin1,

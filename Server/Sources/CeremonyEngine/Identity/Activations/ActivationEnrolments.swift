@@ -153,7 +153,7 @@ public struct ActivationEnrolments: CeremonyPart {
 
 extension IdentityEnvelope {
     /// New factors of an activation, each of which has signed the challenge. Throws `IdentityProblem` `invalidRequest` for
-    /// anything else; where it is the app that is refused, the operator is told which it is.
+    /// anything else, and `untrustedFacetId` where it is the app that is refused: the operator is told which it is.
     func verifiedRegistration(
         _ response: String, of activation: String, challenge: Challenge, accountID: String,
         required: Set<AuthenticatorType>, optional: Set<AuthenticatorType> = [], at now: Timestamp
@@ -171,8 +171,7 @@ extension IdentityEnvelope {
                 // The store refuses a key that is registered.
                 existing: [], at: now)
         } catch {
-            _ = self.isRefused(facet, of: activation, at: now)
-            throw IdentityProblem(.invalidRequest)
+            throw IdentityProblem(self.isRefused(facet, of: activation, at: now) ? .untrustedFacetId : .invalidRequest)
         }
     }
 }

@@ -149,7 +149,7 @@ public struct SessionFinishes: CeremonyPart {
     private func takeBack(_ session: String, _ call: ProvenCall) async throws -> [UInt8] {
         try await self.steps.answer(session, call) { turn in
             guard turn.isBound, turn.withdraw(call.name.hash) else { throw IdentityProblem(.outOfOrder) }
-            throw KeptRefusal(problem: IdentityProblem(.invalidRequest))
+            throw KeptRefusal(problem: IdentityProblem(.untrustedFacetId))
         }
     }
 
