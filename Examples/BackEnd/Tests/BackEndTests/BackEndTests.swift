@@ -249,6 +249,7 @@ private actor Person: IdentityScreens {
         return true
     }
     func show(_ sentence: String) {}
+    func log(_ error: any Error) {}
     func openInBrowser(_ address: URL) {}
     func wait(for duration: Duration) {}
 }
