@@ -226,11 +226,19 @@ def test_a_server_is_trusted_by_its_own_key_alone(people, tmp_path):
     people.server.admin("identity", "root", "--file", key)
     other.write_text(OTHER_KEY)
     phone = Phone(tmp_path / "phone")
+    kept = tmp_path / "phone" / "trust.json"
     assert refused(phone, "trust", people.server.issuer, "--key", other) == "not-its-key"
+    assert not kept.exists()
+    otherwise = people.server.issuer.replace("localhost", "127.0.0.1")
+    assert otherwise != people.server.issuer
+    assert refused(phone, "trust", otherwise, "--key", key) == "not-its-address"
+    assert not kept.exists()
     trusted = own(phone, "trust", people.server.issuer, "--key", key)
     assert trusted["outcome"] == "trusted" and trusted["reached"] is True
-    # One that is trusted already stays so, whatever somebody says later.
+    # One that is trusted already, and whose keys the phone has, stays so, whatever somebody says later.
+    before = kept.read_bytes()
     assert refused(phone, "trust", people.server.issuer, "--key", other) == "not-its-key"
+    assert kept.read_bytes() == before
     nowhere = own(phone, "trust", "http://127.0.0.1:1", "--key", other)
     assert nowhere["outcome"] == "trusted" and nowhere["reached"] is False
 

@@ -129,12 +129,10 @@ func sentence(
         case .merge: "Take the invitation into your account at"
         }
     var sentence = "\(purpose) \(request.serviceName) (\(request.serviceUrl))"
-    // With what a person has begun in this app itself they come as themselves.
+    // For what is done with the identity itself there is no role to come in.
     if [.userLogin, .serviceLogin].contains(request.purpose) { sentence += " as \(role.name)" }
     let told = userInformation.confirmedAttributes.map { confirmed in
-        // A value that was typed, and has no name of its own yet, is called as its attribute is.
-        let alias = confirmed.alias.flatMap { $0 == confirmed.attribute.rawValue ? nil : " (\($0))" }
-        return "your \(name(of: confirmed.attribute))\(alias ?? "")"
+        "your \(name(of: confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
     }
     if !told.isEmpty { sentence += ", and tell it \(told.joined(separator: ", "))" }
     sentence += "?"
@@ -272,14 +270,14 @@ func deleteAccount(at idmIdentifier: String, with sdk: CountersignSDK, on screen
 func press(on screens: any IdentityScreens, _ work: () async throws -> Void) async {
     do {
         try await work()
-    } catch is GivenUp {
+    } catch is GivenUp, is CancellationError {
         // Whoever has gone back knows it.
     } catch let error as CountersignLockoutError {
         let rest = error.information
         let seconds = Int(rest.lockedUntil.timeIntervalSince(rest.serverTime).rounded(.up))
         await screens.show(
             rest.isPermanent
-                ? "This phone is locked. Get a new activation."
+                ? "That was wrong too often. Get a new activation."
                 : "That was wrong, or something was before. Begin again in \(max(seconds, 1)) seconds.")
     } catch let error as CountersignSecurityInsufficientError {
         await screens.show("This phone is not sound enough: \(error.reasons.joined(separator: ", ")).")
@@ -288,6 +286,9 @@ func press(on screens: any IdentityScreens, _ work: () async throws -> Void) asy
         await screens.show([error.localizedDescription, remedy(for: error)].compactMap(\.self).joined(separator: " "))
     } catch let refusal as OwnBackEnd.Refusal {
         await screens.show(refusal.error)
+    } catch let error as TransportError {
+        await screens.log(error)
+        await screens.show("The app's own server does not answer. Try again in a while.")
     } catch let error as StorageError {
         await screens.log(error)
         await screens.show(error.code == .inUse ? "This app is open already." : "What this app keeps cannot be read.")

@@ -47,7 +47,9 @@ struct OwnBackEnd: Sendable {
                 headers: [("Content-Type", "application/json"), ("Accept", "application/json")],
                 body: Array(try JSONEncoder().encode(body)), timeout: .seconds(20)))
         guard response.status == 200 else {
-            throw try JSONDecoder().decode(Refusal.self, from: Data(response.body))
+            // What is between the app and its back end answers in other words.
+            throw (try? JSONDecoder().decode(Refusal.self, from: Data(response.body)))
+                ?? Refusal(error: "The app's own server does not answer as it should. Try again in a while.")
         }
         return try JSONDecoder().decode(Answer.self, from: Data(response.body))
     }

@@ -181,6 +181,8 @@ actor ScriptedScreens: IdentityScreens {
         await self.server.goDown(true)
         await scan(code)
         await press(on: self.screens) { throw OwnBackEnd.Refusal(error: "The back end says no.") }
+        await press(on: self.screens) { throw TransportError(.unreachable, "nobody") }
+        await press(on: self.screens) { throw CancellationError() }
         await press(on: self.screens) { throw StorageError(.inUse, "another process") }
         await press(on: self.screens) { throw URLError(.badURL) }
         #expect(
@@ -190,9 +192,13 @@ actor ScriptedScreens: IdentityScreens {
                 "This phone is yours now.", "This phone is not sound enough: rooted.",
                 "This identity is not valid any more. Leave, and get a new activation.",
                 "The server does not answer. Try again in a while.", "The back end says no.",
-                "This app is open already.", "Something went wrong. Begin again.",
+                "The app's own server does not answer. Try again in a while.", "This app is open already.",
+                "Something went wrong. Begin again.",
             ])
-        #expect(await self.screens.logged.count == 5)
+        let logged = await self.screens.logged
+        let wanted = ["malformedData", "activationDisabled", "connectionError", "unreachable", "inUse", "badURL"]
+        #expect(logged.count == wanted.count)
+        for (line, word) in zip(logged, wanted) where word != "badURL" { #expect(line.contains(word), "\(line)") }
     }
 
     @Test("Personalise an app: an invitation is taken into the account that there is, where the person wants that")

@@ -16,9 +16,17 @@ package final class PinKeyQueue: @unchecked Sendable {
     private let queue = DispatchQueue(label: "countersign.pin-keys", target: .global(qos: .userInitiated))
     private let lock = NSLock()
     private let capacity: Int
-    /// What waits, by its number: how it is told that it is not done.
-    private var waiting: [Int: (any Error) -> Void] = [:]
+    /// What waits, by its number. Nothing else holds the work, and with it a PIN: it is let go of before anybody hears of its
+    /// end, and at once where nobody waits for it any more.
+    private var waiting: [Int: Waiting] = [:]
     private var lastNumber = 0
+
+    private struct Waiting {
+        /// Does the work, and gives back what tells of it.
+        let finish: () -> () -> Void
+        /// Tells that it is not done.
+        let refuse: (any Error) -> Void
+    }
 
     package init(capacity: Int = PinKeyQueue.capacity) { self.capacity = capacity }
 
@@ -54,34 +62,39 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-                if let refusal = self.add(number, { continuation.resume(throwing: $0) }) {
+                let waiting = Waiting(
+                    finish: {
+                        let result = Result { try work() }
+                        return { continuation.resume(with: result) }
+                    }, refuse: { continuation.resume(throwing: $0) })
+                if let refusal = self.add(number, waiting) {
                     continuation.resume(throwing: refusal)
                     return
                 }
-                self.queue.async {
-                    // Whoever has been cancelled has been told.
-                    guard self.remove(number) != nil else { return }
-                    continuation.resume(with: Result { try work() })
-                }
+                // Whoever has been cancelled has been told.
+                self.queue.async { self.done(number)?() }
             }
         } onCancel: {
-            self.remove(number)?(CancellationError())
+            self.remove(number)?.refuse(CancellationError())
         }
     }
 
+    /// Does what waits by a number, and lets go of it. What tells of it; `nil` where it waits no more.
+    private func done(_ number: Int) -> (() -> Void)? { self.remove(number)?.finish() }
+
     /// Lets work wait; or says why not.
-    private func add(_ number: Int, _ refuse: @escaping (any Error) -> Void) -> (any Error)? {
+    private func add(_ number: Int, _ work: Waiting) -> (any Error)? {
         self.lock.withLock {
             // Asked with the lock held: who is cancelled after this finds the work.
             guard !Task.isCancelled else { return CancellationError() }
             guard self.waiting.count < self.capacity else { return PinSchemeError(.unavailable) }
-            self.waiting[number] = refuse
+            self.waiting[number] = work
             return nil
         }
     }
 
     /// Takes work out that waits.
-    private func remove(_ number: Int) -> ((any Error) -> Void)? {
+    private func remove(_ number: Int) -> Waiting? {
         self.lock.withLock { self.waiting.removeValue(forKey: number) }
     }
 }

@@ -20,8 +20,13 @@ public struct CommonProcesses: Sendable {
             let (text, isFromLink) = ProcessInitializationData.code(in: text)
             let server = try ProcessCode.uncheckedServer(of: text)
             guard let keys = try core.servers.keptKeys(of: server) else {
-                throw core.servers.failures.last(of: server)
-                    ?? CountersignError(.connectionError, "the server's keys were never fetched")
+                let failure = core.servers.failures.last(of: server).map(CountersignError.translating)
+                // That an answer was none of the server's is nothing that is wrong with the code.
+                guard let failure, failure.errorCode != .malformedData else {
+                    throw CountersignError(
+                        .connectionError, failure?.reason ?? "the server's keys were never fetched")
+                }
+                throw failure
             }
             let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
             // The keys are those of one server, and the code says that it is of this one.

@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import _Primitives
 
 @Suite("Keys of PINs, made on a thread of their own (decision 58)") struct PinKeyQueueTests {
     @Test(
@@ -70,6 +71,33 @@ import Testing
         gate.signal()
         #expect(try await first.value == "first")
         #expect(try await queue.run { "fourth" } == "fourth")
+    }
+
+    @Test(
+        "a PIN whose task is cancelled while it waits is let go of at once, not when its turn would have come",
+        .timeLimit(.minutes(1)))
+    func letGo() async throws {
+        let queue = PinKeyQueue()
+        let (gate, hasBegun) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
+        let first = Task {
+            try await queue.run {
+                hasBegun.continuation.yield()
+                gate.wait()
+            }
+        }
+        for await _ in hasBegun.stream { break }
+        var pin = WeakPin()
+        func wait() -> Task<Bool, any Error> {
+            let typed = SecretBytes(utf8: "824193")
+            pin.bytes = typed
+            return Task { try await queue.run { typed == SecretBytes(utf8: "824193") } }
+        }
+        let second = wait()
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(!pin.isKept)
+        gate.signal()
+        try await first.value
     }
 }
 

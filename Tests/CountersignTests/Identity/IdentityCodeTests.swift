@@ -2,6 +2,7 @@ import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
+import Synchronization
 import Testing
 import UAFClient
 
@@ -152,16 +153,23 @@ import UAFClient
     @Test("by a root key that is not the server's nothing is believed, and a code says that, not that nobody answers")
     func otherRoot() async throws {
         let (server, other) = (try VirtualIdentityServer(), try VirtualIdentityServer())
+        let network = PerhapsElsewhere(server: server)
         let sdk = CountersignSDK()
         var configuration = IdentityConfiguration(servers: [other.trusted])
         configuration.facetId = "linux:program:test"
         #expect(other.trusted.idmIdentifier == server.trusted.idmIdentifier)
         try await sdk.initialize(
             configuration, platform: Platform(storage: InMemoryStorage(), clock: FakeClock(wall: server.now)),
-            transport: server)
+            transport: network)
         let code = try await server.authenticationCode()
         let parse = { _ = try sdk.common.parseProcessInitializationData(code) }
         #expect(await identityError(parse) == .serverSignatureInvalid)
+        // Somebody else answers at its address: the code is none the worse for it.
+        network.isElsewhere.withLock { $0 = true }
+        #expect(await identityError { try await sdk.common.refreshServerKeys() } == .malformedData)
+        #expect(await identityError(parse) == .connectionError)
+        network.isElsewhere.withLock { $0 = false }
+        #expect(await identityError { try await sdk.common.refreshServerKeys() } == .serverSignatureInvalid)
         await server.goDown(true)
         #expect(await identityError { try await sdk.common.refreshServerKeys() } == .connectionError)
         #expect(await identityError(parse) == .connectionError)
@@ -185,5 +193,18 @@ import UAFClient
                     $0.servers = [.init(idmIdentifier: "http://id.example", rootKeys: server.trusted.rootKeys)]
                 }
             } == .invalidConfiguration)
+    }
+}
+
+/// A network on which another program answers at the server's address, for a while.
+private final class PerhapsElsewhere: Transport {
+    let isElsewhere = Mutex(false)
+    private let server: VirtualIdentityServer
+
+    init(server: VirtualIdentityServer) { self.server = server }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        guard !self.isElsewhere.withLock({ $0 }) else { return TransportResponse(status: 404, headers: [], body: []) }
+        return try await self.server.send(request)
     }
 }

@@ -58,7 +58,7 @@ struct TrustCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            guard let address = ServerAddress(self.server)?.text else {
+            guard let address = ServerAddress(self.server) else {
                 throw Refusal.usage("`trust` takes an address such as https://sign-in.example.com.")
             }
             let bytes =
@@ -67,14 +67,14 @@ struct TrustCommand: AsyncParsableCommand {
             guard let bytes else { throw Refusal(PictureError.unreadable(self.key)) }
             let key = try TrustedServers.key(bytes)
             let phone = try IdentityPhone(self.phone, report)
-            let server = IdentityConfiguration.TrustedServer(idmIdentifier: address, rootKeys: [key.text])
-            let answers = try await phone.answers(server)
-            try phone.trusted.set(server)
+            let answers = try await phone.answers(address, by: key.roots)
+            try phone.trusted.set(
+                IdentityConfiguration.TrustedServer(idmIdentifier: address.text, rootKeys: [key.text]))
             report.say([
-                "event": .string("finished"), "outcome": .outcome(.trusted), "server": .string(address),
+                "event": .string("finished"), "outcome": .outcome(.trusted), "server": .string(address.text),
                 "thumbprint": .string(key.thumbprint), "reached": .bool(answers),
             ]) { terminal in
-                terminal.success("This phone trusts \(address) (key \(key.thumbprint)).")
+                terminal.success("This phone trusts \(address.text) (key \(key.thumbprint)).")
                 if !answers {
                     terminal.notice("It does not answer now, so that nobody has compared the key with its own yet.")
                 }

@@ -140,7 +140,6 @@ struct IdentityAuthentication {
             let rows = given.map { answer in
                 let value =
                     switch answer.given {
-                    case .alias where answer.alias == answer.asked.attribute.rawValue: "as your account has it"
                     case .alias: "your \(answer.alias ?? "")"
                     case .value: "what you typed, which your account keeps"
                     case .nothing: "nothing"

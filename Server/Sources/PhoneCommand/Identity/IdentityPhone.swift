@@ -1,5 +1,7 @@
+import Ceremony
 import Countersign
 import Foundation
+import JOSE
 import UAFClient
 import _Primitives
 
@@ -46,24 +48,49 @@ struct IdentityPhone: Sendable {
 
     // MARK: Trust
 
-    /// Whether a server answers now, with keys that its root key has signed.
+    /// Whether a server answers now, with keys that its root key has signed: they are fetched for this, whatever the phone has
+    /// kept of it.
     ///
-    /// Throws ``Refusal`` `not-its-key` where somebody else's has, and `CountersignError`.
-    func answers(_ server: IdentityConfiguration.TrustedServer) async throws -> Bool {
+    /// Throws ``Refusal``: `not-its-key` where another root key has signed them, `not-its-address` where the server is called
+    /// otherwise, `no-identities` for whoever is no such server, `tls-error`.
+    func answers(_ server: ServerAddress, by roots: JWKSet) async throws -> Bool {
+        let response: TransportResponse
         do {
-            try await self.sdk([server]).common.refreshServerKeys()
-            return true
-        } catch let error as CountersignError {
-            switch error.errorCode {
-            case .connectionError, .timeout, .tlsError, .tooManyRequests: return false
-            case .serverSignatureInvalid:
+            response = try await self.device.fetch(server.url.appending(path: "identity/keys"))
+        } catch let error as TransportError {
+            guard error.code == .untrustedServer else { return false }
+            throw Refusal(
+                .unreachable, .unreachable, "tls-error",
+                "The certificate of \(server.text) is not trusted. Is the certificate authority right (--ca-file)?")
+        }
+        guard response.status != 429, response.status < 500 else { return false }
+        let stranger = Refusal.failed(
+            "no-identities",
+            "\(server.text) has no personalised identities (status \(response.status)). Is that the address in its codes?"
+        )
+        guard response.status == 200, let keys = String(validating: response.body, as: UTF8.self) else {
+            throw stranger
+        }
+        do throws(IdentityMessageError) {
+            _ = try ManagerKeySet(verifying: keys, server: server.text, roots: roots, at: TimeSource.system.now())
+        } catch {
+            switch error.code {
+            case .wrongSignature:
                 throw Refusal.failed(
                     "not-its-key",
-                    "\(server.idmIdentifier) has another root key than this one. Nothing was changed: have its operator say "
+                    "\(server.text) has another root key than this one. Nothing was changed: have its operator say "
                         + "`countersign admin identity root` again.")
-            default: throw error
+            case .wrongReceiver:
+                throw Refusal.failed(
+                    "not-its-address",
+                    "The server at \(server.text) calls itself otherwise. Nothing was changed: say its address as it stands "
+                        + "in its codes, to the letter.")
+            case .malformed: throw stranger
+            // Of another version, or by a clock that is wrong: the key is its own all the same.
+            default: break
             }
         }
+        return true
     }
 
     private func trustedServer(_ address: String) async throws -> IdentityConfiguration.TrustedServer {

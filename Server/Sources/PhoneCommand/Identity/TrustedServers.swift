@@ -45,11 +45,11 @@ struct TrustedServers: Sendable {
             ], self.path)
     }
 
-    /// A root key as an operator gives it: a JSON web key on P-256, without its private part. Its text as it is kept, and
-    /// its thumbprint, for comparing.
+    /// A root key as an operator gives it: a JSON web key on P-256, without its private part. Its text as it is kept, its
+    /// thumbprint, for comparing, and itself, to verify by.
     ///
     /// Throws ``Refusal``.
-    static func key(_ bytes: some Collection<UInt8>) throws -> (text: String, thumbprint: String) {
+    static func key(_ bytes: some Collection<UInt8>) throws -> (text: String, thumbprint: String, roots: JWKSet) {
         guard case .object(let object)? = try? JSON(parsing: Array(bytes)), object["d"] == nil,
             let key = try? JWK(publicJSON: object), case .p256 = key.material
         else {
@@ -57,7 +57,7 @@ struct TrustedServers: Sendable {
                 "not-a-key",
                 "That is no root key: it is the JSON web key that `countersign admin identity root` prints.")
         }
-        return (JSON.object(object).text, key.thumbprint)
+        return (JSON.object(object).text, key.thumbprint, JWKSet([key]))
     }
 
     private static var unreadable: Refusal {

@@ -72,7 +72,8 @@ struct TrustTests {
             let phone = try IdentityPhone(try PhoneOptions.parse(["--home", home, "--json"]), Report(isJSON: true))
             // Nobody listens at the first port.
             let server = IdentityConfiguration.TrustedServer(idmIdentifier: "http://127.0.0.1:1", rootKeys: [Self.key])
-            #expect(try await !phone.answers(server))
+            let address = try #require(ServerAddress(server.idmIdentifier))
+            #expect(try await !phone.answers(address, by: try TrustedServers.key(Array(Self.key.utf8)).roots))
             try phone.trusted.set(server)
             let sdk = try await phone.sdk(for: server.idmIdentifier)
             let error = await #expect(throws: CountersignError.self) { try await sdk.common.refreshServerKeys() }

@@ -50,7 +50,8 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     // MARK: The server
 
     /// The server's operator has not listed this app (`countersign serve --facets`; <doc:Facets>), which is named by
-    /// ``IdentityConfiguration/facetId``. A mistake of the deployment; it costs the person no attempt.
+    /// ``IdentityConfiguration/facetId``. A mistake of the deployment; it costs the person no attempt, unless the server has
+    /// a PIN service (`pin/2`): who has asked that keeps the attempt, and is told a lockout.
     public static let untrustedFacetId = Self(base: .untrustedFacetId)
     /// The server does not answer, or its keys were never fetched. Transient: let the person try again. Where a step had left,
     /// the server may have taken it: the function says whether it can be called once more.

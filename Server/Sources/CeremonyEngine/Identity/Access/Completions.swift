@@ -79,8 +79,9 @@ public struct Completions: CeremonyPart {
             return try registered(response, .biometric).map { .factors($0, pinVersion: nil, replaces: replaces) }
                 ?? .refused
         case .changePin(let version, let response):
+            let new = try registered(response, .pin)
             guard let current = turn.activation.pinVersion, version == current &+ 1 else { return .refused }
-            return try registered(response, .pin).map { .factors($0, pinVersion: version) } ?? .refused
+            return new.map { .factors($0, pinVersion: version) } ?? .refused
         case .newActivation(let activation):
             // The PIN of a code is proven where no phone is known yet: nobody evaluates it.
             guard let point = activation.pinKey.compressedPoint, activation.pin.scheme == .pin1,
