@@ -77,7 +77,7 @@ import _Primitives
         "a PIN whose task is cancelled while it waits is let go of at once, not when its turn would have come",
         .timeLimit(.minutes(1)))
     func letGo() async throws {
-        let queue = PinKeyQueue()
+        let queue = PinKeyQueue(capacity: 1)
         let (gate, hasBegun) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
         let first = Task {
             try await queue.run {
@@ -86,16 +86,24 @@ import _Primitives
             }
         }
         for await _ in hasBegun.stream { break }
-        var pin = WeakPin()
-        func wait() -> Task<Bool, any Error> {
-            let typed = SecretBytes(utf8: "824193")
-            pin.bytes = typed
-            return Task { try await queue.run { typed == SecretBytes(utf8: "824193") } }
+        var pins: [WeakPin] = []
+        await withTaskGroup(of: (any Error)?.self) { group in
+            for _ in 0..<2 {
+                let typed = SecretBytes(utf8: "824193")
+                pins.append(WeakPin(bytes: typed))
+                group.addTask {
+                    do {
+                        _ = try await queue.run { typed == SecretBytes(utf8: "970358") }
+                        return nil
+                    } catch { return error }
+                }
+            }
+            // There is no room for one, so the other waits.
+            #expect((await group.next() ?? nil) is PinSchemeError)
+            group.cancelAll()
+            #expect((await group.next() ?? nil) is CancellationError)
         }
-        let second = wait()
-        second.cancel()
-        await #expect(throws: CancellationError.self) { try await second.value }
-        #expect(!pin.isKept)
+        #expect(pins.count == 2 && !pins.contains(where: \.isKept))
         gate.signal()
         try await first.value
     }
