@@ -75,12 +75,15 @@ package final class PinKeyQueue: @unchecked Sendable {
                 self.queue.async { self.done(number)?() }
             }
         } onCancel: {
-            self.remove(number)?.refuse(CancellationError())
+            self.refusal(number)?(CancellationError())
         }
     }
 
     /// Does what waits by a number, and lets go of it. What tells of it; `nil` where it waits no more.
     private func done(_ number: Int) -> (() -> Void)? { self.remove(number)?.finish() }
+
+    /// Lets go of what waits by a number. What tells that it is not done; `nil` where it waits no more.
+    private func refusal(_ number: Int) -> ((any Error) -> Void)? { self.remove(number)?.refuse }
 
     /// Lets work wait; or says why not.
     private func add(_ number: Int, _ work: Waiting) -> (any Error)? {

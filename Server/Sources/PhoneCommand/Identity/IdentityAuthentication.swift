@@ -134,7 +134,7 @@ struct IdentityAuthentication {
                 }),
         ]) { terminal in
             // What a person has begun here is between them and the server, and there is nothing to say of it.
-            guard self.ownRequest == nil else { return }
+            guard self.ownRequest == nil || !given.isEmpty else { return }
             terminal.print()
             terminal.print("You come as \(role.name). The service gets:", .bold)
             let rows = given.map { answer in
