@@ -8,7 +8,7 @@ SWIFT_FLAGS := $(shell scripts/swift-flags)
 SERVER_BUILD := cd Server && swift build $(SWIFT_FLAGS) --scratch-path ../.build
 PROGRAMS := countersign countersign-phone bank
 
-.PHONY: help demo test check bench build package parity parity-mutate docs fuzz vectors format packages test-packages
+.PHONY: help demo test soak check bench build package parity parity-mutate docs fuzz vectors format packages test-packages
 
 help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,11 @@ demo: packages ## sign a person in and have a transfer confirmed, on this machin
 
 test: test-packages ## run every test: SDK, server, vectors, browser, crash, operator, parity
 	@scripts/test
+
+soak: test-packages ## the long runs (kills, renewals, documents, work) of which `make test` has short ones
+	@for program in $(PROGRAMS); do ( $(SERVER_BUILD) --product $$program ) || exit 1; done
+	@cd Benchmarks && swift build $(SWIFT_FLAGS) --scratch-path ../.build --product CountWork
+	@scripts/soak
 
 check: packages ## formatting, warnings as errors, imports, architecture, names, lengths, documents
 	@scripts/check
