@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import struct
@@ -235,7 +236,12 @@ class Server:
             self.arguments += ["--log-level", log_level]
         self.mailbox = self.folder / "mailbox"
         if mail:
-            self.arguments += ["--mail-command", f"{sys.executable} {MAIL_CATCHER} {self.mailbox} -t -i"]
+            # The server takes the command apart at its spaces, and the folder of a clone may have some.
+            sendmail = self.folder.absolute() / "sendmail"
+            words = shlex.join(map(str, (sys.executable, MAIL_CATCHER, self.mailbox.absolute())))
+            sendmail.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+            sendmail.chmod(0o700)
+            self.arguments += ["--mail-command", f"{sendmail} -t -i"]
             self.arguments += ["--mail-from", "no-reply@countersign.example"]
         self.process = None
 
