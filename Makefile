@@ -8,7 +8,8 @@ SWIFT_FLAGS := $(shell scripts/swift-flags)
 SERVER_BUILD := cd Server && swift build $(SWIFT_FLAGS) --scratch-path ../.build
 PROGRAMS := countersign countersign-phone bank
 
-.PHONY: help demo test soak check bench build package parity parity-mutate docs fuzz vectors format packages test-packages
+.PHONY: help demo test soak check bench build package parity parity-mutate docs fuzz vectors format bare-machine packages \
+	test-packages
 
 help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +43,7 @@ build: packages ## leave optimised programs in bin/
 
 package: build ## a Debian package of the server in bin/, whose program was installed, upgraded and run by its test
 	@scripts/install-packages package
-	@cd Tests/Operator && COUNTERSIGN_BINARIES=$(CURDIR)/bin python3 -m unittest -q test_package
+	@cd Tests/Operator && COUNTERSIGN_BINARIES="$(CURDIR)/bin" python3 -m unittest -q test_package
 	@scripts/package bin/countersign bin
 
 parity: ## check docs/parity/*.md against the last test run
@@ -59,6 +60,9 @@ fuzz: test-packages ## run each fuzz target for FUZZ_SECONDS (60)
 
 vectors: test-packages ## make the test vectors of Tests/Vectors anew and judge them with the second implementation
 	@scripts/vectors
+
+bare-machine: ## `make demo` and `make test` on a Debian that has nothing else, and on one that has Apache, nginx, PostgreSQL
+	@scripts/bare-machine
 
 format: ## rewrite the sources as `make check` wants them
 	@swift format -i -r -p $$(scripts/swift-sources)

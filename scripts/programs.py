@@ -3,10 +3,12 @@
 Everything of a run is in one folder: database, key file, phones, traces, logs.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import struct
@@ -97,6 +99,69 @@ class Process:
         self._file.close()
 
 
+class Part:
+    """A program of another maker that stays up, with all that it starts: they are a group of processes of their own. Its
+    output is in a log file, and what it writes elsewhere in `logs`."""
+
+    def __init__(self, name, arguments, log, environment=None, logs=(), folder=None):
+        self.name = name
+        self.logs = [pathlib.Path(log), *map(pathlib.Path, logs)]
+        self.is_ended = False
+        more = {key: str(value) for key, value in (environment or {}).items()}
+        with self.logs[0].open("wb") as output:
+            self.process = subprocess.Popen(
+                list(map(str, arguments)), stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder,
+                start_new_session=True, env={**ENVIRONMENT, **more})
+
+    def wait_until(self, is_ready):
+        """Waits until `is_ready()`; an end of the program before that is a failure, told with its last words."""
+        end = time.monotonic() + START_SECONDS
+        while self.process.poll() is None and time.monotonic() < end:
+            if is_ready():
+                return
+            time.sleep(0.05)
+        words = self.last_words()
+        with contextlib.suppress(Failed):
+            self.stop()
+        raise Failed(f"{self.name} did not start:\n{words}")
+
+    def last_words(self):
+        """The ends of its logs."""
+        return "\n".join(
+            f"{log}:\n{log.read_text(errors='replace')[-2000:]}" for log in self.logs if log.exists())
+
+    def stop(self):
+        """Ends the program and what it has started. Where nobody had ended it and it has ended, that is a failure, told with
+        its last words."""
+        if self.is_ended:
+            return
+        self.is_ended = True
+        # Not asked with `poll`, which lets the system forget the process: its group is then nobody's, or another's.
+        died = self.process.returncode is not None or os.waitid(
+            os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            code = self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            code = self.process.wait()
+        if died:
+            raise Failed(f"{self.name} had ended before, with {code}:\n{self.last_words()}")
+
+
+def stop_all(parts):
+    """Ends all of them, and then fails where some of them had died."""
+    failures = []
+    for part in parts:
+        try:
+            part.stop()
+        except Failed as failure:
+            failures.append(str(failure))
+    if failures:
+        raise Failed("\n".join(failures))
+
+
 def run(name, *arguments, stdin="", environment=None, seconds=90):
     """Runs a program to its end: its exit code, its output, its errors."""
     done = subprocess.run(
@@ -171,7 +236,12 @@ class Server:
             self.arguments += ["--log-level", log_level]
         self.mailbox = self.folder / "mailbox"
         if mail:
-            self.arguments += ["--mail-command", f"{sys.executable} {MAIL_CATCHER} {self.mailbox} -t -i"]
+            # The server takes the command apart at its spaces, and the folder of a clone may have some.
+            sendmail = self.folder.absolute() / "sendmail"
+            words = shlex.join(map(str, (sys.executable, MAIL_CATCHER, self.mailbox.absolute())))
+            sendmail.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+            sendmail.chmod(0o700)
+            self.arguments += ["--mail-command", f"{sendmail} -t -i"]
             self.arguments += ["--mail-from", "no-reply@countersign.example"]
         self.process = None
 

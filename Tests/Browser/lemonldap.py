@@ -4,16 +4,15 @@ It is configured by `Examples/IdentityManager/lmConf-2.json`, and by nothing els
 """
 
 import json
-import os
 import pathlib
-import signal
 import subprocess
 import time
 
 import requests
 
+import apache
 from authority import Authority
-from programs import ENVIRONMENT, ROOT, START_SECONDS, free_port
+from programs import ROOT, START_SECONDS, Failed, Part, free_port, stop_all
 
 CONFIGURATION = ROOT / "Examples/IdentityManager/lmConf-2.json"
 PORTAL = pathlib.Path("/usr/share/lemonldap-ng/portal")
@@ -40,7 +39,7 @@ class IdentityManager:
         self.issuer = self.origin + "/"
         self.callback = f"{self.origin}/?openidconnectcallback=1"
         self.people, self.application_callback = people, callback
-        self.processes = []
+        self.parts = []
 
     def start(self, issuer, client_id, secret):
         """Starts it for a client of the provider."""
@@ -77,18 +76,13 @@ staticPrefix = /static
 templateDir = {PORTAL}/templates
 languages = en
 """)
-        modules = "\n".join(
-            f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in MODULES.split())
         socket = self.folder / "portal.socket"
-        (self.folder / "httpd.conf").write_text(f"""
-ServerRoot {self.folder}
-ServerName {self.HOST}
-Listen 127.0.0.1:{self.port}
-PidFile {self.folder}/httpd.pid
-ErrorLog {self.folder}/error.log
-Mutex file:{self.folder} default
+        self.parts.append(Part(
+            "plackup",
+            ["plackup", "-E", "deployment", "-s", "FCGI", "--listen", socket, "--nproc", 2, PORTAL / "htdocs/index.psgi"],
+            self.folder / "portal.log", environment))
+        self.parts.append(apache.started(self.folder, self.HOST, self.port, MODULES, f"""
 DocumentRoot {PORTAL}/htdocs
-{modules}
 SSLEngine On
 SSLCertificateFile {self.identity.certificate}
 SSLCertificateKeyFile {self.identity.key}
@@ -99,25 +93,15 @@ ProxyFCGISetEnvIf "true" SCRIPT_NAME ""
 <Location />
     CGIPassAuth On
 </Location>
-""")
-        self.run(
-            ["plackup", "-E", "deployment", "-s", "FCGI", "--listen", socket, "--nproc", 2,
-             PORTAL / "htdocs/index.psgi"], "portal.log", environment)
-        self.run(["/usr/sbin/apache2", "-f", self.folder / "httpd.conf", "-DFOREGROUND"], "apache.log")
+"""))
         end = time.monotonic() + START_SECONDS
         while not self.is_ready():
-            if time.monotonic() > end or any(process.poll() is not None for process in self.processes):
+            if time.monotonic() > end or any(part.process.poll() is not None for part in self.parts):
+                # A part that has died says so as it is ended.
                 self.stop()
-                raise AssertionError(self.log())
+                raise Failed(f"the portal did not answer:\n{self.log()}")
             time.sleep(0.05)
         return self
-
-    def run(self, arguments, log, environment=None):
-        more = {name: str(value) for name, value in (environment or {}).items()}
-        with (self.folder / log).open("wb") as output:
-            self.processes.append(subprocess.Popen(
-                list(map(str, arguments)), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                start_new_session=True, env={**ENVIRONMENT, **more}))
 
     def is_ready(self):
         try:
@@ -126,10 +110,7 @@ ProxyFCGISetEnvIf "true" SCRIPT_NAME ""
             return False
 
     def stop(self):
-        for process in self.processes:
-            # The portal's workers are of its group.
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(20)
+        stop_all(self.parts)
 
     def get(self, path):
         """What a browser gets that knows nothing yet; it is led nowhere."""

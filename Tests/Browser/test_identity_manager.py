@@ -4,6 +4,7 @@ It is told no more of a person than a name that nobody else has for them.
 """
 
 import collections
+import contextlib
 import json
 import re
 import secrets
@@ -14,6 +15,7 @@ import pytest
 import requests
 from authlib.integrations.requests_client import OAuth2Session
 
+import apache
 from authority import key_hash
 from conftest import Deployment
 from lemonldap import IdentityManager
@@ -77,14 +79,22 @@ def register(here, name, callback, *options, profile=PROFILE):
 
 
 @pytest.fixture(scope="module")
-def broker(here, tmp_path_factory):
+def broker(here):
     """The identity manager, and an application behind it that has never heard of us."""
-    folder = tmp_path_factory.mktemp("broker")
+    # What is entered last ends first, and all of it ends where some of it fails.
+    with contextlib.ExitStack() as running:
+        yield started_broker(here, running)
+
+
+def started_broker(here, running):
+    folder = running.enter_context(apache.open_folder())
     people = People()
+    running.callback(people.service.stop)
     port = free_port()
     manager = IdentityManager(folder / "portal", people.address, f"http://127.0.0.1:{port}/signed-in")
     manager.client = register(here, "Identity manager", manager.callback, "--pkce", "nonce")
     manager.known = people.known
+    running.callback(manager.stop)
     manager.start(here.server.issuer, manager.client.id, manager.client.secret)
     (folder / "application").mkdir()
     manager.application = Apache(
@@ -94,13 +104,9 @@ OIDCPKCEMethod S256
 OIDCCABundlePath {manager.authority.certificate}
 Header set X-Name "expr=%{{reqenv:OIDC_CLAIM_name}}"
 """)
-    try:
-        manager.application.wait()
-        yield manager
-    finally:
-        manager.application.stop()
-        manager.stop()
-        people.service.stop()
+    running.callback(manager.application.stop)
+    manager.application.wait()
+    return manager
 
 
 def answer_in(address):

@@ -244,8 +244,7 @@ def campus(tmp_path_factory, here):
             "--scope", "openid", "--secret-stdin", stdin=peer.client[1] + "\n")
         yield peer
     finally:
-        peer.process.terminate()
-        peer.process.wait()
+        peer.stop()
 
 
 def at_glewlwyd(browser, campus, page):

@@ -13,7 +13,7 @@ import urllib.parse
 import pytest
 import requests
 
-from programs import BINARIES, ENVIRONMENT, Phone, Process, answers, free_port, png_of_qr_svg, socket_is_open
+from programs import BINARIES, ENVIRONMENT, Failed, Part, Phone, Process, answers, free_port, png_of_qr_svg, socket_is_open
 from test_relying_parties import approve
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -62,18 +62,17 @@ class QuickStart:
             )
             assert done.returncode == 0, f"{lines}\n{done.stdout}{done.stderr}"
         (self.home / "app.py").write_text(self.with_ports(listings("app.py")[0]))
-        self.flask = subprocess.Popen(
-            [sys.executable, "-m", "flask", "run", "--port", str(self.page_port)],
-            cwd=self.home, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )
-        while not socket_is_open(self.page_port):
-            assert self.flask.poll() is None, "the page did not start"
+        self.flask = Part(
+            "flask", [sys.executable, "-m", "flask", "run", "--port", str(self.page_port)], self.home / "flask.log",
+            environment, folder=self.home)
+        self.flask.wait_until(lambda: socket_is_open(self.page_port))
 
     def stop(self):
-        if self.flask:
-            self.flask.terminate()
-            self.flask.wait()
-        self.process.stop()
+        try:
+            if self.flask:
+                self.flask.stop()
+        finally:
+            self.process.stop()
 
 
 @pytest.fixture
@@ -149,9 +148,14 @@ class Readme(QuickStart):
         return browser.get(f"{self.issuer}/sign-in/complete?{query}", timeout=20).text
 
     def stop(self):
-        if self.lines:
-            os.killpg(self.lines.pid, signal.SIGTERM)
-        super().stop()
+        try:
+            if self.lines:
+                os.killpg(self.lines.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            words = (self.home / "lines.log").read_text()
+            raise Failed(f"nothing of what the lines have started was there any more:\n{words}") from None
+        finally:
+            super().stop()
 
 
 def test_readme(tmp_path):

@@ -6,7 +6,6 @@ None is told more than its own required settings: what these programs do by defa
 import json
 import re
 import secrets
-import subprocess
 import threading
 import urllib.parse
 
@@ -22,6 +21,7 @@ from oauthlib.oauth2 import DeviceClient, OAuth2Error
 from requests_oauthlib import OAuth2Session
 from werkzeug.serving import make_server
 
+import apache as apache2
 from programs import free_port, png_of_qr_svg, socket_is_open
 
 
@@ -368,7 +368,7 @@ def test_an_app_without_a_secret(deployment, person, tmp_path, monkeypatch):
 class Apache:
     """Apache with mod_auth_openidc, as its package gives it, in front of a page that shows who is signed in."""
 
-    MODULES = "mpm_event authn_core authz_core authz_user auth_openidc alias dir"
+    MODULES = "mpm_event authn_core authz_core authz_user auth_openidc alias dir headers"
 
     def __init__(self, folder, issuer, client_id, secret, port, settings):
         self.origin = f"http://127.0.0.1:{port}"
@@ -377,21 +377,9 @@ class Apache:
         (folder / "pages").mkdir()
         (folder / "pages" / "index.html").write_text("the guarded page")
         (folder / "pages" / "left").write_text("you have left")
-        modules = "\n".join(
-            f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in self.MODULES.split()
-        )
-        (folder / "httpd.conf").write_text(
-            f"""
-ServerRoot {folder}
-ServerName 127.0.0.1
-Listen 127.0.0.1:{port}
-PidFile {folder}/httpd.pid
-ErrorLog {folder}/error.log
+        self.part = apache2.started(folder, "127.0.0.1", port, self.MODULES, f"""
 LogLevel info
-Mutex file:{folder} default
 DocumentRoot {folder}/pages
-{modules}
-LoadModule headers_module /usr/lib/apache2/modules/mod_headers.so
 OIDCProviderMetadataURL {issuer}/.well-known/openid-configuration
 OIDCClientID {client_id}
 OIDCClientSecret {secret}
@@ -411,32 +399,17 @@ OIDCScope "openid email profile"
 </Location>
 OIDCPassIDTokenAs serialized
 {settings}
-"""
-        )
-        self.process = subprocess.Popen(
-            ["/usr/sbin/apache2", "-f", folder / "httpd.conf", "-DFOREGROUND"],
-            stdin=subprocess.DEVNULL,
-            stderr=(folder / "start.log").open("wb"),
-        )
+""")
 
     def wait(self):
-        for _ in range(600):
-            if socket_is_open(self.port):
-                return
-            try:
-                self.process.wait(0.05)
-            except subprocess.TimeoutExpired:
-                continue
-            break
-        raise AssertionError((self.folder / "start.log").read_text())
+        self.part.wait_until(lambda: socket_is_open(self.port))
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait(20)
+        self.part.stop()
 
 
 @pytest.fixture(params=["as it comes", "with PKCE"])
-def apache(request, deployment, tmp_path):
+def apache(request, deployment):
     options, settings = ([], "OIDCPKCEMethod S256") if request.param == "with PKCE" else (["--pkce", "nonce"], "")
     port = free_port()
     left = f"http://127.0.0.1:{port}/left"
@@ -444,15 +417,14 @@ def apache(request, deployment, tmp_path):
         f"Apache {port}", f"http://127.0.0.1:{port}/signed-in",
         options=[*options, "--post-logout-redirect-uri", left],
     )
-    folder = tmp_path / "apache"
-    folder.mkdir()
-    running = Apache(folder, deployment.server.issuer, client_id, secret.read_text().strip(), port, settings)
-    running.client_id = client_id
-    try:
-        running.wait()
-        yield running
-    finally:
-        running.stop()
+    with apache2.open_folder() as folder:
+        running = Apache(folder, deployment.server.issuer, client_id, secret.read_text().strip(), port, settings)
+        running.client_id = client_id
+        try:
+            running.wait()
+            yield running
+        finally:
+            running.stop()
 
 
 def test_apache_module(deployment, apache, person, tmp_path):

@@ -3,14 +3,13 @@
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 
 import pytest
 
 from authority import key_hash
-from programs import BINARIES, ENVIRONMENT, ROOT, Phone, free_port, socket_is_open
+from programs import BINARIES, ENVIRONMENT, ROOT, Part, Phone, free_port, socket_is_open, stop_all
 
 GUIDE = ROOT / "docs/guides/web-views.md"
 
@@ -47,12 +46,10 @@ class Reader:
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
 
     def run_beside(self, text, port):
-        log = open(self.home / f"beside-{len(self.beside)}.log", "w")
-        process = subprocess.Popen(
-            ["bash", "-c", text], cwd=self.home, env=self.environment, stdout=log, stderr=log, start_new_session=True)
-        self.beside.append(process)
-        while not socket_is_open(port):
-            assert process.poll() is None, (self.home / log.name).read_text()
+        log = self.home / f"beside-{len(self.beside)}.log"
+        part = Part("the guide's program", ["bash", "-c", text], log, self.environment, folder=self.home)
+        self.beside.append(part)
+        part.wait_until(lambda: socket_is_open(port))
 
     def run_with_a_person(self, text, act):
         """Gives what the program says first to `act`, and waits for its end."""
@@ -68,9 +65,7 @@ class Reader:
             process.wait()
 
     def stop(self):
-        for process in self.beside:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+        stop_all(self.beside)
 
 
 @pytest.fixture
