@@ -102,6 +102,18 @@ package final class ServerProcess {
         self.process = nil
     }
 
+    /// Ends the server as ``stop()`` does. Returns the fields of the line in which the server says how its stop went;
+    /// `nil` where the server has not come to that line.
+    package func stopWithAccount() throws -> [String: String]? {
+        self.stop()
+        let log = try String(contentsOfFile: self.folder + "/server.log", encoding: .utf8)
+        guard let line = log.split(separator: "\n").last(where: { $0.contains("The server has stopped") }) else {
+            return nil
+        }
+        let fields = line.split(separator: " ").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        return Dictionary(fields.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
+    }
+
     /// Memory in use, in MiB.
     package func residentMebibytes() -> Double { self.mebibytes("VmRSS:") }
 

@@ -98,6 +98,12 @@ extension Limits {
         /// Files that a process may open, where the system does not say.
         public static let assumedFiles = 1024
 
+        /// How much of ``Limits/stopTime`` belongs to what follows the connections: services beside the server are let go,
+        /// and the store is closed.
+        public static let stopReserve: Duration = .seconds(5)
+        /// A peer that has read nothing of what is there for so many looks in a row is cut when the server stops.
+        public static let looksOfStop = 2
+
         // MARK: OpenID
 
         /// Characters of a signed token that is read. A longer one is refused unread.

@@ -256,8 +256,12 @@ public struct Limits: Sendable, Equatable {
     public var acknowledgementTime: Duration = .seconds(75)
     /// How long the other end can take to close a connection that the server has closed for its part.
     public var lingerTime: Duration = .seconds(2)
-    /// How long requests under way can take to be answered when the server is told to stop. What follows takes some five
-    /// seconds, and whoever told it so kills it after 30.
+    /// How long the whole stop of the server can take, from the signal to the end of the process. The service manager
+    /// kills the server after 30 seconds. Past it the process ends at once, the log says which part still went on, and
+    /// what was acknowledged is on disk.
+    public var stopTime: Duration = .seconds(25)
+    /// How long requests under way can take to be answered when the server is told to stop. All of them have what
+    /// ``stopTime`` leaves, less ``Fixed/stopReserve``, where that is shorter. Past it the connection is cut.
     public var drainTime: Duration = .seconds(20)
     /// The same at the listeners of operators.
     public var operatorDrainTime: Duration = .seconds(2)

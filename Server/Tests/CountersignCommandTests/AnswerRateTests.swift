@@ -117,6 +117,30 @@ struct AnswerRateTests {
         connection.expect(.unread)
     }
 
+    @Test("While the server stops a client has two looks to read something, again and again")
+    func stopping() throws {
+        let stalled = try Connection()
+        stalled.answer(100_000)
+        stalled.wait(5)
+        stalled.channel.triggerUserOutboundEvent(ConnectionDrains(), promise: nil)
+        stalled.wait(1)
+        stalled.expect(.open)
+        stalled.wait(1)
+        stalled.expect(.unread)
+
+        let reading = try Connection()
+        reading.answer(100_000)
+        reading.channel.triggerUserOutboundEvent(ConnectionDrains(), promise: nil)
+        for _ in 0..<10 {
+            reading.wait(1)
+            reading.leave(5_000)
+            reading.wait(1)
+            reading.expect(.open)
+        }
+        reading.wait(2)
+        reading.expect(.unread)
+    }
+
     @Test("What is unsent is sent before the connection is closed, unless it is cut")
     func closing() throws {
         let connection = try Connection()

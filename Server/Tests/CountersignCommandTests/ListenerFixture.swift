@@ -123,9 +123,11 @@ enum Listener {
     static let largeBytes = 1024 * 1024
     private static let large = ByteBuffer(repeating: UInt8(ascii: "x"), count: Self.largeBytes)
 
-    /// Runs the public routes, and some of the test's own, behind a real socket. Afterwards it is stopped gracefully.
+    /// Runs the public routes, and some of the test's own, behind a real socket. Afterwards the listener is stopped
+    /// gracefully. The answers that are held back are let go when `whileStopping` has returned.
     static func run(
         _ limits: Limits = Limits(), _ connections: OpenConnections? = nil, source: String? = nil,
+        stop: ServerStop? = nil, whileStopping: @Sendable () async -> Void = {},
         _ test: @escaping @Sendable (_ port: Int, _ gate: Gate) async throws -> Void
     ) async throws {
         let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
@@ -166,7 +168,7 @@ enum Listener {
         // Not by HummingbirdTesting: it leaves out what counts connections.
         let (running, start) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
-            router: router, server: .bounded(limits, connections: connections) { _ in source },
+            router: router, server: .bounded(limits, connections: connections, stop: stop) { _ in source },
             configuration: .init(
                 address: .hostname("127.0.0.1", port: 0), availableConnectionsDelegate: connections),
             onServerRunning: { channel in
@@ -185,7 +187,9 @@ enum Listener {
                 guard let port = await running.first(where: { _ in true }) else { throw RawConnection.Failure() }
                 result = .success(try await test(port, gate))
             } catch { result = .failure(error) }
+            stop?.begin()
             await service.triggerGracefulShutdown()
+            await whileStopping()
             await gate.open()
             await group.waitForAll()
             return result

@@ -104,6 +104,12 @@ private final class RunningServer {
         return self.process.terminationStatus
     }
 
+    /// Has the server end, and reads the log to what it says of its stop.
+    func account() async -> String? {
+        kill(self.process.processIdentifier, SIGTERM)
+        return await self.line(with: "The server has stopped")
+    }
+
     func policies() async throws -> [String]? {
         let answer = try await AdminOptions.parse(["--data", self.folder + "/data"])
             .withConnection(toServer: true) { try await $0.call("GET", "/metadata") }
@@ -121,6 +127,16 @@ private final class RunningServer {
 @Suite("countersign serve: SIGHUP has metadata and policies read again, all or nothing")
 struct ReloadSignalTests {
     private static let finger = #"{"accepted":[[{"aaid":["C516#0003"]}]]}"#
+
+    @Test("A server that was told to end says how its stop went, part by part", .timeLimit(.minutes(2)))
+    func stopAccount() async throws {
+        let server = try RunningServer()
+        try await server.isReady()
+        let account = try #require(await server.account())
+        for part in ["closed=", "milliseconds=", "requestsCut=0", "unread=0", "public listener ", "sweeper ", "store "]
+        { #expect(account.contains(part), "\(account)") }
+        #expect(await server.stop() == 0)
+    }
 
     @Test("A file that cannot be used changes nothing, and the log names it", .timeLimit(.minutes(2)))
     func reload() async throws {

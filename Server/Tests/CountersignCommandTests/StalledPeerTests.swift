@@ -95,4 +95,70 @@ struct StalledPeerTests {
         #expect(throws: RawConnection.Failure.self) { try RawConnection(port.withLock { $0 }) }
         #expect(stalled.withLock { $0.count } == 20)
     }
+
+    @Test("A peer that has read nothing for two looks is cut then, and not at the end of the drain")
+    func unreadWhileStopping() async throws {
+        var limits = Self.quickLooks
+        // Nothing but the looks ends them.
+        limits.drainTime = .seconds(3600)
+        limits.stopTime = .seconds(7200)
+        limits.answerPeriod = .seconds(3600)
+        limits.acknowledgementTime = .seconds(3600)
+        let (stop, connections) = (ServerStop(limits: limits), Listener.connections(300))
+        let answer = Mutex<Task<String, any Error>?>(nil)
+        let stalled = Mutex<[RawConnection]>([])
+        try await Listener.run(limits, connections, stop: stop) { port, gate in
+            let opened = try Self.stall(20, port)
+            stalled.withLock { $0 = opened }
+            let patient = try RawConnection(port)
+            try patient.send(Listener.get("/slow"))
+            _ = await gate.arrivals.first { _ in true }
+            while connections.stalled < 20 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            answer.withLock { $0 = Task { try await patient.read() } }
+        }
+        #expect(try await answer.withLock { $0 }?.value.hasSuffix("slow") == true)
+        #expect(stop.account == ServerStop.Account(closed: 1, unread: 20, requestsCut: 0))
+        #expect(stalled.withLock { $0.count } == 20)
+    }
+
+    @Test("Connections have what is left of the whole stop, however long their own drain is")
+    func sharedDeadline() async throws {
+        var limits = Limits()
+        limits.drainTime = .seconds(3600)
+        let moment = Mutex(ContinuousClock.now)
+        let stop = ServerStop(limits: limits) { moment.withLock { $0 } }
+        let waiting = Mutex<[RawConnection]>([])
+        let (stopTime, cut) = (limits.stopTime, 3)
+        try await Listener.run(limits, Listener.connections(300), stop: stop) {
+            while stop.account.requestsCut < cut, !Task.isCancelled { await Task.yield() }
+        } _: { port, gate in
+            for _ in 0..<cut {
+                let connection = try RawConnection(port)
+                try connection.send(Listener.get("/slow"))
+                waiting.withLock { $0.append(connection) }
+                _ = await gate.arrivals.first { _ in true }
+            }
+            // The listener is told of the stop when the time of the connections is over.
+            stop.begin()
+            moment.withLock { $0 += stopTime - Limits.Fixed.stopReserve }
+        }
+        #expect(stop.account == ServerStop.Account(closed: 0, unread: 0, requestsCut: cut))
+        #expect(waiting.withLock { $0.count } == cut)
+    }
+
+    @Test("A server that stops answers the request that has come, and says that the connection ends with that answer")
+    func lastRequest() async throws {
+        let stop = ServerStop(limits: Limits())
+        try await Listener.run(stop: stop) { port, _ in
+            stop.begin()
+            let connection = try RawConnection(port)
+            try connection.send(Listener.get("/quick") + Listener.get("/quick"))
+            let answer = try await connection.read()
+            #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
+            #expect(answer.components(separatedBy: "HTTP/1.1 200 ").count == 2, "of two requests one is answered")
+        }
+    }
 }

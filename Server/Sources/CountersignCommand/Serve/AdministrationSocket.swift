@@ -10,7 +10,7 @@ import Store
 enum AdministrationSocket {
     /// The application at the socket. The data folder is its owner's alone, and the socket's mode is 0600.
     static func application(
-        _ assembly: ServerAssembly, folder: DataFolder, _ logger: Logger,
+        _ assembly: ServerAssembly, folder: DataFolder, stop: ServerStop? = nil, _ logger: Logger,
         onRunning: @escaping @Sendable () -> Void = {}
     ) -> any Service {
         let path = folder.socketPath
@@ -18,7 +18,7 @@ enum AdministrationSocket {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .notice)
         return Application(
-            router: assembly.socketRouter(), server: .bounded(assembly.configuration.limits),
+            router: assembly.socketRouter(), server: .bounded(assembly.configuration.limits, stop: stop),
             configuration: .init(address: .unixDomainSocket(path: path), serverName: nil),
             onServerRunning: { _ in
                 chmod(path, 0o600)

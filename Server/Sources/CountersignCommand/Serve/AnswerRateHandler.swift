@@ -5,12 +5,17 @@ import Store
 /// Closes the connection at once, whatever of its answers is unsent.
 struct ConnectionCut: Sendable {}
 
+/// The server stops: a client that reads nothing is not waited for.
+struct ConnectionDrains: Sendable {}
+
 /// Whether the other end takes what is sent to it.
 enum AnswerProgress: Sendable {
     /// Nothing of what is unsent has left since the last look.
     case stalled
     /// It has, or nothing is left.
     case moving
+    /// Nothing has left for two looks while the server stops: the connection is cut.
+    case unread
 }
 
 /// Answers have a least rate, as requests have a deadline: a client that does not read them keeps no connection.
@@ -18,6 +23,8 @@ enum AnswerProgress: Sendable {
 /// It stands next to the socket and counts bytes, so that it sees what really leaves, also under TLS. Only time in
 /// which something is unsent counts: a channel that waits for events can be quiet for ever. It looks at the connection
 /// from time to time after something was sent, and reads nothing of it while it sends.
+///
+/// When the server stops, a client that has read nothing for two looks is cut then (``UnreadLooks``).
 ///
 /// What is unsent when the connection is closed is sent first, at the same rate; only ``ConnectionCut`` does not wait.
 final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
@@ -33,6 +40,8 @@ final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
     private var written = 0
     private var sentAtLastLook: Int?
     private var isStalled = false
+    /// While the server stops.
+    private var unreadLooks: UnreadLooks?
     /// When the period began, what had left then, and what was to leave.
     private var begin: (at: NIODeadline, sent: Int, written: Int)?
 
@@ -77,11 +86,14 @@ final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
     func triggerUserOutboundEvent(
         context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
     ) {
-        guard event is ConnectionCut else {
-            context.triggerUserOutboundEvent(event, promise: promise)
-            return
+        switch event {
+        case is ConnectionCut: self.cut(context, promise)
+        case is ConnectionDrains:
+            promise?.succeed()
+            guard self.unreadLooks == nil, let unsent = self.unsent(context.channel) else { return }
+            self.unreadLooks = UnreadLooks(sent: self.written - unsent)
+        default: context.triggerUserOutboundEvent(event, promise: promise)
         }
-        self.cut(context, promise)
     }
 
     /// Closes the connection, and has the system keep nothing for it either.
@@ -106,6 +118,12 @@ final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
             return
         }
         self.sentAtLastLook = sent
+        if self.unreadLooks?.isOver(sent: sent) == true {
+            context.fireUserInboundEventTriggered(AnswerProgress.unread)
+            self.connections?.countUnreadAnswer()
+            self.cut(context, nil)
+            return
+        }
         let now = context.eventLoop.now
         let begin = self.begin ?? (now, sent, self.written)
         self.begin = begin

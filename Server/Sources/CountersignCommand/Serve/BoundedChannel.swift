@@ -13,9 +13,10 @@ extension HTTPServerBuilder {
     /// - Parameters:
     ///   - limits: The sizes and times.
     ///   - connections: Where the listener's connections are counted; `nil` for a listener of operators.
+    ///   - stop: The stop of the process, which the connections' drain is a part of.
     ///   - source: By what the other end is counted, `nil` where it has no share.
     static func bounded(
-        _ limits: Limits, connections: OpenConnections? = nil,
+        _ limits: Limits, connections: OpenConnections? = nil, stop: ServerStop? = nil,
         source: @escaping @Sendable (SocketAddress?) -> String? = { _ in nil }
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
@@ -27,7 +28,7 @@ extension HTTPServerBuilder {
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
                             maxHeaderFieldCount: Limits.Fixed.headerFields))),
-                limits: limits, connections: connections, source: source)
+                limits: limits, connections: connections, stop: stop, source: source)
         }
     }
 }
@@ -37,6 +38,7 @@ struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let limits: Limits
     let connections: OpenConnections?
+    let stop: ServerStop?
     let source: @Sendable (SocketAddress?) -> String?
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
@@ -51,7 +53,7 @@ struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
             try pipeline.addHandler(
                 ConnectionHandler(
                     limits: self.limits, isPublic: self.connections != nil, connections: self.connections,
-                    source: self.source),
+                    stop: self.stop, source: self.source),
                 position: .after(decoder))
             return value
         }

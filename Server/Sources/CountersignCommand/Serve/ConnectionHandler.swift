@@ -13,7 +13,7 @@ import Store
 /// It keeps to what HTTP/1.1 says of connections and messages (RFC 9112): who ends the connection, what an answer to
 /// HEAD, or to HTTP/1.0, looks like, and when a client that waits for it is told to send its body.
 ///
-/// When the server stops, the connection has a time to get its answers.
+/// When the server stops, the connection has a time to get its answers, and tells the stop how the connection ended.
 final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -30,13 +30,17 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// How long the answer to a late request can take.
     private let patience: TimeAmount
     private let linger: TimeAmount
-    private let drain: TimeAmount
+    private let drain: Duration
+    private let stop: ServerStop?
     private let connections: OpenConnections?
     private let source: @Sendable (SocketAddress?) -> String?
     private var connection: OpenConnections.Connection?
     private var isWaiting = true
     private var timer: Scheduled<Void>?
     private var drainTimer: Scheduled<Void>?
+    /// What the stop counts this connection as.
+    private var ending = ServerStop.Ending.closed
+    private var hasEnded = false
     private var isLate = false
     private var begunRequests = 0
     private var wholeRequests = 0
@@ -59,13 +63,14 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasHeldRead = false
 
     init(
-        limits: Limits, isPublic: Bool, connections: OpenConnections?,
+        limits: Limits, isPublic: Bool, connections: OpenConnections?, stop: ServerStop? = nil,
         source: @escaping @Sendable (SocketAddress?) -> String?
     ) {
         self.deadline = TimeAmount(limits.requestDeadline)
         self.patience = TimeAmount(limits.connectionIdleTime)
         self.linger = TimeAmount(limits.lingerTime)
-        self.drain = TimeAmount(isPublic ? limits.drainTime : limits.operatorDrainTime)
+        self.drain = isPublic ? limits.drainTime : limits.operatorDrainTime
+        self.stop = stop
         self.connections = connections
         self.source = source
     }
@@ -97,6 +102,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func end() {
         self.timer?.cancel()
         self.drainTimer?.cancel()
+        if !self.hasEnded { self.stop?.note(self.ending) }
+        self.hasEnded = true
         if let connection = self.connection { self.connections?.end(connection) }
         self.connection = nil
     }
@@ -104,8 +111,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ChannelShouldQuiesceEvent:
-            self.drainTimer?.cancel()
-            self.drainTimer = context.eventLoop.assumeIsolated().scheduleTask(in: self.drain) { self.cut(context) }
+            self.beginDrain(context)
         case ChannelEvent.inputClosed where self.isClosing || self.isChannel:
             // Nobody is there to be told anything.
             self.cut(context)
@@ -120,14 +126,27 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
+    /// The connection has what is left of the stop, and no more than its own time.
+    private func beginDrain(_ context: ChannelHandlerContext) {
+        self.drainTimer?.cancel()
+        let drain = TimeAmount(self.stop?.drain(atMost: self.drain) ?? self.drain)
+        self.drainTimer = context.eventLoop.assumeIsolated().scheduleTask(in: drain) {
+            if self.begunRequests > self.wholeAnswers { self.ending = .requestCut }
+            self.cut(context)
+        }
+        context.triggerUserOutboundEvent(ConnectionDrains(), promise: nil)
+    }
+
     private func cut(_ context: ChannelHandlerContext) {
         context.triggerUserOutboundEvent(ConnectionCut(), promise: nil)
     }
 
     private func note(_ progress: AnswerProgress) {
+        if case .unread = progress { self.ending = .unread }
         guard let connections = self.connections, let connection = self.connection, !self.isWaiting else { return }
         switch progress {
         case .stalled: connections.stall(connection)
+        case .unread: break
         case .moving: self.isChannel ? connections.holdChannel(connection) : connections.answer(connection)
         }
     }
@@ -169,7 +188,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
             }
             let shape = RequestShape(&head)
             self.answered = shape
-            self.isLast = shape.isLast
+            // A server that stops answers what has come, and nothing behind that.
+            self.isLast = shape.isLast || self.stop?.hasBegun == true
             self.owesContinue = shape.expectsContinue
             self.begunRequests += 1
             self.schedule(self.deadline, context) { self.expire(context) }

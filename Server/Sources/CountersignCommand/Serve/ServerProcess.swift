@@ -37,6 +37,7 @@ struct ServerProcess {
         let (limits, hashing) = try SettableLimits.applied(
             self.configuration.limits, to: Limits(connections: limit), PasswordLimits())
         let connections = Self.connections(limit: limit, limits, metrics, logger)
+        let stop = ServerStop(limits: limits)
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: limits, measure: { metrics.stored($0) })
@@ -44,20 +45,22 @@ struct ServerProcess {
         // However it ends, and also where it does not even begin: the folder is the next process's then.
         let ending: Result<Void, any Error>
         do {
-            try await self.serve(opened, folder, hashing, pins, connections, metrics, reloads, logger)
+            try await self.serve(opened, folder, hashing, pins, connections, stop, metrics, reloads, logger)
             ending = .success(())
         } catch {
             ending = .failure(error)
         }
-        await pins?.close()
-        await opened.database.close()
+        if let pins { await stop.part("client of the PIN service") { await pins.close() } }
+        await stop.part("store") { await opened.database.close() }
+        stop.finish(logger)
         try ending.get()
     }
 
     /// Serves until a signal ends it, or something that it needs is not there.
     private func serve(
         _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ pins: PinServiceClient?,
-        _ connections: OpenConnections, _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence, _ logger: Logger
+        _ connections: OpenConnections, _ stop: ServerStop, _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence,
+        _ logger: Logger
     ) async throws {
         try await self.checkIssuer(folder, opened.database)
         let trace = try self.traceRecorder()
@@ -69,40 +72,60 @@ struct ServerProcess {
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
         let listening = Listening(count: mutual == nil ? 3 : 4)
-        let services: [any Service] = [
-            NamedListener(
-                listener: try self.application(
-                    EventTaskResponder(base: assembly.publicRouter().buildResponder()), at: self.configuration.bind,
-                    connections, identity.map { TLSChannelConfiguration(tlsConfiguration: $0.configuration) },
-                    opened.limits, listening, logger), endpoint: self.configuration.bind, setting: "--bind"),
-            NamedListener(
-                listener: try self.application(
-                    assembly.operationsRouter(
-                        isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() }
-                    ).buildResponder(), at: self.configuration.operationsBind, nil, nil, opened.limits, listening,
-                    logger),
-                endpoint: self.configuration.operationsBind, setting: "--operations-bind"),
-            AdministrationSocket.application(assembly, folder: folder, logger) { listening.report() },
-            assembly.sweeper(logger: logger),
-            assembly.resealer(logger: logger),
-            Reloader(
-                assembly: assembly, identities: [identity, mutual?.identity].compactMap(\.self), signals: reloads,
-                logger: logger),
-            FirstStart(
-                issuer: self.configuration.issuer, endpoint: self.configuration.bind, folder: folder,
-                database: database,
-                administrators: assembly.administrators, listening: listening, logger: logger),
+        var services: [(name: String, service: any Service)] = [
+            (
+                "public listener",
+                NamedListener(
+                    listener: try self.application(
+                        EventTaskResponder(base: assembly.publicRouter().buildResponder()), at: self.configuration.bind,
+                        connections, stop, identity.map { TLSChannelConfiguration(tlsConfiguration: $0.configuration) },
+                        opened.limits, listening, logger), endpoint: self.configuration.bind, setting: "--bind")
+            ),
+            (
+                "operations listener",
+                NamedListener(
+                    listener: try self.application(
+                        assembly.operationsRouter(
+                            isListening: { listening.isComplete },
+                            assertWritable: { try await database.assertWritable() }
+                        ).buildResponder(), at: self.configuration.operationsBind, nil, stop, nil, opened.limits,
+                        listening, logger),
+                    endpoint: self.configuration.operationsBind, setting: "--operations-bind")
+            ),
+            (
+                "socket of the administrators",
+                AdministrationSocket.application(assembly, folder: folder, stop: stop, logger) { listening.report() }
+            ),
+            ("sweeper", assembly.sweeper(logger: logger)),
+            ("sealing anew", assembly.resealer(logger: logger)),
+            (
+                "reloader",
+                Reloader(
+                    assembly: assembly, identities: [identity, mutual?.identity].compactMap(\.self), signals: reloads,
+                    logger: logger)
+            ),
+            (
+                "first start",
+                FirstStart(
+                    issuer: self.configuration.issuer, endpoint: self.configuration.bind, folder: folder,
+                    database: database,
+                    administrators: assembly.administrators, listening: listening, logger: logger)
+            ),
         ]
-        let mutualListener: [any Service] = try self.mutualListener(
-            mutual, assembly, connections, opened.limits, listening, logger)
-        let deliverers: [(any Service)?] = [
-            assembly.clientDeliverer(logger: logger), assembly.mailDeliverer(logger: logger),
-        ]
+        services += try self.mutualListener(mutual, assembly, connections, stop, opened.limits, listening, logger).map {
+            ("listener that asks for certificates", $0)
+        }
+        if let clients = assembly.clientDeliverer(logger: logger) { services.append(("outbox of clients", clients)) }
+        if let mail = assembly.mailDeliverer(logger: logger) { services.append(("outbox of mail", mail)) }
+        let signals = StopSignals(stop, logger)
+        defer { signals.cancel() }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + mutualListener + deliverers.compactMap(\.self),
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger))
+                services: [
+                    .init(service: ServicesTogether(services: services, stop: stop)),
+                    .init(
+                        service: StopSignal(stop: stop), successTerminationBehavior: .gracefullyShutdownGroup),
+                ], logger: logger))
         defer { unlink(folder.socketPath) }
         try await group.run()
     }
@@ -142,8 +165,8 @@ struct ServerProcess {
     }
 
     private func mutualListener(
-        _ mutual: MutualTLS?, _ assembly: ServerAssembly, _ connections: OpenConnections, _ limits: Limits,
-        _ listening: Listening, _ logger: Logger
+        _ mutual: MutualTLS?, _ assembly: ServerAssembly, _ connections: OpenConnections, _ stop: ServerStop,
+        _ limits: Limits, _ listening: Listening, _ logger: Logger
     ) throws -> [any Service] {
         guard let mutual, let endpoint = self.configuration.mtlsBind else { return [] }
         let responder = CertificateResponder(
@@ -151,7 +174,7 @@ struct ServerProcess {
         return [
             NamedListener(
                 listener: try self.application(
-                    responder, at: endpoint, connections, mutual.configuration, limits, listening, logger),
+                    responder, at: endpoint, connections, stop, mutual.configuration, limits, listening, logger),
                 endpoint: endpoint, setting: "--mtls-bind")
         ]
     }
@@ -312,12 +335,12 @@ struct ServerProcess {
     /// What strangers reach has `connections`, which all such listeners share.
     private func application(
         _ responder: some HTTPResponder<ServerContext>, at endpoint: ServeConfiguration.Endpoint,
-        _ connections: OpenConnections?, _ tls: TLSChannelConfiguration?, _ limits: Limits, _ listening: Listening,
-        _ logger: Logger
+        _ connections: OpenConnections?, _ stop: ServerStop, _ tls: TLSChannelConfiguration?, _ limits: Limits,
+        _ listening: Listening, _ logger: Logger
     ) throws -> any Service {
         let isPublic = connections != nil
         let proxies = try self.proxies()
-        var builder = HTTPServerBuilder.bounded(limits, connections: connections) { address in
+        var builder = HTTPServerBuilder.bounded(limits, connections: connections, stop: stop) { address in
             let address = address?.ipAddress ?? "local"
             // Whose requests a proxy passes on is counted, not the proxy.
             return proxies.contains { $0.contains(address) } ? nil : AddressBlock.source(of: address)

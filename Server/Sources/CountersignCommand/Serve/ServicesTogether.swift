@@ -1,0 +1,85 @@
+import Dispatch
+import Foundation
+import Logging
+import ServiceLifecycle
+import Store
+
+/// Services that are told of a stop at the same time.
+///
+/// A `ServiceGroup` tells one service after the other, each when the one before has ended: beside much work the listener
+/// that is told last would begin its drain late, and two listeners would take the time of two drains.
+struct ServicesTogether: Service {
+    private enum Ending { case service(String), late }
+
+    let services: [(name: String, service: any Service)]
+    let stop: ServerStop
+
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Ending.self) { group in
+            for (name, service) in self.services {
+                group.addTask {
+                    try await self.stop.part(name) { try await service.run() }
+                    return .service(name)
+                }
+            }
+            // Whatever still goes on then is cancelled, so that the store can be closed within the deadline.
+            group.addTask {
+                try? await gracefulShutdown()
+                try? await Task.sleep(for: self.stop.drain(atMost: self.stop.left) + Limits.Fixed.stopReserve / 2)
+                return .late
+            }
+            var running = self.services.count
+            while running > 0, let ending = try await group.next() {
+                switch ending {
+                case .service(let name):
+                    running -= 1
+                    // A service that ends by itself would leave the others without what it does.
+                    guard Task.isShuttingDownGracefully || Task.isCancelled else {
+                        throw CommandFailure(.failed, "\(name) has ended although nobody has stopped the server")
+                    }
+                case .late: group.cancelAll()
+                }
+            }
+            group.cancelAll()
+        }
+    }
+}
+
+/// Waits for the stop to begin. The group of services shuts down when this returns.
+struct StopSignal: Service {
+    let stop: ServerStop
+
+    func run() async throws { for await _ in self.stop.signals.cancelOnGracefulShutdown() { return } }
+}
+
+/// Begins the stop when a signal tells the process to end. Signals after the first one change nothing.
+final class StopSignals {
+    private let sources: [any DispatchSourceSignal]
+
+    init(_ stop: ServerStop, _ logger: Logger) {
+        // The queue has a thread of its own: whatever keeps the other threads busy, the time counts from the signal.
+        let queue = DispatchQueue(label: "countersign.stop")
+        self.sources = [SIGTERM, SIGINT].map { number in
+            #if canImport(Darwin)
+                signal(number, SIG_IGN)
+            #endif
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { Self.begin(stop, logger) }
+            source.resume()
+            return source
+        }
+    }
+
+    func cancel() { for source in self.sources { source.cancel() } }
+
+    private static func begin(_ stop: ServerStop, _ logger: Logger) {
+        guard stop.begin() else { return }
+        stop.watch { parts in
+            logger.error(
+                "The stop has taken its whole time: the process ends without the rest",
+                metadata: stop.metadata.merging(["going": "\(parts.joined(separator: ", "))"]) { $1 })
+            // Whatever runs at an ordinary exit could wait for the same part.
+            _exit(CommandFailure.Status.failed.rawValue)
+        }
+    }
+}
