@@ -123,13 +123,20 @@ struct SigningKeyCommand: AsyncParsableCommand {
             discussion: """
                 Services may keep the published key set for a while: until then the old key signs. It stays in the set until \
                 everything that it signed has expired, so nobody is signed out.
+
+                With --seen the new keys sign at once, and every former key is erased and verifies nothing: what it has \
+                signed is refused.
                 """
         )
+
+        @Flag(name: .long, help: "Erase the old keys at once: others may have seen them.")
+        var seen = false
 
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.call("POST", "/keys/rotate")
+            let body: JSONObject? = self.seen ? ["seen": .bool(true)] : nil
+            let answer = try await self.options.call("POST", "/keys/rotate", body)
             self.options.show(answer) { _ in "Rotated." }
         }
     }

@@ -43,6 +43,12 @@ struct KeyOperations: Sendable {
                 summary:
                     "Publish a new key for each algorithm in use, which signs once every client has had the time to read "
                     + "it; what the old ones signed stays valid until it expires.",
+                body: [
+                    .optional(
+                        "seen", .boolean,
+                        "Whether others may have seen the old ones: the new ones sign at once, and the old ones are "
+                            + "erased and verify nothing.")
+                ],
                 status: .noContent, handler: self.rotate),
         ]
     }
@@ -71,7 +77,8 @@ struct KeyOperations: Sendable {
     }
 
     @Sendable private func rotate(_ call: AdminOperation.Call) async throws -> JSONObject {
-        try await self.provider.rotateSigningKeys(by: call.actor)
+        try await self.provider.rotateSigningKeys(
+            areSeen: try call.body.bool("seen") ?? false, by: call.actor)
         return [:]
     }
 }

@@ -150,8 +150,8 @@ final class SigningKeys: Sendable {
             })
     }
 
-    private func isUsable(_ key: Known, at moment: Timestamp) -> Bool {
-        key.retiredAt.map { moment < $0 + self.retention } ?? true
+    private func isUsable(_ key: Known, keptFor retention: Duration? = nil, at moment: Timestamp) -> Bool {
+        key.retiredAt.map { moment < $0 + (retention ?? self.retention) } ?? true
     }
 
     /// Signs claims with the key whose turn it is at `moment`: the oldest of the algorithm that is not retired. A newer
@@ -199,9 +199,12 @@ final class SigningKeys: Sendable {
     /// Claims that one of our keys signed, under this `typ`, with the algorithm of that key, and the key's name. Cost: one
     /// verification.
     ///
+    /// - Parameter retention: How long after its end a key verifies; `nil` for as long as it is in the key set.
+    ///
     /// Throws ``JOSEError``.
     func verified(
-        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, at moment: Timestamp
+        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, keptFor retention: Duration? = nil,
+        at moment: Timestamp
     ) throws -> (claims: JWTClaims, keyID: String?) {
         let token = try UnverifiedJWS(
             compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
@@ -210,7 +213,7 @@ final class SigningKeys: Sendable {
         let known = self.state.withLock { state in
             state.first {
                 $0.face == face && $0.jwk.keyID.map(ExactText.init) == token.header.keyID.map(ExactText.init)
-                    && self.isUsable($0, at: moment)
+                    && self.isUsable($0, keptFor: retention, at: moment)
             }
         }
         guard let known else { throw JOSEError(.unknownKey, "kid") }

@@ -55,7 +55,8 @@ extension OpenIDProvider {
     /// Signing out, as a client or the person asks for it (OpenID Connect RP-Initiated Logout 1.0, section 2).
     ///
     /// The session ends without a question only if the client shows, with an ID token, that the person of this session is
-    /// its own user: any page could send a browser here.
+    /// its own user: any page could send a browser here. An ID token that names nobody here (``SignOutHint``) counts as
+    /// absent: the person is asked, and the browser is led to no address but one of the `client_id`.
     ///
     /// - Parameters:
     ///   - text: The query or form as it came.
@@ -63,28 +64,23 @@ extension OpenIDProvider {
     ///   - confirmed: Whether the person pressed the button of ``LogoutAnswer/askPerson(clientName:fields:)``. Only for a
     ///     POST that carried the session's cookie, which no other site can cause.
     ///
-    /// Cost: two queries, one store step; with `id_token_hint` one ES256 verification.
+    /// Cost: two queries, one store step; with `id_token_hint` one verification.
     public func logout(_ text: String, session secret: SessionSecret?, confirmed: Bool) async throws -> LogoutAnswer {
         do {
-            let parameters = try Parameters(
-                parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
-            let hint = try await self.hint(parameters["id_token_hint"])
+            let (parameters, hint) = try await self.logoutRequest(text)
             let named = parameters["client_id"]
-            if let hint, let named, !hint.client.hasSameBytes(as: named) {
+            if let hint, let named, !hint.client.id.hasSameBytes(as: named) {
                 throw OAuthError(.invalidRequest, "The client_id is not the client of the id_token_hint.")
             }
-            var client: ClientRecord?
-            if let id = hint?.client ?? named {
-                client = try await self.store.client(id)
+            var client = hint?.client
+            if client == nil, let named {
+                client = try await self.store.client(named)
                 guard client != nil else { throw OAuthError(.invalidRequest, "The client is not known here.") }
             }
             let destination = try self.destination(parameters, client: client)
             if let secret, let session = try await self.liveSession(secret) {
-                let isShown = hint.map {
-                    $0.subject.hasSameBytes(as: self.subject(ofAccount: session.account, client: $0.client))
-                }
-                guard confirmed || isShown == true else {
-                    return .askPerson(clientName: client?.name, fields: Self.logoutFields(parameters))
+                guard confirmed || hint.map({ self.isShown(session, by: $0) }) == true else {
+                    return .askPerson(clientName: client?.name, fields: parameters)
                 }
                 let event = AuditEvent(
                     .signedOut, at: self.time.now(), accountID: session.account, actor: client?.id)
@@ -96,14 +92,25 @@ extension OpenIDProvider {
         }
     }
 
-    /// What the form carries on: the parameters that are read here, under the names that stand here. A request may have
-    /// others; they are ignored, and not repeated to anybody.
-    private static func logoutFields(_ parameters: Parameters) -> Parameters {
-        var fields: Parameters = [:]
-        for name in ["id_token_hint", "client_id", "post_logout_redirect_uri", "state"] {
-            if let value = parameters[name] { fields.append(name, value) }
+    /// The parameters that are read here, under the names that stand here: the form carries these on. A request may have
+    /// others, which are ignored, and not repeated to anybody.
+    ///
+    /// A hint that names nobody here is left out, and so is the address where no `client_id` says whose the address is.
+    private func logoutRequest(_ text: String) async throws -> (parameters: Parameters, hint: SignOutHint?) {
+        let all = try Parameters(parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+        let shown = all["id_token_hint"]
+        let hint = try await self.signOutHint(shown)
+        var names = ["client_id", "post_logout_redirect_uri", "state"]
+        if hint != nil {
+            names.insert("id_token_hint", at: 0)
+        } else if shown != nil, all["client_id"] == nil {
+            names = []
         }
-        return fields
+        var parameters: Parameters = [:]
+        for name in names {
+            if let value = all[name] { parameters.append(name, value) }
+        }
+        return (parameters, hint)
     }
 
     /// Where the browser goes afterwards (section 3): only to a registered address of a client that is known.

@@ -30,15 +30,19 @@ extension OpenIDProvider {
     /// once, and sign when everybody has had the time to read them there (``Limits/OAuth/keyAnnouncement``); then those in
     /// use retire.
     ///
-    /// - Parameter operator: Who does it, for the audit trail.
+    /// - Parameters:
+    ///   - areSeen: Whether others may have seen the keys in use. The new keys then sign at once, and every former key is
+    ///     erased: nothing that a former key has signed is good any more, neither as a token nor as a hint. Other nodes
+    ///     hear of that when they read the keys again (``Limits/sweepInterval``).
+    ///   - operator: Who does it, for the audit trail.
     ///
     /// Cost: one query, a key generation for each algorithm, one store step.
-    public func rotateSigningKeys(by operator: String? = nil) async throws {
+    public func rotateSigningKeys(areSeen: Bool = false, by operator: String? = nil) async throws {
         try await self.refreshKeys()
         let all = SigningKeyRecord.Face.allCases.flatMap { face in
             self.keys.activeAlgorithms(of: face).map { ($0, face) }
         }
-        _ = try await self.rotate(all, replacing: nil, by: `operator`)
+        _ = try await self.rotate(all, replacing: nil, areSeen: areSeen, by: `operator`)
     }
 
     /// Does the same by itself to the keys that will have signed for as long as a key does
@@ -57,14 +61,15 @@ extension OpenIDProvider {
 
     private var dueKeys: [SigningKeys.Turn] {
         let limits = self.limits.oauth
-        let lifetime = max(limits.signingKeyLifetime, limits.retiredKeyRetention)
+        let lifetime = max(limits.signingKeyLifetime, self.formerKeyRetention)
         let takeover = self.time.now() + limits.keyAnnouncement
         return self.keys.turns.filter { $0.end == nil && $0.start + lifetime <= takeover }
     }
 
     /// Gives the names of the new keys where they are in the store: another node may have been first.
     private func rotate(
-        _ algorithms: [(JWSAlgorithm, SigningKeyRecord.Face)], replacing present: [String]?, by operator: String?
+        _ algorithms: [(JWSAlgorithm, SigningKeyRecord.Face)], replacing present: [String]?, areSeen: Bool = false,
+        by operator: String?
     ) async throws -> [String] {
         let now = self.time.now()
         var keys: [SigningKeyRecord] = []
@@ -73,8 +78,9 @@ extension OpenIDProvider {
         }
         let names = keys.map(\.id)
         let stored = try await self.store.rotateSigningKeys(
-            to: keys, replacing: present, from: now + self.limits.oauth.keyAnnouncement,
-            forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
+            to: keys, replacing: present, from: areSeen ? now : now + self.limits.oauth.keyAnnouncement,
+            // Keys that others have seen retire in this step, and are forgotten in it.
+            forgettingRetiredBefore: areSeen ? now + Limits.Fixed.clockTick : now - self.formerKeyRetention,
             audit: AuditEvent(
                 .signingKeyRotated, at: now, actor: `operator`, detail: names.joined(separator: " ")))
         try self.keys.replace(by: stored)

@@ -146,7 +146,7 @@ extension OpenIDProvider {
     }
 
     /// An ID token that a client shows to say whom it means (`id_token_hint`), if it shows one. It may have expired, but
-    /// not long ago.
+    /// not long ago. A sign-out has a hint of its own (``signOutHint(_:)``).
     ///
     /// Throws `OAuthError` `invalid_request`. Cost: one verification.
     func hint(_ idToken: String?) async throws -> (client: String, subject: String)? {
@@ -214,14 +214,17 @@ extension OpenIDProvider {
     }
 
     /// Claims that one of our keys signed. A key that is not known may be another node's new one.
+    ///
+    /// - Parameter retention: How long after its end a key verifies; `nil` for as long as it is in the key set.
     func verified(
-        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, at now: Timestamp
+        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, keptFor retention: Duration? = nil,
+        at now: Timestamp
     ) async throws -> (claims: JWTClaims, keyID: String?) {
         do {
-            return try self.keys.verified(compact, type: type, of: face, at: now)
+            return try self.keys.verified(compact, type: type, of: face, keptFor: retention, at: now)
         } catch let error as JOSEError where error.code == .unknownKey && self.keys.mayLookUp(at: now) {
             try await self.refreshKeys()
-            return try self.keys.verified(compact, type: type, of: face, at: now)
+            return try self.keys.verified(compact, type: type, of: face, keptFor: retention, at: now)
         }
     }
 

@@ -560,6 +560,21 @@ struct AuditOperationTests {
         }
     }
 
+    @Test("a key that others have seen is out of the key set at once")
+    func rotateSeen() async throws {
+        let server = try await ServerFixture()
+        let before = try await server.database.providerKeys().signingKeys.map(\.id)
+        try await server.withSocketClient { client in
+            let answer = try await client.send(.post, "/admin/v1/keys/rotate", ["seen": .bool(true)])
+            #expect(answer.response.status == .noContent)
+        }
+        try await server.withPublicClient { client in
+            let keys = try await client.send(.get, "/oauth2/jwks").object.array("keys")
+            #expect(keys?.count == 1)
+        }
+        #expect(Set(try await server.database.providerKeys().signingKeys.map(\.id)).isDisjoint(with: before))
+    }
+
     @Test("the keys that sign are listed, each with its time, and the key that values are sealed under")
     func keys() async throws {
         let server = try await ServerFixture()

@@ -100,7 +100,7 @@ struct RefusalLogTests {
         var references: Set<String> = []
         for path in [
             "/sign-in?request=nobody", "/sign-in", "/sign-in/complete?request=nobody", "/sign-in/continue?code=none",
-            "/oauth2/authorize", "/oauth2/logout?id_token_hint=none", "/nowhere",
+            "/oauth2/authorize", "/oauth2/logout?client_id=none", "/nowhere",
         ] {
             let (page, line) = try await self.refusal(server) {
                 try await $0.send(.get, path, headers: [.accept: "text/html"]).response

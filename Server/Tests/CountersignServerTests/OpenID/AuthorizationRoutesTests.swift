@@ -171,6 +171,35 @@ struct LogoutRoutesTests {
         }
     }
 
+    @Test func brokenHintIsAskedAboutOnceAndTheButtonEndsTheSession() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let browser = try await server.signedInBrowser(client, party)
+            let asked = try await browser.get("/oauth2/logout?\(Self.parameters)\(party.id)&id_token_hint=e30.e30.e30")
+            #expect(asked.status == .ok)
+            #expect(!asked.hiddenFields.contains("id_token_hint"))
+            let left = try await browser.post("/oauth2/logout", form: asked.hiddenFields)
+            #expect(left.headers[.location] == "http://127.0.0.1:8081/bye?state=s-9")
+            #expect(browser.cookies["countersign_session"] == nil)
+            #expect(try await browser.get(party.authorizeAddress()).redirectParameters["code"] == nil)
+        }
+    }
+
+    @Test func brokenHintWithoutAClientLeadsNowhere() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let browser = try await server.signedInBrowser(client, party)
+            let address = Self.parameters.replacing("&client_id=", with: "&id_token_hint=x")
+            let asked = try await browser.get("/oauth2/logout?\(address)")
+            #expect(asked.text.contains("data-testid=\"sign-out\""))
+            let left = try await browser.post("/oauth2/logout", form: asked.hiddenFields)
+            #expect(left.status == .ok && left.text.contains("data-testid=\"signed-out\""))
+            #expect(browser.cookies["countersign_session"] == nil)
+        }
+    }
+
     @Test func browserWithoutSessionIsSignedOut() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
