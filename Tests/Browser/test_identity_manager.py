@@ -87,6 +87,7 @@ def broker(here):
 
 
 def started_broker(here, running):
+    """The same, all of whose parts end with `running`."""
     folder = running.enter_context(apache.open_folder())
     people = People()
     running.callback(people.service.stop)
