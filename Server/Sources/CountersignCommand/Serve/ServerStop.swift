@@ -150,7 +150,9 @@ final class ServerStop: Sendable {
     /// passes first, `end` is told the parts that still go on.
     func watch(_ end: @escaping @Sendable (_ parts: [String]) -> Void) {
         Thread.detachNewThread {
-            guard self.over.wait(timeout: .now() + .milliseconds(Int(self.left.milliseconds))) == .timedOut else { return }
+            guard self.over.wait(timeout: .now() + .milliseconds(Int(self.left.milliseconds))) == .timedOut else {
+                return
+            }
             // The end may have come at the same moment.
             let isLate = self.state.withLock { state in
                 defer { state.isOver = true }
