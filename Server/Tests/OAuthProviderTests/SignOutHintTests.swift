@@ -73,7 +73,7 @@ struct SignOutHintTests {
             let unsigned = Base64URL.encode(Array(#"{"alg":"none","typ":"JWT"}"#.utf8))
             let later = f.clock.source.now() + Limits().oauth.clientClockSkew + .seconds(1)
             let hints: [(Comment, String)] = [
-                ("no token", "x"), ("no text", ""), ("an access token", tokens.access),
+                ("no token", "x"), ("an access token", tokens.access),
                 ("without its signature", "\(parts[0]).\(parts[1])."),
                 ("another signature", "\(parts[0]).\(parts[1]).\(String(parts[2].reversed()))"),
                 ("alg none", "\(unsigned).\(parts[1])."), ("five parts, as if encrypted", "\(tokens.id).e30.e30"),
