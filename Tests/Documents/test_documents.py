@@ -37,7 +37,7 @@ LIMITS = {
 }
 REDIRECT = "http://127.0.0.1:9/callback"
 # Requests that are drawn for each operation. `make soak` has more.
-EXAMPLES = int(os.environ.get("DOCUMENTS_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("DOCUMENTS_EXAMPLES", "20"))
 
 
 def explore(url, world, *options, examples=EXAMPLES, headers=()):
