@@ -1,5 +1,5 @@
 extension Limits {
-    /// What is the same on every server, whatever its size: nobody sets it.
+    /// Limits that are the same on every server. No option changes them.
     public enum Fixed {
         // MARK: Settings
 
@@ -98,10 +98,10 @@ extension Limits {
         /// Files that a process may open, where the system does not say.
         public static let assumedFiles = 1024
 
-        /// How much of ``Limits/stopTime`` belongs to what follows the connections: services beside the server are let go,
-        /// and the store is closed.
+        /// The last part of ``Limits/stopTime``. No connection takes it: the services beside the listeners end in it, and the
+        /// store is closed.
         public static let stopReserve: Duration = .seconds(5)
-        /// A peer that has read nothing of what is there for so many looks in a row is cut when the server stops.
+        /// When the server stops, the server cuts a peer that has read nothing for this many looks in a row.
         public static let looksOfStop = 2
 
         // MARK: OpenID
@@ -237,8 +237,8 @@ extension Limits {
         public static let hostBytes = 253
         /// Bytes of a label of a host (RFC 1035, section 2.3.4).
         public static let hostLabelBytes = 63
-        /// What the weights in the document of invented accounts add up to: fine enough to look like the accounts that
-        /// there are, too coarse to tell how many of them there are. It is what four bits of a name's seed draw from.
+        /// The sum of the weights in the document of invented accounts. Four bits of a name's seed choose a weight. Sixteen
+        /// steps let invented accounts look like the real ones, and hide how many real ones there are.
         public static let inventedWeights = 16
         /// Devices of an invented account: as many as its seed has draws for.
         public static let inventedDevices = 3

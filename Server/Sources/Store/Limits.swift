@@ -261,11 +261,11 @@ public struct Limits: Sendable, Equatable {
     /// what was acknowledged is on disk.
     public var stopTime: Duration = .seconds(25)
     /// How long requests under way can take to be answered when the server is told to stop. All of them have what
-    /// ``stopTime`` leaves, less ``Fixed/stopReserve``, where that is shorter. Past it the connection is cut.
+    /// ``stopTime`` leaves, less ``Fixed/stopReserve``, where that is shorter. Past that time the connection is cut.
     public var drainTime: Duration = .seconds(20)
     /// The same at the listeners of operators.
     public var operatorDrainTime: Duration = .seconds(2)
-    /// How long a channel for events stays quiet: then it says that it is still there.
+    /// The longest silence of a channel for events. Then the server sends a heartbeat.
     public var heartbeat: Duration = .seconds(15)
 
     // MARK: Connections

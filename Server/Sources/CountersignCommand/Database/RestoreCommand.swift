@@ -116,8 +116,8 @@ extension RestoreReport {
         let unknown = """
             What was revoked, locked, deleted or rotated after \(self.manifest.createdAt) is lost, and so are the later \
             counters of keys, by which a copied device shows. Compare with your last export of the audit trail \
-            (`audit export --since`), and revoke, lock and delete again; rotate the signing key (`admin key rotate`) if \
-            it was rotated since.
+            (`audit export --since`), and revoke, lock and delete again; rotate the signing key if it was \
+            rotated since (`admin key rotate`, with `--seen` if others may have seen a key).
             """
         switch self.comparison {
         case .nothingThere: return [unknown]

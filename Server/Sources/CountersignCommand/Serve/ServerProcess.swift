@@ -332,7 +332,7 @@ struct ServerProcess {
         }
     }
 
-    /// What strangers reach has `connections`, which all such listeners share.
+    /// A listener that strangers reach counts its connections in `connections`. All such listeners share that count.
     private func application(
         _ responder: some HTTPResponder<ServerContext>, at endpoint: ServeConfiguration.Endpoint,
         _ connections: OpenConnections?, _ stop: ServerStop, _ tls: TLSChannelConfiguration?, _ limits: Limits,

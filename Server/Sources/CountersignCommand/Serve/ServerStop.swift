@@ -23,7 +23,7 @@ struct StopDeadline: Sendable, Equatable {
     }
 }
 
-/// Tells of a peer whether it has read nothing for so many looks of a stop in a row.
+/// Counts how many looks in a row have found that a peer read nothing while the server stops.
 struct UnreadLooks: Sendable {
     private var sent: Int
     private var looks = 0
@@ -31,7 +31,8 @@ struct UnreadLooks: Sendable {
     /// `sent` is how many bytes had left when the stop began.
     init(sent: Int) { self.sent = sent }
 
-    /// Looks once more: `sent` bytes have left until now. Returns whether nothing has left for two looks in a row.
+    /// Looks once more: `sent` bytes have left until now. Returns `true` if nothing has left for
+    /// ``Limits/Fixed/looksOfStop`` looks in a row.
     mutating func isOver(sent: Int) -> Bool {
         self.looks = sent == self.sent ? self.looks + 1 : 0
         self.sent = sent
@@ -100,7 +101,7 @@ final class ServerStop: Sendable {
 
     var hasBegun: Bool { self.state.withLock { $0.deadline != nil } }
 
-    /// How much of the whole time is left; all of it before the signal.
+    /// How much of the whole time is left. Before the signal the whole time is left.
     var left: Duration { self.state.withLock { $0.deadline }?.left(at: self.now()) ?? self.time }
 
     /// How long connections may still take, which have `longest` at most.
@@ -124,7 +125,7 @@ final class ServerStop: Sendable {
 
     // MARK: Parts
 
-    /// Does one part of what has to end before the process does.
+    /// Runs a part of the process that has to end before the process ends.
     func part<Value>(
         _ name: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async rethrows -> Value {
@@ -172,7 +173,7 @@ final class ServerStop: Sendable {
         if isFirst { logger.info("The server has stopped", metadata: self.metadata) }
     }
 
-    /// What the log says of the stop.
+    /// The fields of the log's line about the stop.
     var metadata: Logger.Metadata {
         let now = self.now()
         let state = self.state.withLock { ($0.deadline, $0.account, $0.ended) }

@@ -22,7 +22,7 @@ struct ServicesTogether: Service {
                     return .service(name)
                 }
             }
-            // Whatever still goes on then is cancelled, so that the store can be closed within the deadline.
+            // A service that still runs when half the reserve is left is cancelled, so that the store is closed in time.
             group.addTask {
                 try? await gracefulShutdown()
                 try? await Task.sleep(for: self.stop.drain(atMost: self.stop.left) + Limits.Fixed.stopReserve / 2)
@@ -57,7 +57,7 @@ final class StopSignals {
     private let sources: [any DispatchSourceSignal]
 
     init(_ stop: ServerStop, _ logger: Logger) {
-        // The queue has a thread of its own: whatever keeps the other threads busy, the time counts from the signal.
+        // The queue has a thread of its own. The time counts from the signal even if all other threads are busy.
         let queue = DispatchQueue(label: "countersign.stop")
         self.sources = [SIGTERM, SIGINT].map { number in
             #if canImport(Darwin)
@@ -78,7 +78,7 @@ final class StopSignals {
             logger.error(
                 "The stop has taken its whole time: the process ends without the rest",
                 metadata: stop.metadata.merging(["going": "\(parts.joined(separator: ", "))"]) { $1 })
-            // Whatever runs at an ordinary exit could wait for the same part.
+            // An ordinary exit runs more code, which could wait for the same part.
             _exit(CommandFailure.Status.failed.rawValue)
         }
     }

@@ -100,9 +100,9 @@ extension OpenIDProvider {
         }
     }
 
-    /// Sees to it that there is a key of an algorithm, before a client is told that its ID tokens are signed with it: so
-    /// nobody who signs in ever waits for a key to be made, and the key is in the key set before anything is signed with
-    /// it. Two nodes that make one at once end with the same.
+    /// Makes a signing key of an algorithm if there is none. A client is told that its ID tokens have this algorithm only
+    /// afterwards. So no sign-in waits for a new key, and the key set has the key before the key signs. Two nodes that make
+    /// a key at the same time end with the same key.
     ///
     /// Cost: nothing where there is one; else a query, a key generation and a store step.
     func provideSigningKey(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, by operator: String?)

@@ -18,7 +18,7 @@ enum TokenType {
     static let signInServiceAccess = "sign-in-access+jwt"
     /// What a service account of the app sign-in service has. No address of this server takes it.
     static let serviceAccountAccess = "service-account-access+jwt"
-    /// By what this server shows other providers who it is: it must not pass for an ID token of ours.
+    /// The statement by which this server authenticates at other providers. Nobody can take the statement for an ID token.
     static let clientAuthentication = "client-authentication+jwt"
 }
 
@@ -31,8 +31,8 @@ enum TokenClaim {
     /// In such a token the clients whose tokens those are, in the same order: each has to be there still, and each but the
     /// first may still exchange the tokens of the one before it.
     static let holders = "holders"
-    /// In such a token what each of those tokens was for, in the same order: the client that exchanged it still has to own
-    /// that, unless it is this server.
+    /// In such a token the audience of each of those tokens, in the same order. The client that exchanged a token must still
+    /// own the token's audience, unless the audience is this server.
     static let audiences = "audiences"
 }
 
@@ -86,7 +86,8 @@ extension OpenIDProvider {
     ///   - protection: What the client's ID tokens are signed with, and encrypted to.
     ///   - binding: What the access token is bound to.
     ///
-    /// Cost: one ES256 signature, one of the client's algorithm, one hash, one HMAC; an encryption where it wants one.
+    /// Cost: one ES256 signature, one signature of the client's algorithm, one hash, one HMAC; one encryption if the client
+    /// has its ID tokens encrypted.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,

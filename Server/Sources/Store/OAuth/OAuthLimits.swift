@@ -55,7 +55,8 @@ extension Limits {
         public var keyAnnouncement: Duration = .seconds(10 * 60)
         /// How long a retired signing key can still be found in the key set.
         public var retiredKeyRetention: Duration = .seconds(24 * 60 * 60)
-        /// How old an ID token may be that names a person as a hint at sign-in and sign-out.
+        /// The greatest age of an ID token that names a person as a hint. A sign-in refuses an older hint; a sign-out by an
+        /// older hint asks the person, unless the hint is of the browser's own session.
         public var hintLifetime: Duration = .seconds(24 * 60 * 60)
         /// How long a client's former secret can be taken beside its present one, at most.
         public var clientSecretOverlap: Duration = .seconds(30 * 24 * 60 * 60)
