@@ -9,6 +9,13 @@ import _Primitives
 @Suite("OpenID Connect RP-Initiated Logout 1.0, sections 2 and 4: a hint that names nobody counts as absent")
 struct SignOutHintTests {
     private static let day: Duration = .seconds(24 * 60 * 60)
+    /// Sessions that go on for longer than a former key is in the key set.
+    private static let longSessions: Limits = {
+        var limits = Limits()
+        limits.sessionLifetime = day * 3
+        limits.oauth.sessionIdleLifetime = day * 3
+        return limits
+    }()
 
     private func form(
         _ hint: String, client: String? = nil, to address: String? = ProviderFixture.afterLogout
@@ -148,10 +155,7 @@ struct SignOutHintTests {
 
     @Test("a hint of this very session needs no question, however old, nor does one of the person's recent session")
     func session() async throws {
-        var limits = Limits()
-        limits.sessionLifetime = Self.day * 3
-        limits.oauth.sessionIdleLifetime = Self.day * 3
-        try await ProviderFixture.run(limits: limits) { f in
+        try await ProviderFixture.run(limits: Self.longSessions) { f in
             let tokens = try await f.tokens()
             f.clock.advance(Self.day * 2)
             let answer = try await f.provider.logout(
@@ -170,15 +174,12 @@ struct SignOutHintTests {
 
     @Test("a former key verifies hints until the sessions of its time have ended, at sign-out alone")
     func formerKey() async throws {
-        var limits = Limits()
-        limits.sessionLifetime = Self.day * 3
-        limits.oauth.sessionIdleLifetime = Self.day * 3
-        try await ProviderFixture.run(limits: limits) { f in
-            f.clock.advance(limits.oauth.signingKeyLifetime)
+        try await ProviderFixture.run(limits: Self.longSessions) { f in
+            f.clock.advance(Self.longSessions.oauth.signingKeyLifetime)
             #expect(try await f.provider.rotateDueSigningKeys().count == 1)
             let tokens = try await f.tokens()
             let name = try UnverifiedJWS(compact: tokens.id).header.keyID
-            f.clock.advance(limits.oauth.keyAnnouncement + limits.oauth.retiredKeyRetention)
+            f.clock.advance(Self.longSessions.oauth.keyAnnouncement + Self.longSessions.oauth.retiredKeyRetention)
             // Another rotation leaves the key where sessions of its time go on.
             try await f.provider.rotateSigningKeys(by: "root")
             let published = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.map(\.keyID)
@@ -190,11 +191,11 @@ struct SignOutHintTests {
             #expect(
                 try await f.provider.logout(self.form(statement), session: tokens.session, confirmed: false)
                     == .askPerson(clientName: nil, fields: [:]), "no key of the other face")
-            f.clock.advance(Self.day * 2 - .seconds(1) - limits.oauth.keyAnnouncement)
+            f.clock.advance(Self.day * 2 - .seconds(1) - Self.longSessions.oauth.keyAnnouncement)
             #expect(
                 try await f.provider.logout(self.form(tokens.id), session: tokens.session, confirmed: false)
                     == .redirect(ProviderFixture.afterLogout + "?state=s-1"), "of this very session")
-            f.clock.advance(limits.oauth.keyAnnouncement + .seconds(1))
+            f.clock.advance(Self.longSessions.oauth.keyAnnouncement + .seconds(1))
             try await self.expectAbsent(tokens.id, f, "past the sessions of its time")
         }
     }
