@@ -10,7 +10,11 @@ let package = Package(
     dependencies: [
         .package(name: "countersign", path: "../.."),
         .package(name: "countersign-examples", path: ".."),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // The traits are those of Server/Package.swift, which has the same build folder: with other traits HTTP server and
+        // client would be compiled anew at each change from one package to the other. A copy of this package needs neither
+        // the traits nor the line of the configuration.
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
     ],
     targets: [
         .target(
@@ -34,6 +38,7 @@ let package = Package(
             name: "BackEndTests",
             dependencies: [
                 "BackEnd",
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignBackend", package: "countersign"),
                 .product(name: "CountersignProtocols", package: "countersign"),
