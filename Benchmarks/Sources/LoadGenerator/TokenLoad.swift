@@ -17,7 +17,8 @@ struct TokenProvider: Sendable {
 struct TokenRates {
     /// Codes for tokens, an ID token among them. The codes are made before.
     let exchanged: Measurement
-    /// Refresh tokens for the next ones, durably, a family for each connection.
+    /// Refresh tokens for the next ones, durably. Our families are renewed twice each: a third token within a minute would be
+    /// the second one again.
     let renewed: Measurement
     /// Access tokens that are looked at, each another one.
     let introspected: Measurement
@@ -36,7 +37,8 @@ struct TokenLoad {
     ///   - tokens: How often tokens are renewed, looked at, and asked for by a client.
     func rates(codes: [String], families: [String]?, tokens: Int) throws -> TokenRates {
         let (exchanged, given) = try self.exchange(codes, begin: families == nil)
-        let (renewed, access) = try self.renew(families ?? given, tokens)
+        let (renewed, access) = try self.renew(
+            families ?? given, families == nil ? min(tokens, given.count * 2) : tokens)
         return TokenRates(
             exchanged: exchanged, renewed: renewed,
             introspected: try self.each(access.count) { index, connection in
@@ -71,15 +73,18 @@ struct TokenLoad {
         let measured = try measured(self.provider.process) {
             try onThreads(self.connections) { index in
                 var connection = try self.provider.connect()
-                var (head, own): (String, [String]) = (heads[index], [])
-                for _ in stride(from: index, to: count, by: self.connections) {
-                    let given = try RelyingParty.renewed(in: try connection.exchange(self.provider.refresh(head)))
+                var mine = stride(from: index, to: heads.count, by: self.connections).map { heads[$0] }
+                var own: [String] = []
+                for number in stride(from: index, to: count, by: self.connections) {
+                    let place = number / self.connections % mine.count
+                    let given = try RelyingParty.renewed(
+                        in: try connection.exchange(self.provider.refresh(mine[place])))
                     // The other maker's provider gives no next one: its refresh token stays what it was.
-                    head = given.refresh ?? head
+                    mine[place] = given.refresh ?? mine[place]
                     own.append(given.access)
                 }
-                let mine = own
-                access.withLock { $0 += mine }
+                let found = own
+                access.withLock { $0 += found }
             }
             return count
         }

@@ -106,6 +106,13 @@ extension Limits {
 
         // MARK: OpenID
 
+        /// How long the refresh token before the last two is refused without consequences, once the token that it gave was
+        /// used: a request was late, or came twice. Past that time such a token ends its family.
+        public static let lateRefreshTime: Duration = .seconds(60)
+        /// The longest time after its first use for which a client's refresh token can be let give the same next token.
+        public static let longestUsedRefreshToken: Duration = .seconds(60 * 60)
+        /// Random bytes by which a refresh token follows from the one before it.
+        public static let refreshStepBytes = 16
         /// Characters of a signed token that is read. A longer one is refused unread.
         public static let signedTokenCharacters = 8192
         /// Access tokens that a process knows to be good, so that it need not verify them again, are twice as many at most:

@@ -181,6 +181,7 @@ struct BoundTokenTests {
             try await expectRefused(first)
             #expect(try await app.renew(key: key) == key.confirmation)
             // Past, and with its key: it was the owner's, and somebody has it twice.
+            f.clock.advance(.seconds(60))
             #expect(try await app.show(first, key: key).error == "invalid_grant")
             #expect(try await app.show(app.refresh, key: key).error == "invalid_grant")
         }
@@ -195,13 +196,31 @@ struct BoundTokenTests {
             // Its access token is the key's.
             #expect(try await app.renew(key: key) == key.confirmation)
             #expect(try await app.renew(key: nil) == nil)
+            f.clock.advance(.seconds(60))
             let (parent, child) = (try app.refresh, try await app.show(app.refresh, key: key))
             #expect(first != parent && child.status == 200)
-            // A minute later nobody is believed to have lost an answer.
-            f.clock.advance(.seconds(60))
+            // Ten minutes later nobody is believed to have lost an answer.
+            f.clock.advance(.seconds(599))
+            #expect(try await app.show(parent, key: key).status == 200)
+            f.clock.advance(.seconds(1))
             #expect(try await app.show(parent, key: key).error == "invalid_grant")
             let token = try #require(try child.body?.requiredString("refresh_token"))
             #expect(try await app.show(token, key: key).error == "invalid_grant")
+        }
+    }
+
+    @Test("an operator lets an app's used token be taken again for another time than the server's")
+    func usedTokenTime() async throws {
+        try await ProviderFixture.run { f in
+            let app = try await Renewing(f, method: "none", key: nil)
+            _ = try await f.provider.changeClient(
+                app.client.client.id, ClientChange(tokens: TokenSettingsChange(usedRefreshTokenLifetime: .seconds(20))))
+            let first = try app.refresh
+            #expect(try await app.show(first, key: nil).status == 200)
+            f.clock.advance(.seconds(19))
+            #expect(try await app.show(first, key: nil).status == 200)
+            f.clock.advance(.seconds(1))
+            #expect(try await app.show(first, key: nil).error == "invalid_grant")
         }
     }
 

@@ -192,10 +192,60 @@ struct RefreshTests {
     @Test func anAnswerThatWasLostCostsNothingADayLater() async throws {
         try await ProviderFixture.run { f in
             var client = try await Renewing(f)
-            #expect(try await client.show(client.refresh).status == 200)
+            let lost = try await client.show(client.refresh)
+            #expect(lost.status == 200)
             f.clock.advance(Self.day)
             #expect(try await client.renew().status == 200)
+            #expect(try lost.body?.string("refresh_token") == client.refresh, "the same one")
             #expect(try await client.renew().status == 200)
+        }
+    }
+
+    @Test("two requests at once, and a repeat on another node, are given the same next token")
+    func sameSuccessor() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f)
+            let form: Parameters = ["grant_type": "refresh_token", "refresh_token": client.refresh]
+            let answers = try await withThrowingTaskGroup(of: ProviderAnswer.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await f.provider.token(header: f.basic(client.client), body: form.encoded) }
+                }
+                return try await group.reduce(into: [ProviderAnswer]()) { $0.append($1) }
+            }
+            #expect(answers.allSatisfy { $0.status == 200 })
+            let tokens = Set(try answers.map { try #require($0.body).requiredString("refresh_token") })
+            let next = try #require(tokens.first)
+            #expect(tokens.count == 1 && next != client.refresh)
+            #expect(
+                Set(try answers.map { try #require($0.body).requiredString("access_token") }).count == 8, "each fresh")
+            let other = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
+                people: f.people, time: f.clock.source)
+            let there = try await other.token(header: f.basic(client.client), body: form.encoded)
+            #expect(try there.body?.string("refresh_token") == next)
+            #expect(try await client.show(next).status == 200)
+        }
+    }
+
+    @Test("a request that comes late or twice is refused for a minute, and costs nothing")
+    func lateRequest() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let first = client.refresh
+            try await client.renew()
+            try await client.renew()
+            f.clock.advance(.seconds(59))
+            let late = try await client.show(first)
+            #expect(late.status == 400 && late.error == "invalid_grant" && late.body?["access_token"] == nil)
+            #expect(late.refusal?.reason?.hasSuffix("late, or a second time: a newer one is in use") == true)
+            #expect(try await client.userinfo() == 200)
+            // While the first one is remembered the newest one is handed out again: no token is forgotten too soon.
+            let newest = client.refresh
+            #expect(try await client.renew().status == 200)
+            #expect(client.refresh == newest)
+            f.clock.advance(.seconds(1))
+            #expect(try await client.renew().status == 200)
+            #expect(client.refresh != newest)
         }
     }
 
@@ -205,6 +255,7 @@ struct RefreshTests {
             let stolen = client.refresh
             try await client.renew()
             try await client.renew()
+            f.clock.advance(.seconds(60))
             let answer = try await client.show(stolen)
             #expect(answer.status == 400 && answer.error == "invalid_grant")
             #expect(answer.refusal?.reason?.hasSuffix("past: its family has ended") == true)

@@ -10,7 +10,7 @@ import _Primitives
 struct HistoryUpgradeTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
 
-    /// Makes of a database what the version before has left, with entries of two accounts.
+    /// Makes of a database what the version two schemas before has left, with entries of two accounts.
     private static func turnBack(_ path: String) async throws {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
@@ -20,7 +20,9 @@ struct HistoryUpgradeTests {
                     DROP INDEX identity_history_account;
                     ALTER TABLE identity_history DROP COLUMN place;
                     CREATE INDEX identity_history_account ON identity_history (account_id, number);
-                    PRAGMA user_version = \(schema - 1);
+                    ALTER TABLE oauth_refresh DROP COLUMN step;
+                    ALTER TABLE oauth_refresh DROP COLUMN grandparent;
+                    PRAGMA user_version = \(schema - 2);
                     """)
             for (account, service) in [("alice", "bank"), ("bob", "bank"), ("alice", "shop")] {
                 try db.execute(

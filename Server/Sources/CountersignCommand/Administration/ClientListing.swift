@@ -66,6 +66,7 @@ extension ClientCommand {
             "owns            \((try client.strings("resources") ?? []).joined(separator: " "))",
             "asks for        \((try client.strings("audiences") ?? []).joined(separator: " "))",
             "access tokens   \(try client.requiredString("accessTokenFormat"))",
+            try client.integer("usedRefreshTokenSeconds", as: Int.self).map { "used tokens     repeated for \($0) s" },
             "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
             "exchanges       \((try client.strings("subjectClients") ?? []).joined(separator: " "))",
             try client.string("mayAct").map { "may act         \($0)" },

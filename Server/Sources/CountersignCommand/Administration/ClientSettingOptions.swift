@@ -109,6 +109,13 @@ extension ClientCommand {
         var accessTokenFormat: String?
 
         @Option(
+            name: .customLong("used-refresh-token-seconds"),
+            help: ArgumentHelp(
+                "How long after its first use a refresh token that nothing binds gives the same next one: 1 to 3600; 0 for the server's own time, 600.",
+                valueName: "seconds"))
+        var usedRefreshTokenSeconds: Int32?
+
+        @Option(
             name: .long,
             help: ArgumentHelp(
                 "A way in which people may sign in: phone, password, or provider:NAME; all of them, the first to be offered first. Repeatable.",
@@ -220,6 +227,7 @@ extension ClientCommand {
                 body[name] = .array(list.map(JSON.string))
             }
             body["accessTokenFormat"] = self.accessTokenFormat.map(JSON.string)
+            body["usedRefreshTokenSeconds"] = self.usedRefreshTokenSeconds.map { .integer(Int64($0)) }
             body["profile"] = self.profile.map(JSON.string)
             body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
             if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }

@@ -35,6 +35,10 @@ struct ClientOperations: Sendable {
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
         .required("audiences", .strings, "The resources of others that it may ask tokens for."),
         .required("accessTokenFormat", "What tokens for its resources, or its own, look like: jwt or opaque."),
+        .optional(
+            "usedRefreshTokenSeconds", .integer,
+            "How long after its first use a refresh token that nothing binds gives the same next token; missing for the server's own time."
+        ),
         .required("subjectClients", .strings, "The services whose tokens it may exchange for its own (RFC 8693)."),
         .optional("mayAct", "The service that alone may act with its tokens."),
         .optional("ssoGroup", "The group of apps of a device that sign in by each other."),
@@ -132,6 +136,10 @@ struct ClientOperations: Sendable {
         .optional(
             "accessTokenFormat",
             "What tokens for its resources look like or, without any, its own: jwt (RFC 9068; a new service has this) or opaque."
+        ),
+        .optional(
+            "usedRefreshTokenSeconds", .integer,
+            "How long after its first use a refresh token that nothing binds (of a client without a secret or a key) gives the same next token: 1 to 3600, or 0 for the server's own time, 600."
         ),
         .optional("subjectClients", .strings, "All services whose tokens it may exchange, by their client ids."),
         .optional(
@@ -294,7 +302,10 @@ struct ClientOperations: Sendable {
         }
         object["mayAct"] = client.settings.tokens.actor.map(JSON.string)
         object["signInService"] = client.settings.signInService.map { .object($0.json) }
-        let warnings = OpenIDProvider.warnings(of: client)
+        object["usedRefreshTokenSeconds"] = client.settings.tokens.usedRefreshTokenLifetime.map {
+            .integer($0.components.seconds)
+        }
+        let warnings = ClientWarning.all(of: client).map(\.sentence)
         if !warnings.isEmpty { object["warnings"] = .array(warnings.map(JSON.string)) }
         object["ssoGroup"] = client.settings.tokens.group.map(JSON.string)
         object["certificateName"] = client.settings.certificateName.map { .string($0.text) }
@@ -354,7 +365,10 @@ struct ClientOperations: Sendable {
                     return format
                 }, subjects: try body.strings("subjectClients"), actor: try body.string("mayAct"),
                 group: try body.string("ssoGroup"), certificateBound: try body.bool("certificateBoundTokens"),
-                idTokenEncryption: try Self.encryption(body)),
+                idTokenEncryption: try Self.encryption(body),
+                usedRefreshTokenLifetime: try body.integer("usedRefreshTokenSeconds", as: Int32.self).map {
+                    .seconds($0)
+                }),
             signInMethods: try body.strings("signInMethods"),
             profile: ClientProfileChange(
                 security: try body.string("profile").map { name in

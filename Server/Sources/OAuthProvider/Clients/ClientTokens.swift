@@ -67,13 +67,18 @@ public struct TokenSettingsChange: Sendable, Equatable {
     public var certificateBound: Bool?
     /// How its ID tokens are encrypted.
     public var idTokenEncryption: IDTokenEncryptionChange?
+    /// How long after its first use a refresh token that nothing binds gives the same next one; zero for the server's own
+    /// time.
+    public var usedRefreshTokenLifetime: Duration?
 
     /// These changes and no others.
     public init(
         scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
         format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil,
-        certificateBound: Bool? = nil, idTokenEncryption: IDTokenEncryptionChange? = nil
+        certificateBound: Bool? = nil, idTokenEncryption: IDTokenEncryptionChange? = nil,
+        usedRefreshTokenLifetime: Duration? = nil
     ) {
+        self.usedRefreshTokenLifetime = usedRefreshTokenLifetime
         self.idTokenEncryption = idTokenEncryption
         self.certificateBound = certificateBound
         self.subjects = subjects
@@ -93,7 +98,9 @@ public struct TokenSettingsChange: Sendable, Equatable {
             subjects: self.subjects ?? settings.subjects, actor: text(self.actor, settings.actor),
             group: text(self.group, settings.group),
             certificateBound: self.certificateBound ?? settings.certificateBound,
-            idTokenEncryption: self.idTokenEncryption?.new ?? settings.idTokenEncryption)
+            idTokenEncryption: self.idTokenEncryption?.new ?? settings.idTokenEncryption,
+            usedRefreshTokenLifetime: self.usedRefreshTokenLifetime.map { $0 == .zero ? nil : $0 }
+                ?? settings.usedRefreshTokenLifetime)
     }
 }
 
@@ -104,6 +111,7 @@ extension TokenSettings {
             self.scopes, self.resources, self.audiences, [self.format.rawValue], self.subjects, [self.actor ?? ""],
             [self.group ?? ""], [self.certificateBound ? "bound" : ""],
             self.idTokenEncryption.map { [$0.algorithm.rawValue, $0.content.rawValue] } ?? [],
+            [self.usedRefreshTokenLifetime.map { "\($0.components.seconds)" } ?? ""],
         ].map { $0.map(ExactText.init) }
     }
 }
@@ -151,6 +159,14 @@ extension OpenIDProvider {
         }
         guard !tokens.certificateBound || self.configuration.mutualTLS != nil else {
             throw refuse("No certificates are asked for here: the server needs --mtls-bind.")
+        }
+        guard
+            tokens.usedRefreshTokenLifetime.map({ (.seconds(1)...Limits.Fixed.longestUsedRefreshToken).contains($0) })
+                ?? true
+        else {
+            throw refuse(
+                "A used refresh token can be taken again for 1 to \(Limits.Fixed.longestUsedRefreshToken.components.seconds) seconds; 0 stands for the server's own time."
+            )
         }
         try self.checkEncryption(of: settings)
         if settings.isPublic, !tokens.subjects.isEmpty {

@@ -380,9 +380,9 @@ extension OpenIDProvider {
     }
 
     private func warn(of client: ClientRecord) {
-        for advice in Self.warnings(of: client) {
+        for warning in ClientWarning.all(of: client) {
             self.configuration.note(
-                ClientMisfit(client: client.id, setting: "--sign-in-service anyScheme", advice: advice))
+                ClientMisfit(client: client.id, setting: warning.setting, advice: warning.sentence))
         }
     }
 

@@ -4,9 +4,10 @@ import _Primitives
 
 /// New tokens for a refresh token (RFC 6749, section 6; RFC 9700, section 4.14).
 ///
-/// Each use gives the next refresh token, and the one before stays good until that is used: an answer that was lost costs
-/// nobody a sign-in. A client that proves nothing (`none`) has a minute for that. A token that is past both ends all that
-/// the grant has given, as somebody has what was another's (decision 28).
+/// Each use gives the next refresh token. Until that is used, the token before it gives the same one again: neither a lost
+/// answer nor two requests at once cost a sign-in. A client that proves nothing (`none`) has ten minutes for that. The token
+/// before both is refused without consequences for a minute, as a request may be late. Any older token ends all that the
+/// grant has given, as somebody has another's token (decision 28).
 struct RefreshTokenGrant: TokenGrant {
     static let type = OpenIDProvider.refreshGrant
 
@@ -19,7 +20,6 @@ struct RefreshTokenGrant: TokenGrant {
         guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
         let target = try await provider.askedAudience(by: request.parameters, of: client)
         let now = provider.time.now()
-        let limits = provider.limits.oauth
         // Told to whoever may have the token, and before anything is spent: it is good once the person has agreed.
         var missing: OAuthError?
         if provider.configuration.terms != nil,
@@ -30,16 +30,12 @@ struct RefreshTokenGrant: TokenGrant {
             { missing = error }
         }
         // FAPI 2.0 Security Profile, section 5.3.2.1: nothing takes the token's place, as it is bound to its client.
-        let successor =
-            client.settings.isFAPI2
-            ? presented : try RefreshToken(grant: presented.grant, keys: provider.keys, random: provider.random)
-        let exchange = RefreshExchange(
-            grant: presented.grant, presented: presented.digest, successor: successor.digest,
-            isBound: !client.settings.isPublic,
-            parentLifetime: limits.usedRefreshTokenLifetime, successorEndsAt: now + limits.refreshTokenLifetime,
-            reuse: AuditEvent(.refreshTokenReused, at: now, actor: client.id, detail: presented.grant))
+        let isRotated = !client.settings.isFAPI2
         // Whatever is wrong with the request is found before anything changes.
-        let outcome = try await provider.store.refresh(exchange, at: now) { [missing] standing in
+        let outcome = try await provider.use(
+            presented, isRotated: isRotated, isBound: !client.settings.isPublic,
+            until: now + provider.limits.oauth.refreshTokenLifetime, by: client, at: now
+        ) { [missing] standing in
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
             guard standing.grant.isAgreed(for: client) else { throw Self.refusal("nobody has agreed to it") }
             if let expected = standing.grant.keyThumbprint {
@@ -57,7 +53,7 @@ struct RefreshTokenGrant: TokenGrant {
             _ = try provider.details(request.parameters, within: standing.grant, of: client)
         }
         switch outcome {
-        case .renewed(let standing):
+        case .renewed(let standing, let token, _):
             // Whoever came in a role has it only as long as the service says so. What the refused request has spent stays
             // good for its client as after any answer that was lost.
             let authentication = standing.authentication
@@ -76,10 +72,9 @@ struct RefreshTokenGrant: TokenGrant {
                 details: provider.details(request.parameters, within: standing.grant, of: client),
                 boundTo: request.binding, at: now
             )
-            response.refreshToken = successor.text
+            response.refreshToken = token.text
             return response
-        case .reused: throw Self.refusal("past: its family has ended")
-        case .unknown: throw Self.refusal("ended, or revoked")
+        case .refused(let detail): throw Self.refusal(detail)
         }
     }
 

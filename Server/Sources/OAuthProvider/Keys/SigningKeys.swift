@@ -238,6 +238,14 @@ final class SigningKeys: Sendable {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: self.refreshTokenKey).prefix(16))
     }
 
+    /// The secret of the refresh token that follows another one by a step: HMAC-SHA256, 32 bytes. The label keeps these bytes
+    /// apart from those of a seal.
+    func secret(ofRefreshTokenAfter secret: [UInt8], step: [UInt8]) -> [UInt8] {
+        Array(
+            HMAC<SHA256>.authenticationCode(
+                for: Array("successor".utf8) + secret + step, using: self.refreshTokenKey))
+    }
+
     /// The nonce of a slot of time: 128 bits that nobody can know beforehand, as base64url. Cost: one HMAC.
     func keyProofNonce(ofSlot slot: Int64) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(slot)".utf8), using: self.keyProofNonceKey)

@@ -1,5 +1,5 @@
 import OAuth
-public import Store
+import Store
 import _Primitives
 
 extension OpenIDProvider {
@@ -21,7 +21,9 @@ extension OpenIDProvider {
             )
         }
         guard settings.party == .first else { throw refuse("The app sign-in service is for your own clients.") }
-        guard settings.tokens == TokenSettings(scopes: settings.tokens.scopes), settings.profile.security == .usual,
+        let own = TokenSettings(
+            scopes: settings.tokens.scopes, usedRefreshTokenLifetime: settings.tokens.usedRefreshTokenLifetime)
+        guard settings.tokens == own, settings.profile.security == .usual,
             !settings.profile.signsInDirectly, settings.codeBinding == .pkce,
             settings.tokens.scopes.isEmpty || service.answers == .serviceAccount
         else {
@@ -125,16 +127,6 @@ extension OpenIDProvider {
         guard (fewest...most).contains(service.levels.count), service.levels.allSatisfy({ Self.isWord($0.word) }),
             Set(service.levels.map { ExactText($0.word) }).count == service.levels.count
         else { throw refuse("serviceLevels are 1 to \(most) words, each once, as loa1 or loa3=NEEDED.") }
-    }
-
-    /// What an operator is warned of, of a client as it is.
-    public static func warnings(of client: ClientRecord) -> [String] {
-        guard client.settings.signInService?.takesAnyScheme == true,
-            let address = client.redirectURIs.first, (try? RedirectURI(address, allowing: RedirectURI.everyKind)) == nil
-        else { return [] }
-        return [
-            "Any app can take the scheme of \(address), and with it the codes that are sent there: claim an https address, or use the name of a domain of yours in reverse, as org.example.app:/signed-in."
-        ]
     }
 }
 

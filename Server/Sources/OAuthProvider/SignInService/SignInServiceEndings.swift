@@ -41,22 +41,17 @@ extension SignInService {
         }
     }
 
-    /// Uses a refresh token: its session goes on with the next one. Throws ``SignInServiceError`` where the token is past,
-    /// with which the session ends.
+    /// Uses a refresh token: its session goes on with the next one. Throws ``SignInServiceError`` where the token is not
+    /// taken; with a token that is past the session ends.
     private func renewed(_ shown: ShownRefreshToken, at now: Timestamp) async throws -> (
         StandingGrant, RefreshToken, sessionEndsAt: Timestamp
     ) {
-        let next = try RefreshToken(
-            grant: shown.token.grant, keys: self.provider.keys, random: self.provider.random)
         let end = min(now + shown.settings.refreshTokenLifetime, shown.standing.grant.expiresAt)
-        let exchange = RefreshExchange(
-            grant: shown.token.grant, presented: shown.token.digest, successor: next.digest, isBound: false,
-            parentLifetime: self.provider.limits.oauth.usedRefreshTokenLifetime, successorEndsAt: end,
-            reuse: AuditEvent(.refreshTokenReused, at: now, actor: shown.client.id, detail: shown.token.grant))
-        switch try await self.store.refresh(exchange, at: now, judge: { _ in }) {
-        case .renewed(let standing): return (standing, next, end)
-        case .reused: throw Self.tokenRefusal("past: its session has ended")
-        case .unknown: throw Self.tokenRefusal("ended, or revoked")
+        switch try await self.provider.use(
+            shown.token, isBound: false, until: end, by: shown.client, at: now)
+        {
+        case .renewed(let standing, let next, let end): return (standing, next, end)
+        case .refused(let detail): throw Self.tokenRefusal(detail)
         }
     }
 

@@ -37,7 +37,19 @@ private enum RefreshColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case grantID, head, parent, parentUsedAt, expiresAt, usedAt
+    case grantID, head, parent, parentUsedAt, expiresAt, usedAt, step, grandparent
+}
+
+extension Migration {
+    /// The successor of a refresh token can be computed again, and the token before it is refused for a while without
+    /// consequences.
+    static let refreshSteps = Migration(name: "steps of refresh tokens") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_refresh ADD COLUMN step BLOB;
+                ALTER TABLE oauth_refresh ADD COLUMN grandparent BLOB;
+                """)
+    }
 }
 
 extension SQLiteDatabase: RefreshStore {
@@ -57,16 +69,29 @@ extension SQLiteDatabase: RefreshStore {
         if self.handedOutTokens.remove(exchange.presented) {
             outcome = try await self.step { [sealing] db in try db.refresh(exchange, at: moment, sealing, judge) }
         } else {
-            // A client can show what ended long ago: readers look it up.
+            // A client can show a token that ended long ago or was used before: readers look it up, and answer where nothing
+            // changes.
             outcome = try await self.step(screenedBy: { [sealing] db -> Screening<Void, RefreshOutcome> in
-                guard let (_, standing) = try db.family(ofGrant: exchange.grant, at: moment, sealing) else {
+                guard let (family, standing) = try db.family(ofGrant: exchange.grant, at: moment, sealing) else {
                     return .answered(.unknown)
                 }
                 try judge(standing)
-                return .step(())
+                switch family.verdict(on: exchange, of: standing, at: moment) {
+                case .again(let step):
+                    return .answered(
+                        .renewed(Renewal(standing, by: .successorBefore(step: step), until: family.headEndsAt)))
+                case .late: return .answered(.late)
+                case .next, .same, .past: return .step(())
+                }
             }) { [sealing] db, _ in try db.refresh(exchange, at: moment, sealing, judge) }
         }
-        if case .renewed = outcome { self.handedOutTokens.insert([exchange.successor]) }
+        if case .renewed(let renewal) = outcome {
+            switch renewal.token {
+            case .successor: self.handedOutTokens.insert([exchange.successor?.digest ?? exchange.presented])
+            case .presented: self.handedOutTokens.insert([exchange.presented])
+            case .successorBefore: break
+            }
+        }
         return outcome
     }
 
@@ -92,11 +117,26 @@ extension SQLiteDatabase: RefreshStore {
     }
 }
 
-/// What is kept of a family.
-private struct RefreshFamily {
-    let head: [UInt8]
-    let parent: [UInt8]?
-    let parentUsedAt: Timestamp?
+extension RefreshFamily {
+    fileprivate init(_ row: StoredRow) throws {
+        var parent: Used?
+        if let digest = try row.optionalBytes(RefreshColumn.parent),
+            let firstUsedAt = try row.optionalMoment(RefreshColumn.parentUsedAt)
+        {
+            parent = Used(digest: digest, firstUsedAt: firstUsedAt)
+        }
+        self.init(
+            head: try row.bytes(RefreshColumn.head), headEndsAt: try row.moment(RefreshColumn.expiresAt),
+            parent: parent,
+            step: try row.optionalBytes(RefreshColumn.step),
+            grandparent: try row.optionalBytes(RefreshColumn.grandparent))
+    }
+
+    fileprivate func verdict(on exchange: RefreshExchange, of standing: StandingGrant, at moment: Timestamp) -> Verdict
+    {
+        self.verdict(
+            on: exchange, isBound: exchange.isBound || standing.grant.keyThumbprint != nil, at: moment)
+    }
 }
 
 extension Database {
@@ -110,10 +150,7 @@ extension Database {
         guard let row, let standing = try self.standingGrant(id, at: moment, sealing),
             moment < standing.grant.expiresAt
         else { return nil }
-        let family = RefreshFamily(
-            head: try row.bytes(RefreshColumn.head), parent: try row.optionalBytes(RefreshColumn.parent),
-            parentUsedAt: try row.optionalMoment(RefreshColumn.parentUsedAt))
-        return (family, standing)
+        return (try RefreshFamily(row), standing)
     }
 
     /// Begins a family within the present step. Says whether the grant is there, and its family at this head.
@@ -159,32 +196,34 @@ extension Database {
             return .unknown
         }
         try judge(standing)
-        let usedAt: Timestamp
-        if constantTimeEqual(family.head, exchange.presented) {
-            usedAt = moment
-        } else if let parent = family.parent, let firstUsedAt = family.parentUsedAt,
-            constantTimeEqual(parent, exchange.presented),
-            exchange.isBound || standing.grant.keyThumbprint != nil || moment < firstUsedAt + exchange.parentLifetime
-        {
-            // The time of whoever proves nothing runs from the first use: a thief cannot prolong it.
-            usedAt = firstUsedAt
-        } else {
+        switch family.verdict(on: exchange, of: standing, at: moment) {
+        case .next(let family):
+            try self.cachedStatement(
+                sql: """
+                    UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ?, used_at = ?, step = ?,
+                        grandparent = ?
+                    WHERE grant_id = ?
+                    """
+            ).execute(arguments: [
+                family.head.blob, family.parent?.digest.blob, family.parent?.firstUsedAt.milliseconds,
+                family.headEndsAt.milliseconds, moment.milliseconds, family.step?.blob, family.grandparent?.blob,
+                exchange.grant,
+            ])
+            return .renewed(Renewal(standing, by: .successor, until: family.headEndsAt))
+        case .same(let family):
+            try self.cachedStatement(sql: "UPDATE oauth_refresh SET expires_at = ?, used_at = ? WHERE grant_id = ?")
+                .execute(arguments: [family.headEndsAt.milliseconds, moment.milliseconds, exchange.grant])
+            return .renewed(Renewal(standing, by: .presented, until: family.headEndsAt))
+        case .again(let step):
+            return .renewed(Renewal(standing, by: .successorBefore(step: step), until: family.headEndsAt))
+        case .late: return .late
+        case .past:
             try self.deleteGrant(exchange.grant)
             var reuse = exchange.reuse
             reuse.accountID = standing.authentication.account
             try self.appendAudit(reuse, sealing)
             return .reused
         }
-        try self.cachedStatement(
-            sql: """
-                UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ?, used_at = ?
-                WHERE grant_id = ?
-                """
-        ).execute(arguments: [
-            exchange.successor.blob, exchange.presented.blob, usedAt.milliseconds,
-            exchange.successorEndsAt.milliseconds, moment.milliseconds, exchange.grant,
-        ])
-        return .renewed(standing)
     }
 
     fileprivate func isGrant(_ id: String, ofClient client: String) throws -> Bool {

@@ -34,6 +34,7 @@ extension TokenSettings {
         json["idTokenEncryption"] = self.idTokenEncryption.map {
             .array([.string($0.algorithm.rawValue), .string($0.content.rawValue)])
         }
+        json["usedRefreshTokenSeconds"] = self.usedRefreshTokenLifetime.map { .integer($0.components.seconds) }
         return JSON.object(json).text
     }
 
@@ -50,7 +51,10 @@ extension TokenSettings {
                 audiences: try json.strings("audiences") ?? [], format: format,
                 subjects: try json.strings("subjects") ?? [], actor: try json.string("actor"),
                 group: try json.string("group"), certificateBound: try json.bool("certificateBound") ?? false,
-                idTokenEncryption: try json.strings("idTokenEncryption").map(IDTokenEncryption.init(kept:)))
+                idTokenEncryption: try json.strings("idTokenEncryption").map(IDTokenEncryption.init(kept:)),
+                usedRefreshTokenLifetime: try json.integer("usedRefreshTokenSeconds", as: Int64.self).map {
+                    .seconds($0)
+                })
         } catch is JSONError {
             throw StoreError(.corrupt, "a client's tokens")
         }

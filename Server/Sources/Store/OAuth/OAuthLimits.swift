@@ -42,9 +42,10 @@ extension Limits {
         public var outgoingCalls = 128
         /// Calls to one host that are under way at once. Past it a call fails, and is tried again like any other.
         public var outgoingCallsPerHost = 8
-        /// How long a refresh token is still taken after it was used, of a client without a secret or a key: the answer
-        /// may have been lost. Whoever shows it later is not the one whom it was given to, and the family ends.
-        public var usedRefreshTokenLifetime: Duration = .seconds(60)
+        /// How long after its first use a refresh token still gives the same next token, of a client without a secret or a
+        /// key: the answer may have been lost. Whoever shows the token later is not the one whom it was given to, and the
+        /// family ends.
+        public var usedRefreshTokenLifetime: Duration = .seconds(10 * 60)
         /// How long clients may keep the key set and the discovery document.
         public var keySetLifetime: Duration = .seconds(5 * 60)
         /// How long a signing key signs. Past it a new one of its algorithm does, which has been in the key set for

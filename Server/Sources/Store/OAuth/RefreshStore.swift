@@ -1,43 +1,51 @@
 public import _Primitives
 
-/// A refresh token that is shown for the next one of its family, by digests of both.
-///
-/// Of a family, which is all refresh tokens of a grant, two are kept: the head, which nobody has used, and the parent that
-/// it was given for. Whatever else was ever given is known by its seal to be of the family, and by this to be past.
-///
-/// ```
-///     ancestors ──> parent ──> head            the parent is shown again:
-///                     │                        its child was lost on the way
-///                     └──────> head'           head is void, and an ancestor from now on
-/// ```
+/// A refresh token that is shown for the next one of its family (``RefreshFamily``), by digests of both.
 public struct RefreshExchange: Sendable, Equatable {
+    /// The token that may take the place of the one that is shown.
+    public struct Successor: Sendable, Equatable {
+        /// SHA-256 of the secret.
+        public let digest: [UInt8]
+        /// The random bytes by which the secret follows from that of the token that is shown.
+        public let step: [UInt8]
+
+        /// A token of these values.
+        public init(digest: [UInt8], step: [UInt8]) {
+            self.digest = digest
+            self.step = step
+        }
+    }
+
     /// The family, by its grant.
     public let grant: String
-    /// SHA-256 of what the token keeps secret.
+    /// SHA-256 of the secret of the token that is shown.
     public let presented: [UInt8]
-    /// SHA-256 of what the next token will keep secret.
-    public let successor: [UInt8]
-    /// Whether whoever shows it has proved to be the one whom it was given to, as has whoever shows the token of a grant
-    /// that is bound to a key (``GrantRecord/keyThumbprint``), which is judged. Then a parent is taken for as long as its
-    /// child is not used; else for ``parentLifetime`` after its first use.
+    /// The next token; `nil` for a client whose token stays the same (FAPI 2.0 Security Profile, section 5.3.2.1).
+    public let successor: Successor?
+    /// Whether whoever shows the token has proved to be the one whom it was given to. Whoever shows the token of a grant that
+    /// is bound to a key (``GrantRecord/keyThumbprint``) has proved that as well, since the key is judged. Then a parent is
+    /// taken for as long as nobody uses its child; else for ``parentLifetime`` after its first use.
     public let isBound: Bool
-    /// How long a parent is taken of whom nothing is proved.
+    /// How long a parent is taken from somebody who proves nothing.
     public let parentLifetime: Duration
-    /// When the next token ends, if it is not used.
+    /// How long after the first use of the parent the grandparent is refused without consequences.
+    public let lateRequestTime: Duration
+    /// When the next token ends, if nobody uses it.
     public let successorEndsAt: Timestamp
     /// The audit event of a token that was past; the store adds the account to it.
     public let reuse: AuditEvent
 
     /// An exchange of these values.
     public init(
-        grant: String, presented: [UInt8], successor: [UInt8], isBound: Bool, parentLifetime: Duration,
-        successorEndsAt: Timestamp, reuse: AuditEvent
+        grant: String, presented: [UInt8], successor: Successor?, isBound: Bool, parentLifetime: Duration,
+        lateRequestTime: Duration = Limits.Fixed.lateRefreshTime, successorEndsAt: Timestamp, reuse: AuditEvent
     ) {
         self.grant = grant
         self.presented = presented
         self.successor = successor
         self.isBound = isBound
         self.parentLifetime = parentLifetime
+        self.lateRequestTime = lateRequestTime
         self.successorEndsAt = successorEndsAt
         self.reuse = reuse
     }
@@ -75,10 +83,39 @@ public struct RefreshFamilyStart: Sendable, Equatable {
     }
 }
 
+/// A grant that goes on by a refresh token.
+public struct Renewal: Sendable, Equatable {
+    /// The token that the client goes on with.
+    public enum Token: Sendable, Equatable {
+        /// The successor of the exchange, which is the head now.
+        case successor
+        /// The successor that the token had before. It follows from the token and these bytes.
+        case successorBefore(step: [UInt8])
+        /// The token that was shown.
+        case presented
+    }
+
+    /// The grant, with its authentication.
+    public let standing: StandingGrant
+    /// The token that the client goes on with.
+    public let token: Token
+    /// When that token ends, if nobody uses it.
+    public let endsAt: Timestamp
+
+    /// A renewal of these values.
+    public init(_ standing: StandingGrant, by token: Token, until endsAt: Timestamp) {
+        self.standing = standing
+        self.token = token
+        self.endsAt = endsAt
+    }
+}
+
 /// What showing a refresh token came to.
 public enum RefreshOutcome: Sendable, Equatable {
-    /// The successor is the head now, and nothing but it and the presented token are taken.
-    case renewed(StandingGrant)
+    /// The grant goes on.
+    case renewed(Renewal)
+    /// The token is refused, and nothing has changed: the request was late, or came twice.
+    case late
     /// The token was past: somebody has what was another's. The grant is gone with all that hangs on it.
     case reused
     /// There is no such family (any more).
@@ -94,10 +131,11 @@ public protocol RefreshStore: Sendable {
     /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest.
     func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool
 
-    /// Exchanges a refresh token for its successor, where `judge` does not throw.
+    /// Exchanges a refresh token by the verdict of its family (``RefreshFamily/verdict(on:isBound:at:)``), where `judge` does
+    /// not throw.
     ///
     /// Must be one step: of any number of calls with the head one makes it the parent, and each of the others finds it
-    /// there. What `judge` throws is thrown, and nothing has changed.
+    /// there. What `judge` throws is thrown, and nothing has changed. A verdict that changes nothing writes nothing.
     func refresh(
         _ exchange: RefreshExchange, at moment: Timestamp,
         judge: @escaping @Sendable (StandingGrant) throws -> Void

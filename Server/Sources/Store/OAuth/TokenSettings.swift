@@ -47,14 +47,18 @@ public struct TokenSettings: Sendable, Equatable {
     public var certificateBound: Bool
     /// How its ID tokens are encrypted; `nil` where they are signed alone.
     public var idTokenEncryption: IDTokenEncryption?
+    /// How long after its first use a refresh token that nothing binds still gives the same next token; `nil` for the
+    /// server's own time (``Limits/OAuth/usedRefreshTokenLifetime``).
+    public var usedRefreshTokenLifetime: Duration?
 
     /// Settings; by default those of a client that has tokens for this server alone.
     public init(
         scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt,
         subjects: [String] = [], actor: String? = nil, group: String? = nil, certificateBound: Bool = false,
-        idTokenEncryption: IDTokenEncryption? = nil
+        idTokenEncryption: IDTokenEncryption? = nil, usedRefreshTokenLifetime: Duration? = nil
     ) {
         self.idTokenEncryption = idTokenEncryption
+        self.usedRefreshTokenLifetime = usedRefreshTokenLifetime
         self.certificateBound = certificateBound
         self.subjects = subjects
         self.actor = actor

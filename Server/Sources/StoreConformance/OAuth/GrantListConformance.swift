@@ -54,7 +54,9 @@ public enum GrantListConformance {
         try await store.refresh(
             RefreshExchange(
                 grant: "grant-\(number)", presented: Self.bytes(1000 * number + successor - 1),
-                successor: Self.bytes(1000 * number + successor), isBound: true, parentLifetime: .seconds(60),
+                successor: RefreshExchange.Successor(
+                    digest: Self.bytes(1000 * number + successor), step: Self.bytes(successor)), isBound: true,
+                parentLifetime: .seconds(60),
                 successorEndsAt: Self.start + time + Self.day * 5, reuse: Self.event), at: Self.start + time
         ) { _ in }
     }

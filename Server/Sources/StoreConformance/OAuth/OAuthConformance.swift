@@ -132,7 +132,8 @@ public enum OAuthConformance {
                     tokens: TokenSettings(
                         scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque,
                         subjects: ["f"], actor: "g", group: "h", certificateBound: true,
-                        idTokenEncryption: IDTokenEncryption(.ecdhES, content: .a256CBCHS512))),
+                        idTokenEncryption: IDTokenEncryption(.ecdhES, content: .a256CBCHS512),
+                        usedRefreshTokenLifetime: .seconds(90))),
             ] {
                 let before = expected.settings
                 expected.settings = settings

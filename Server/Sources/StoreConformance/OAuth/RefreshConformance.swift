@@ -41,14 +41,31 @@ public enum RefreshConformance {
             until: Self.start + Self.day * 10, most: 9, displaced: Self.event)
     }
 
+    private static func step(_ number: Int) -> [UInt8] { Array(Self.bytes(1000 + number).prefix(16)) }
+
+    /// Shows a token. `successor` is the number of the next one; `nil` where the client's token stays the same.
     private static func refresh(
-        _ store: Subject, _ presented: Int, to successor: Int, isBound: Bool = true, after time: Duration = .zero,
+        _ store: Subject, _ presented: Int, to successor: Int?, isBound: Bool = true, after time: Duration = .zero,
         judge: @escaping @Sendable (StandingGrant) throws -> Void = { _ in }
     ) async throws -> RefreshOutcome {
         let exchange = RefreshExchange(
-            grant: "grant", presented: Self.bytes(presented), successor: Self.bytes(successor), isBound: isBound,
-            parentLifetime: .seconds(60), successorEndsAt: Self.start + time + Self.day * 5, reuse: Self.event)
+            grant: "grant", presented: Self.bytes(presented),
+            successor: successor.map { RefreshExchange.Successor(digest: Self.bytes($0), step: Self.step($0)) },
+            isBound: isBound, parentLifetime: .seconds(600), successorEndsAt: Self.start + time + Self.day * 5,
+            reuse: Self.event)
         return try await store.refresh(exchange, at: Self.start + time, judge: judge)
+    }
+
+    /// The outcome of a token's use. The token that the client goes on with ends five days after `time`.
+    private static func renewed(
+        _ standing: StandingGrant, by token: Renewal.Token = .successor, after time: Duration = .zero
+    ) -> RefreshOutcome {
+        .renewed(Renewal(standing, by: token, until: Self.start + time + Self.day * 5))
+    }
+
+    /// The outcome of showing a token again whose successor has that number and was given at the beginning.
+    private static func again(_ standing: StandingGrant, _ successor: Int) -> RefreshOutcome {
+        Self.renewed(standing, by: .successorBefore(step: Self.step(successor)))
     }
 
     private static func trail(_ store: Subject) async throws -> [String?] {
@@ -60,111 +77,178 @@ public enum RefreshConformance {
         ConformanceCheck("each token gives the next, with the grant and how its person signed in") { store in
             let standing = try await Self.begin(store)
             for number in 0..<5 {
-                let outcome = try await Self.refresh(store, number, to: number + 1)
-                try expect(outcome == .renewed(standing), "the whole grant, not \(outcome)")
+                let time = Duration.seconds(60 * number)
+                let outcome = try await Self.refresh(store, number, to: number + 1, after: time)
+                try expect(outcome == Self.renewed(standing, after: time), "the whole grant, not \(outcome)")
             }
         },
-        ConformanceCheck("a bound token is taken again until its child is used, a day later too") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
-            try expect(try await Self.refresh(store, 0, to: 1) == renewed, "used")
-            try expect(try await Self.refresh(store, 0, to: 2, after: Self.day) == renewed, "the answer was lost")
-            try expect(try await Self.refresh(store, 0, to: 3, after: Self.day * 2) == renewed, "and again")
+        ConformanceCheck("a bound token gives the same successor until that is used, a day later too") { store in
+            let standing = try await Self.begin(store)
+            try expect(try await Self.refresh(store, 0, to: 1) == Self.renewed(standing), "used")
+            for days in 1...2 {
+                let outcome = try await Self.refresh(store, 0, to: 9, after: Self.day * days)
+                try expect(outcome == Self.again(standing, 1), "the answer was lost, and nothing is prolonged")
+            }
+            let later = Self.day * 2
             try expect(
-                try await Self.refresh(store, 3, to: 4, after: Self.day * 2) == renewed, "the last child is good")
-            try expect(try await Self.refresh(store, 0, to: 5, after: Self.day * 2) == .reused, "its parent is past")
-            try expect(try await Self.refresh(store, 4, to: 6, after: Self.day * 2) == .unknown, "all of it has ended")
+                try await Self.refresh(store, 1, to: 2, after: later) == Self.renewed(standing, after: later),
+                "the child is good")
+            // The last repeat may have been doubled, however long ago its token was first used.
+            try expect(try await Self.refresh(store, 0, to: 5, after: later + .seconds(59)) == .late, "a late request")
+            let past = later + .seconds(60)
+            try expect(try await Self.refresh(store, 0, to: 5, after: past) == .reused, "its parent is past")
+            try expect(try await Self.refresh(store, 2, to: 6, after: past) == .unknown, "all of it has ended")
         },
-        ConformanceCheck("a token that is bound to a key is judged by it, and taken again a day later") { store in
+        ConformanceCheck("a repeat moves neither the end of the successor nor the first use") { store in
+            let standing = try await Self.begin(store)
+            _ = try await Self.refresh(store, 0, to: 1, isBound: false)
+            let later = Self.day * 4
+            try expect(try await Self.refresh(store, 0, to: 9, after: later) == Self.again(standing, 1), "bound")
+            let end = Self.day * 5
+            try expect(try await Self.refresh(store, 1, to: 2, after: end) == .unknown, "the successor has ended")
+        },
+        ConformanceCheck("a token that is bound to a key is judged by it, and gives the same successor a day later") {
+            store in
             let standing = try await Self.begin(store, key: "thumbprint")
             try expect(standing.grant.keyThumbprint == "thumbprint", "the sample")
-            let renewed = RefreshOutcome.renewed(standing)
-            for (number, time) in [(1, Duration.zero), (2, Self.day)] {
-                let outcome = try await Self.refresh(store, 0, to: number, isBound: false, after: time) { judged in
+            let expected = [Self.renewed(standing), Self.again(standing, 1)]
+            for (number, time) in [Duration.zero, Self.day].enumerated() {
+                let outcome = try await Self.refresh(store, 0, to: number + 1, isBound: false, after: time) { judged in
                     guard judged == standing else { throw StoreError(.corrupt, "another grant is judged") }
                 }
-                try expect(outcome == renewed, "after \(time)")
+                try expect(outcome == expected[number], "after \(time)")
             }
         },
-        ConformanceCheck("an unbound token is taken again for a minute after its first use") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
-            for (number, seconds) in [(1, 0), (2, 30), (3, 59)] {
-                let outcome = try await Self.refresh(store, 0, to: number, isBound: false, after: .seconds(seconds))
-                try expect(outcome == renewed, "after \(seconds) seconds")
+        ConformanceCheck("an unbound token gives the same successor for its time after the first use") { store in
+            let standing = try await Self.begin(store)
+            try expect(try await Self.refresh(store, 0, to: 1, isBound: false) == Self.renewed(standing), "used")
+            for seconds in [0, 30, 599] {
+                let outcome = try await Self.refresh(store, 0, to: 9, isBound: false, after: .seconds(seconds))
+                try expect(outcome == Self.again(standing, 1), "after \(seconds) seconds")
             }
             // The repeats have not prolonged it.
-            let late = try await Self.refresh(store, 0, to: 4, isBound: false, after: .seconds(60))
-            try expect(late == .reused, "not after a minute")
+            let late = try await Self.refresh(store, 0, to: 4, isBound: false, after: .seconds(600))
+            try expect(late == .reused, "not after its time")
             try expect(try await Self.trail(store) == ["a"], "told in the trail")
         },
-        ConformanceCheck("a child that a repeat made void ends the family, and so does an older ancestor") { store in
-            try await Self.begin(store)
+        ConformanceCheck("the token before both is refused without consequences for a minute, and ends the family then")
+        {
+            store in
+            let standing = try await Self.begin(store)
             _ = try await Self.refresh(store, 0, to: 1)
-            _ = try await Self.refresh(store, 0, to: 2)
-            try expect(try await Self.refresh(store, 1, to: 3) == .reused, "void")
-            try expect(try await Self.refresh(store, 2, to: 3) == .unknown, "its sister has ended with it")
-            try expect(try await store.grant("grant", token: nil, at: Self.start) == nil, "and the grant")
+            _ = try await Self.refresh(store, 1, to: 2, after: .seconds(1))
+            for seconds in [1, 30, 60] {
+                try expect(
+                    try await Self.refresh(store, 0, to: 9, after: .seconds(seconds)) == .late, "\(seconds) seconds")
+            }
+            try expect(try await Self.trail(store).isEmpty, "nothing in the trail")
+            let again = Renewal.Token.successorBefore(step: Self.step(2))
+            try expect(
+                try await Self.refresh(store, 1, to: 9, after: .seconds(59))
+                    == Self.renewed(standing, by: again, after: .seconds(1)), "the others are as they were")
+            try expect(try await Self.refresh(store, 0, to: 9, after: .seconds(61)) == .reused, "after a minute")
+            try expect(try await store.grant("grant", token: nil, at: Self.start) == nil, "the grant has ended")
             try expect(try await Self.trail(store) == ["a"], "once in the trail")
         },
-        ConformanceCheck("of 50 at once with one token each gets a child, and the last one's alone is good") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
+        ConformanceCheck("while the token before both is remembered, the newest one is handed out again") { store in
+            let standing = try await Self.begin(store)
+            _ = try await Self.refresh(store, 0, to: 1)
+            _ = try await Self.refresh(store, 1, to: 2, after: .seconds(1))
+            let soon = Duration.seconds(60)
+            try expect(
+                try await Self.refresh(store, 2, to: 3, after: soon)
+                    == Self.renewed(standing, by: .presented, after: soon), "the same one, for longer")
+            try expect(try await Self.refresh(store, 0, to: 9, after: soon) == .late, "and no token was forgotten")
+            let later = Duration.seconds(61)
+            try expect(
+                try await Self.refresh(store, 2, to: 3, after: later) == Self.renewed(standing, after: later),
+                "the next one")
+        },
+        ConformanceCheck("a token that stays the same stays so, and its use prolongs it") { store in
+            let standing = try await Self.begin(store)
+            for days in 1...6 {
+                let time = Self.day * days
+                try expect(
+                    try await Self.refresh(store, 0, to: nil, after: time)
+                        == Self.renewed(standing, by: .presented, after: time), "day \(days)")
+            }
+        },
+        ConformanceCheck("of 50 at once with one token all get the same child") { store in
+            let standing = try await Self.begin(store)
             let outcomes = try await withThrowingTaskGroup(of: RefreshOutcome.self) { group in
                 for number in 1...50 { group.addTask { try await Self.refresh(store, 0, to: number) } }
                 return try await group.reduce(into: [RefreshOutcome]()) { $0.append($1) }
             }
-            try expect(outcomes.allSatisfy { $0 == renewed }, "the same grant for all")
-            // Each made the child before it void, so one is the head; and whatever is not ends the family.
-            let last = try await withThrowingTaskGroup(of: RefreshOutcome.self) { group in
-                for number in 1...50 { group.addTask { try await Self.refresh(store, number, to: 100 + number) } }
-                return try await group.reduce(into: [RefreshOutcome]()) { $0.append($1) }
+            try expect(outcomes.count { $0 == Self.renewed(standing) } == 1, "one is the first")
+            let others = Set(
+                outcomes.compactMap { outcome -> [UInt8]? in
+                    guard case .renewed(let renewal) = outcome, case .successorBefore(let step) = renewal.token else {
+                        return nil
+                    }
+                    return step
+                })
+            try expect(others.count == 1, "the others are given what the first was given")
+            guard let child = (1...50).first(where: { Self.step($0) == others.first }) else {
+                throw ConformanceFailure(description: "a step that nobody brought")
             }
-            try expect(last.count { $0 == .reused } == 1, "one ends the family")
-            try expect(last.count { $0 == renewed } <= 1, "one was the head, if it came first")
+            let time = Duration.seconds(1)
+            try expect(
+                try await Self.refresh(store, child, to: 99, after: time) == Self.renewed(standing, after: time),
+                "the child is good")
         },
         ConformanceCheck("what is refused changes nothing") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
+            let standing = try await Self.begin(store)
             _ = try await Self.refresh(store, 0, to: 1)
             for presented in [0, 1, 7] {
                 try await expectError(StoreError(.conflict, "")) {
                     _ = try await Self.refresh(store, presented, to: 9) { _ in throw StoreError(.conflict, "refused") }
                 }
             }
-            try expect(try await Self.refresh(store, 0, to: 2) == renewed, "the parent is good")
-            try expect(try await Self.refresh(store, 2, to: 3) == renewed, "and the head")
+            try expect(try await Self.refresh(store, 0, to: 2) == Self.again(standing, 1), "the parent is good")
+            try expect(try await Self.refresh(store, 1, to: 3) == Self.renewed(standing), "and the head")
             try expect(try await Self.trail(store).isEmpty, "nothing in the trail")
         },
-        ConformanceCheck("a thief and an owner who both go on end the family, bound or not, whoever is first") {
-            store in
-            try await Self.begin(store)
-            // The owner's 1 was stolen; both use it, and then what they were given.
-            _ = try await Self.refresh(store, 0, to: 1, isBound: false)
-            _ = try await Self.refresh(store, 1, to: 2, isBound: false)
-            _ = try await Self.refresh(store, 1, to: 3, isBound: false)
-            _ = try await Self.refresh(store, 3, to: 4, isBound: false)
-            try expect(try await Self.refresh(store, 2, to: 5, isBound: false) == .reused, "the other's")
+        ConformanceCheck("a token that is older than the three that are known ends the family") { store in
+            let standing = try await Self.begin(store)
+            for number in 0..<3 {
+                _ = try await Self.refresh(store, number, to: number + 1, after: .seconds(60 * number))
+            }
+            let time = Duration.seconds(180)
+            try expect(
+                try await Self.refresh(store, 1, to: 9, after: .seconds(179)) == .late, "the one before both")
+            try expect(
+                try await Self.refresh(store, 3, to: 4, after: time) == Self.renewed(standing, after: time), "the head")
+            try expect(try await Self.refresh(store, 0, to: 9, after: time) == .reused, "older")
+            try expect(try await Self.refresh(store, 4, to: 5, after: time) == .unknown, "the family has ended")
         },
     ]
 
     private static let ends: [ConformanceCheck<Subject>] = [
         ConformanceCheck("a token that is not used ends, and the grant has an end of its own") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
+            let standing = try await Self.begin(store)
             let almost = Self.day * 5 - .seconds(1)
-            try expect(try await Self.refresh(store, 0, to: 1, after: almost) == renewed, "the last moment")
+            try expect(
+                try await Self.refresh(store, 0, to: 1, after: almost) == Self.renewed(standing, after: almost),
+                "the last moment")
             try expect(try await Self.refresh(store, 1, to: 2, after: almost + Self.day * 5) == .unknown, "too late")
         },
         ConformanceCheck("no use prolongs the grant") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
+            let standing = try await Self.begin(store)
             for number in 0..<9 {
-                let outcome = try await Self.refresh(store, number, to: number + 1, after: Self.day * (number + 1))
-                try expect(outcome == renewed, "day \(number + 1)")
+                let time = Self.day * (number + 1)
+                let outcome = try await Self.refresh(store, number, to: number + 1, after: time)
+                try expect(outcome == Self.renewed(standing, after: time), "day \(number + 1)")
             }
             try expect(try await Self.refresh(store, 9, to: 10, after: Self.day * 10) == .unknown, "its end")
         },
         ConformanceCheck("a lasting grant survives a sign-out and a sweep, and no person who takes it back") { store in
-            let renewed = RefreshOutcome.renewed(try await Self.begin(store))
+            let standing = try await Self.begin(store)
             try expect(try await store.endSession("session-r", audit: Self.event), "signed out")
-            let later = Self.start + .seconds(4000)
+            let time = Duration.seconds(4000)
+            let later = Self.start + time
             while try await store.sweepAuthorizations(at: later, idleSince: later, limit: 10) > 0 {}
-            try expect(try await Self.refresh(store, 0, to: 1, after: .seconds(4000)) == renewed, "goes on")
+            try expect(
+                try await Self.refresh(store, 0, to: 1, after: time) == Self.renewed(standing, after: time), "goes on")
         },
         ConformanceCheck("with its last grant an authentication goes that no session stands on") { store in
             try await Self.begin(store)

@@ -135,11 +135,12 @@ public enum SignInServiceConformance {
             try await expectError(StoreError(.notFound, "")) { try await Self.pass(store, again, 52) }
             let outcome = try await store.refresh(
                 RefreshExchange(
-                    grant: "web-1", presented: Self.bytes(51), successor: Self.bytes(53), isBound: true,
+                    grant: "web-1", presented: Self.bytes(51),
+                    successor: RefreshExchange.Successor(digest: Self.bytes(53), step: Self.bytes(54)), isBound: true,
                     parentLifetime: .seconds(60), successorEndsAt: sample.grant.expiresAt, reuse: Self.event),
                 at: Self.start, judge: { _ in })
-            guard case .renewed(let standing) = outcome else { throw ConformanceFailure(description: "not renewed") }
-            try expect(standing.grant.origin == "grant-app", "and it says still where it came from")
+            guard case .renewed(let renewal) = outcome else { throw ConformanceFailure(description: "not renewed") }
+            try expect(renewal.standing.grant.origin == "grant-app", "and it says still where it came from")
         },
         ConformanceCheck("what is passed on lasts as its family says, and the oldest makes room") {
             store in

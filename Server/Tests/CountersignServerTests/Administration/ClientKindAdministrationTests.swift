@@ -255,12 +255,29 @@ struct ClientKindAdministrationTests {
                 .patch, path,
                 ["subjectClients": texts("shop"), "mayAct": .string("api"), "ssoGroup": .string("apps")])
             #expect(again.object == changed.object)
+            // A long time for tokens that nothing binds has its warning; zero brings the server's own time back.
+            let app = try await client.send(
+                .post, "/admin/v1/clients",
+                [
+                    "name": .string("App"), "redirectUris": texts("https://app.example/in"),
+                    "tokenEndpointAuthMethod": .string("none"), "usedRefreshTokenSeconds": .integer(3600),
+                ]
+            ).object
+            #expect(app["usedRefreshTokenSeconds"] == .integer(3600))
+            #expect(try app.strings("warnings")?.first?.contains("3600 seconds") == true)
+            let usualTime = try await client.send(
+                .patch, "/admin/v1/clients/\(try app.requiredString("clientId"))",
+                ["usedRefreshTokenSeconds": .integer(0)]
+            ).object
+            #expect(usualTime["usedRefreshTokenSeconds"] == nil && usualTime["warnings"] == nil)
             for (changes, reason) in [
                 (["resources": texts("https://api.bank.example")], "Another client owns"),
                 (["resources": texts("nowhere")], "not absolute"), (["scopes": texts("openid")], "openid"),
                 (["accessTokenFormat": .string("jwe")], "jwt or opaque"),
                 (["subjectClients": texts("a", "a")], "twice"), (["mayAct": .string("a b")], "identifier of a client"),
                 (["ssoGroup": .string("a b")], "letters, digits"),
+                (["usedRefreshTokenSeconds": .integer(3601)], "1 to 3600 seconds"),
+                (["usedRefreshTokenSeconds": .integer(-1)], "1 to 3600 seconds"),
             ] as [(JSONObject, String)] {
                 let refused = try await client.send(.patch, path, changes)
                 #expect(refused.response.status == .badRequest, "\(changes)")
