@@ -32,6 +32,11 @@ final class TestBrowser: Sendable {
         try await self.send(.get, address, headers: headers, body: nil)
     }
 
+    /// Asks what a link would answer, as a preview does.
+    func head(_ address: String) async throws -> TestResponse {
+        try await self.send(.head, address, headers: [:], body: nil)
+    }
+
     /// Sends a form.
     func post(_ address: String, form: String, headers: HTTPFields = [:]) async throws -> TestResponse {
         var headers = headers

@@ -32,7 +32,8 @@ struct AdminRoutes: Sendable {
         }
         for (path, handlers) in paths { router.endpoint(RouterPath(AdminOperation.prefix + path), handlers) }
         let document = AdminDocument(server: router.path, operations: self.operations).json
-        router.endpoint(RouterPath(AdminOperation.prefix + "/openapi.json"), [.get: { _, _ in .json(document) }])
+        router.endpoint(
+            RouterPath(AdminOperation.prefix + "/openapi.json"), get: .reads, [.get: { _, _ in .json(document) }])
     }
 
     private func answer(_ operation: AdminOperation, _ request: Request, _ context: ServerContext) async throws

@@ -18,7 +18,7 @@ struct PublicOperations {
 
     func mount(on router: ServerRouter) {
         let document = PublicDocument(server: router.path, operations: self.all).json
-        router.endpoint(RouterPath(PublicDocument.path), [.get: { _, _ in .json(document) }])
+        router.endpoint(RouterPath(PublicDocument.path), get: .reads, [.get: { _, _ in .json(document) }])
     }
 
     var all: [PublicOperation] {

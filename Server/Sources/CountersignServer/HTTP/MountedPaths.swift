@@ -16,9 +16,6 @@ final class MountedPaths: Sendable {
     private let paths = Mutex<[Mounted]>([])
 
     func add(_ path: RouterPath, _ methods: Set<HTTPRequest.Method>) {
-        var methods = methods
-        // The router answers HEAD by GET itself.
-        if methods.contains(.get) { methods.insert(.head) }
         let allow = Self.order.filter(methods.contains).map(\.rawValue).joined(separator: ", ")
         self.paths.withLock { $0.append(Mounted(parts: Self.parts(path.description), allow: allow)) }
     }

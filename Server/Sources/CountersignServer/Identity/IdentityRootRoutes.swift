@@ -10,7 +10,10 @@ import _Primitives
 struct IdentityRootRoutes: Sendable {
     let identities: Identities
 
-    func mount(on router: ServerRouter) { router.endpoint("/identity/root", [.get: self.root]) }
+    func mount(on router: ServerRouter) {
+        // The first request for the key has the server make it.
+        router.endpoint("/identity/root", [.get: self.root])
+    }
 
     @Sendable private func root(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let root = try await self.identities.keys.root(), let key = root.publicJSON else {

@@ -22,6 +22,7 @@ struct IdentityRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         let identities = self.identities
+        // The first request for the keys has the server make them.
         router.endpoint("/identity/keys", [.get: self.keys])
         router.endpoint(
             "/identity/activation",

@@ -23,7 +23,7 @@ struct TokenRoutes: Sendable {
         let seconds = self.limits.oauth.keySetLifetime.components.seconds
         let cached: HTTPFields = [.cacheControl: "public, max-age=\(seconds)"]
         router.endpoint(
-            "/oauth2/jwks",
+            "/oauth2/jwks", get: .reads,
             [
                 .get: { _, _ in
                     .json(self.provider.keySet, contentType: "application/jwk-set+json", headers: cached)

@@ -13,12 +13,12 @@ struct HealthRoutes: Sendable {
     let metrics: @Sendable () -> String
 
     func mount(on router: ServerRouter) {
-        router.endpoint("/healthz", [.get: { _, _ in Self.text("alive\n") }])
+        router.endpoint("/healthz", get: .reads, [.get: { _, _ in Self.text("alive\n") }])
         router.endpoint(
-            "/metrics",
+            "/metrics", get: .reads,
             [.get: { _, _ in Self.text(self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8") }])
         router.endpoint(
-            "/readyz",
+            "/readyz", get: .reads,
             [
                 .get: { _, context in
                     guard self.isListening() else {

@@ -27,7 +27,7 @@ struct MailedLinkRoutes: Sendable {
     func mount(on router: ServerRouter) {
         let pages = self.answers.pages
         router.endpoint(
-            RouterPath(ForgottenPasswordPage.path),
+            RouterPath(ForgottenPasswordPage.path), get: .reads,
             [
                 .get: { _, _ in .page(pages.html(ForgottenPasswordPage())) },
                 .post: self.answers.page(self.askForReset),

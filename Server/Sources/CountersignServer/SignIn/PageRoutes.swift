@@ -13,12 +13,14 @@ struct PageRoutes: Sendable {
     func mount(on router: ServerRouter) {
         // The address of this page holds a one-time token: it is not read here, and no log has it.
         router.endpoint(
-            RouterPath(OutOfBandPayload.linkPath), [.get: { _, _ in .page(self.pages.html(OpenInAppPage())) }])
-        router.endpoint("/admin/setup", [.get: { _, _ in .page(self.pages.html(AdministratorSetUpPage())) }])
+            RouterPath(OutOfBandPayload.linkPath), get: .reads,
+            [.get: { _, _ in .page(self.pages.html(OpenInAppPage())) }])
+        router.endpoint(
+            "/admin/setup", get: .reads, [.get: { _, _ in .page(self.pages.html(AdministratorSetUpPage())) }])
         for asset in self.pages.assets.all {
             let body = ByteBuffer(bytes: asset.bytes)
             router.endpoint(
-                RouterPath(asset.path),
+                RouterPath(asset.path), get: .reads,
                 [
                     .get: { _, _ in
                         // The name changes with the content, so the content under a name never does.

@@ -44,7 +44,7 @@ struct SignInServiceRoutes: Sendable {
         mount("introspect", [.get]) { try await $0.introspect($1) }
         mount("authorize_sso", [.get]) { try await $0.authorizeSSO($1) }
         router.endpoint(RouterPath(UpstreamProviders.signedOutPath), [.get: self.takeBack])
-        router.endpoint("/sign_in/openid_connect/certs", [.get: self.keys])
+        router.endpoint("/sign_in/openid_connect/certs", get: .reads, [.get: self.keys])
     }
 
     @Sendable private func keys(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -30,7 +30,7 @@ struct UAFRoutes: Sendable {
         router.endpoint(RouterPath(Self.deregistration), [.post: self.requestDeregistration])
         router.endpoint("/uaf/1.1/registration", [.post: self.answerRegistration])
         router.endpoint("/uaf/1.1/authentication", [.post: self.answerAuthentication])
-        router.endpoint("/uaf/1.1/facets", [.get: self.facets])
+        router.endpoint("/uaf/1.1/facets", get: .reads, [.get: self.facets])
     }
 
     /// In-app registration of a further authenticator. The phone proves itself by the token of an authentication.

@@ -161,11 +161,13 @@ extension OpenIDProvider {
             throw refuse("No certificates are asked for here: the server needs --mtls-bind.")
         }
         guard
-            tokens.usedRefreshTokenLifetime.map({ (.seconds(1)...Limits.Fixed.longestUsedRefreshToken).contains($0) })
+            tokens.usedRefreshTokenLifetime.map({
+                (Limits.Fixed.shortestLifetime...Limits.Fixed.longestUsedRefreshToken).contains($0)
+            })
                 ?? true
         else {
             throw refuse(
-                "A used refresh token can be taken again for 1 to \(Limits.Fixed.longestUsedRefreshToken.components.seconds) seconds; 0 stands for the server's own time."
+                "A used refresh token can be taken again for \(Limits.Fixed.shortestLifetime.components.seconds) to \(Limits.Fixed.longestUsedRefreshToken.components.seconds) seconds; 0 stands for the server's own time."
             )
         }
         try self.checkEncryption(of: settings)
