@@ -86,9 +86,23 @@ def test_page_has_another_code_within_a_second_of_a_phone_that_gives_up(browser,
     run.expect(0)
 
 
-def make_code(browser, people, name="Tablet"):
-    """Has the page make a code, with a PIN of the person's."""
+def confirm(browser, phone):
+    """Has the phone confirm the change that a page asks for, and waits for the page on which the change is made."""
+    browser.wait_for("qr-code")
+    assert "Confirm on your phone" in browser.driver.page_source
+    run = phone("scan", browser.picture(), "--approve", "--pin-stdin", stdin=phone.pin + "\n")
+    run.expect(0)
+    if browser.scripts:
+        browser.wait(lambda: "/account/change/" not in browser.address, message="the page has not gone on")
+    else:
+        browser.press(browser.one("confirmed"))
+
+
+def make_code(browser, people, phone, name="Tablet"):
+    """Has the page make a code, with a PIN of the person's, once the phone has confirmed it."""
     browser.get(people.server.issuer + "/account/activation")
+    browser.press(browser.one("confirm"))
+    confirm(browser, phone)
     browser.one("name").send_keys(name)
     browser.one("pin").send_keys(WAY_PIN)
     browser.one("pin-again").send_keys(WAY_PIN)
@@ -110,7 +124,7 @@ def personalise(people, name, code):
 def test_another_device(people, resident, any_browser):
     browser = any_browser
     sign_in(browser, people, resident)
-    make_code(browser, people)
+    make_code(browser, people, resident)
     shown = browser.address
     code = code_on(browser)
     assert browser.one("typed-code").text == code
@@ -141,7 +155,7 @@ def test_a_code_is_of_no_use_to_others(people, resident, new_browser):
     """Somebody has the page's address, looks at the page again, and tries the address of a session of their own."""
     browser = new_browser()
     sign_in(browser, people, resident)
-    make_code(browser, people)
+    make_code(browser, people, resident)
     code = code_on(browser)
     secret = code.split("~")[1]
     activation = browser.one("activation")
@@ -176,6 +190,8 @@ def test_a_device_is_ended(people, resident, any_browser):
     browser.get(people.server.issuer + "/account")
     browser.press(browser.one("end"))
     assert "It is the last device that you have" in browser.one("end-activation").text
+    browser.press(browser.one("confirm"))
+    confirm(browser, resident)
     browser.press(browser.one("confirm"))
     assert "It has ended" in browser.one("result").text
     browser.get(people.server.issuer + "/account")
@@ -236,6 +252,8 @@ def test_a_person_adds_an_address(people, any_browser):
     browser.press(browser.one("add-email"))
     examine_page(browser, "an address")
     browser.one("email").send_keys(f"{name}@post.example")
+    browser.press(browser.one("submit"))
+    confirm(browser, phone)
     browser.press(browser.one("submit"))
     assert "Look into your mailbox" in browser.one("result").text
     browser.get(people.server.mailed_link(f"{name}@post.example"))
@@ -360,7 +378,7 @@ def test_pages_are_accessible(people, resident, new_browser):
                 *("/account/value/email", "/account/value/phone")):
             browser.get(people.server.issuer + path)
             examine_page(browser, path)
-        make_code(browser, people)
+        make_code(browser, people, resident)
         examine_page(browser, "the code")
         browser.get(people.server.issuer + "/account")
         browser.press(browser.one("end"))
@@ -374,12 +392,12 @@ def test_a_code_is_over(tmp_path_factory, new_browser):
         browser = new_browser()
         resident = running.resident()
         sign_in(browser, running, resident)
-        make_code(browser, running)
+        make_code(browser, running, resident)
         code = browser.picture()
         browser.wait_for("result", EXPIRY_SECONDS)
         assert "This code does not work any more" in browser.one("result").text
         assert personalise(running, "late", code)[1].code != 0
         browser.press(browser.one("link"))
-        browser.wait_for("activation-request")
+        browser.wait_for("change-question")
     finally:
         running.stop()

@@ -130,8 +130,7 @@ def scan(server, browser, page, folder):
     picture = folder / f"{secrets.token_hex(4)}.png"
     picture.write_bytes(png_of_qr_svg(svg))
     server.phone.approve(picture).expect(0)
-    address = urllib.parse.urlparse(page.url)
-    return f"{address.scheme}://{address.netloc}/sign-in/complete?{address.query}"
+    return page.url.replace("/wait?", "/complete?").replace("/sign-in?", "/sign-in/complete?")
 
 
 def accounts(server):
@@ -275,7 +274,12 @@ def test_another_makers_provider(here, campus, tmp_path):
     complete = scan(here.server, browser, page, tmp_path)
     question = browser.get(complete, timeout=20)
     assert 'data-testid="connection"' in question.text and phone.username in question.text
-    first = service.claims(service.finish(lambda: send(browser, question, decision="allow")))
+    # The phone confirms who will sign its person in from then on.
+    waiting = send(browser, question, decision="allow")
+    assert "let \u201cCampus\u201d sign you in from now on" in waiting.text
+    confirmed = browser.get(scan(here.server, browser, waiting, tmp_path), timeout=20)
+    assert "You have confirmed this" in confirmed.text
+    first = service.claims(service.finish(lambda: send(browser, confirmed, decision="allow")))
     assert "mfa" in first["amr"] and service.userinfo["preferred_username"] == phone.username
     assert len(accounts(here.server)) == count
     # From then on Glewlwyd will do, in any browser; what it says of levels is nothing that was translated.

@@ -25,6 +25,8 @@ public struct CeremonyEngine: Sendable {
     public let authenticationAnswers: AuthenticationAnswers
     /// The sign-in page.
     public let signIns: SignIns
+    /// Where changes of accounts are confirmed.
+    public let changes: ChangeConfirmations
     /// Sign-ins without a browser.
     public let backchannel: BackchannelSignIns
     /// Enrolments that operators ask for.
@@ -83,6 +85,7 @@ public struct CeremonyEngine: Sendable {
         self.signIns = SignIns(
             environment: environment, store: store, hub: hub, budgets: budgets, endings: endings,
             logins: LoginCodes(environment: environment, store: store, keys: keys))
+        self.changes = ChangeConfirmations(environment: environment, store: store, signIns: self.signIns)
         self.backchannel = BackchannelSignIns(environment: environment, store: store, budgets: budgets)
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(

@@ -35,10 +35,10 @@ enum PageTemplates {
     private static let signIn = """
         {{<frame}}{{$main}}
         <section class="card sign-in{{#ended}} ended{{/ended}}" id="sign-in" aria-labelledby="title" \
-        data-state="{{state}}" data-request="{{requestID}}"{{#client}} data-client="{{.}}"{{/client}}\
+        data-state="{{state}}" data-request="{{requestID}}"{{#client}} data-client="{{.}}"{{/client}}{{#matter}} data-matter="{{.}}"{{/matter}}\
         {{#codes}} data-seconds-left="{{secondsLeft}}"{{/codes}}>
         <div class="intro">
-        <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
+        <h1 id="title">{{#isChange}}Confirm on your phone{{/isChange}}{{^isChange}}Sign in to <bdi>{{clientName}}</bdi>{{/isChange}}</h1>
         <p class="state" id="state" role="status" data-testid="state" data-state="{{state}}">{{stateText}}</p>
         {{#agreement}}<p class="small">You agree to this on your phone, which shows the same:</p>
         <pre class="agreement" data-testid="agreement"><bdi>{{.}}</bdi></pre>{{/agreement}}
@@ -64,7 +64,7 @@ enum PageTemplates {
         </div>{{/typedCode}}
         <div class="confirmed" id="confirmed">
         <p class="small">Have you confirmed on your phone? Then go on here.</p>
-        <form method="get" action="/sign-in/wait">
+        <form method="get" action="{{path}}/wait">
         <input type="hidden" name="request" value="{{requestID}}">
         {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
         <button type="submit" class="quiet" data-testid="confirmed">I have confirmed on my phone</button>
@@ -88,7 +88,7 @@ enum PageTemplates {
         <p class="actions"><a class="button" href="{{.}}" data-testid="home">Go to <bdi>{{clientName}}</bdi></a></p>
         {{/homeLink}}
         {{#showsConfirmed}}
-        <form method="get" action="/sign-in/wait" id="confirmed">
+        <form method="get" action="{{path}}/wait" id="confirmed">
         <input type="hidden" name="request" value="{{requestID}}">
         {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
         <button type="submit" class="quiet" data-testid="confirmed">I have confirmed on my phone</button>
@@ -111,11 +111,11 @@ enum PageTemplates {
         <p class="other"><a href="{{.}}" data-testid="other-ways">Sign in another way</a></p>
         {{/otherWays}}
         {{#canLeave}}
-        <form class="leave" id="leave" method="post" action="/sign-in/cancel">
+        <form class="leave" id="leave" method="post" action="{{path}}/cancel">
         <input type="hidden" name="request" value="{{requestID}}">
         {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
-        <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
-        <bdi>{{clientName}}</bdi></span></button>
+        <button type="submit" class="quiet" data-testid="cancel"><span>{{#isChange}}Cancel{{/isChange}}\
+        {{^isChange}}Cancel and go back to <bdi>{{clientName}}</bdi>{{/isChange}}</span></button>
         </form>
         {{/canLeave}}
         </section>
@@ -199,7 +199,7 @@ enum PageTemplates {
     private static let choice = """
         {{<frame}}{{$main}}
         <section class="card form" aria-labelledby="title" data-testid="choice">
-        <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
+        <h1 id="title">{{#isChange}}Confirm on your phone{{/isChange}}{{^isChange}}Sign in to <bdi>{{clientName}}</bdi>{{/isChange}}</h1>
         <p class="lead">Choose how you show who you are.</p>
         <ul class="choice">
         {{#ways}}
@@ -272,12 +272,14 @@ enum PageTemplates {
         <div class="emblem">{{{emblem}}}</div>
         <h1 id="title">Let <bdi>{{provider}}</bdi> sign you in?</h1>
         <p class="lead">You are signed in as <bdi>{{username}}</bdi>. If you connect this account, whoever can sign in at \
-        <bdi>{{provider}}</bdi> as you did just now can sign in to it from then on.</p>
+        <bdi>{{provider}}</bdi> as you did just now can sign in to it from then on. {{#change}}You have confirmed \
+        this.{{/change}}{{^change}}You are asked to confirm this first.{{/change}}</p>
         <form class="actions" method="post" action="/sign-in/consent">
         <input type="hidden" name="request" value="{{requestID}}">
         <input type="hidden" name="client" value="{{client}}">
         <input type="hidden" name="connection" value="{{name}}">
         <input type="hidden" name="confirmation" value="{{confirmation}}">
+        {{#change}}<input type="hidden" name="change" value="{{.}}">{{/change}}
         <button type="submit" name="decision" value="allow" data-testid="allow">Connect</button>
         <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">Do not connect</button>
         </form>

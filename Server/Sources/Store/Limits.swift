@@ -193,8 +193,8 @@ public struct Limits: Sendable, Equatable {
     /// The codes for further devices that an account can have waiting, of those that its person has had a page make. Past it
     /// the page says that one has to be taken back first.
     public var openOffersPerAccount = 4
-    /// How long after signing in a person can have a page make a code for another device. Past it the page asks them to sign
-    /// in once more.
+    /// How long after signing in a person can end or rename something of their account on a page, and how long after the
+    /// phone's confirmation a change can be made. Past it the page asks the person to sign in, or to confirm, once more.
     public var freshSignIn: Duration = .seconds(10 * 60)
     /// How long an account's history has a session of its identity. Past it the session is forgotten.
     public var identityHistoryRetention: Duration = .seconds(396 * 24 * 60 * 60)

@@ -111,12 +111,13 @@ extension ServerFixture {
     /// A phone that is enrolled for a new account, and confirmed.
     func enrolledPhone(
         _ client: any TestClientProtocol, username: String = "alice", policy: String? = nil,
-        sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil, path: String = ""
+        sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil, path: String = "",
+        origin: String = "http://localhost:8080"
     ) async throws -> VirtualPhone {
         _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
         let activation = try await self.assembly.ceremonies.enrolments.createActivation(
             username: username, policy: policy, by: "test")
-        var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080\(path)")))
+        var configuration = Configuration(baseUrl: try #require(URL(string: "\(origin)\(path)")))
         configuration.facetId = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,
@@ -162,11 +163,11 @@ extension ServerFixture {
     }
 
     /// What a phone makes of the code that the page shows for typing.
-    func typedPayload(_ page: TestResponse) throws -> OutOfBandPayload {
+    func typedPayload(_ page: TestResponse, origin: String = "http://localhost:8080") throws -> OutOfBandPayload {
         try OutOfBandPayload(
             redeemData: .init(
                 token: try page.words(of: "typed-code"),
-                redeemUrl: try #require(URL(string: "http://localhost:8080/token/redeem/authentication"))))
+                redeemUrl: try #require(URL(string: "\(origin)/token/redeem/authentication"))))
     }
 }
 

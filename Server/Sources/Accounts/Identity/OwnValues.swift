@@ -35,6 +35,12 @@ extension IdentityDirectory {
         case tooManyValues
     }
 
+    /// An e-mail address as values have the address; `nil` for what is none.
+    public func spelling(ofEmail typed: String) -> String? { try? self.spelling(of: typed, for: .email) }
+
+    /// A phone number as values have the number; `nil` for what is none.
+    public func spelling(ofPhone typed: String) -> String? { try? self.spelling(of: typed, for: .phoneNumber) }
+
     /// Takes an address that a person gives on their own page. Until it is known to be theirs it is no value, as every further
     /// address. Throws `notFound`.
     ///

@@ -58,7 +58,9 @@ public struct AddressConfirmations: Sendable {
 
     /// The same as ``summary(accountID:)`` of a further address, by its identifier; without an address where there is none of
     /// that name.
-    private func summary(accountID: String, further: String?) async throws -> Summary? {
+    ///
+    /// Cost: one query, for a further address two.
+    public func summary(accountID: String, further: String?) async throws -> Summary? {
         guard let further else { return try await self.summary(accountID: accountID) }
         guard let summary = try await self.summary(accountID: accountID) else { return nil }
         let email = try await self.accounts.store.additionalEmails(accountID: accountID)

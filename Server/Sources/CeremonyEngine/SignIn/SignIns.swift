@@ -36,8 +36,10 @@ public struct SignInRequester: Sendable, Equatable {
 public struct ResumedSignIn: Sendable, Equatable {
     /// What is signed in to.
     public let reference: String
-    /// The relying party's identifier; `nil` where the sign-in was begun by an earlier version.
+    /// The relying party's identifier; `nil` where the sign-in was begun by an earlier version, and for a change.
     public let client: String?
+    /// Whether it is no sign-in, but a change of an account that was confirmed (``ChangeConfirmations``).
+    public let isChange: Bool
 }
 
 /// What the waiting page says. The raw values are the words of its channel.
@@ -176,14 +178,13 @@ public struct SignIns: CeremonyPart {
         }
         let isIdentity = try await self.logins.isService(requester.client, origin: requester.origin)
         try self.spendCodes(of: source, at: now)
-        let identifier = self.sealing.code(browser, purpose: .browserIdentifier).prefix(16)
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: isIdentity ? .identity : .authentication, reference: reference,
             browserDigest: Sealing.digest(ofSecret: browser), createdAt: now,
             expiresAt: now + self.limits.ceremonyLifetime,
             detail: CeremonyDetail(
                 service: requester.service, origin: requester.origin, address: requester.address,
-                browser: requester.browser, browserID: Base64URL.encode(identifier),
+                browser: requester.browser, browserID: self.browserID(of: browser),
                 contentType: requester.agreement.map { _ in Transaction.ContentType.textPlain.rawValue },
                 content: requester.agreement.map { Array($0.utf8) }, client: requester.client))
         let codes = try self.codes(of: ceremony, expiresAt: now + self.limits.dispatchLifetime)
@@ -240,8 +241,13 @@ public struct SignIns: CeremonyPart {
         return try await self.renew(record, source: source, at: now)
     }
 
-    private func spendCodes(of source: String, at now: Timestamp) throws {
+    func spendCodes(of source: String, at now: Timestamp) throws {
         try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: now))
+    }
+
+    /// The same for the same browser at this server, and nobody can make a browser's cookie of it.
+    func browserID(of browser: String) -> String {
+        Base64URL.encode(self.sealing.code(browser, purpose: .browserIdentifier).prefix(16))
     }
 
     private func renew(_ record: CeremonyRecord, source: String, at now: Timestamp) async throws -> SignInView {
@@ -309,7 +315,8 @@ public struct SignIns: CeremonyPart {
         guard record.outcome == .succeeded, let reference = record.reference else {
             throw CeremonyError(.wrongBrowser, service: record.detail.client)
         }
-        return ResumedSignIn(reference: reference, client: record.detail.client)
+        return ResumedSignIn(
+            reference: reference, client: record.detail.client, isChange: record.detail.change != nil)
     }
 
     /// Takes up the outcome of a sign-in in the browser that began it; `nil` where there is none (any more).
@@ -389,7 +396,7 @@ public struct SignIns: CeremonyPart {
         return record
     }
 
-    private func state(of record: CeremonyRecord, at now: Timestamp) -> SignInState {
+    func state(of record: CeremonyRecord, at now: Timestamp) -> SignInState {
         if record.phase != .ended, now >= record.expiresAt { return .expired }
         switch record.phase {
         case .created: return .waiting

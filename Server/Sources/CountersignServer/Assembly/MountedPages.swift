@@ -58,20 +58,27 @@ extension ServerAssembly {
             signIns: self.upstream, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics
         ).mount(on: router)
+        let changes = ConfirmedChanges(confirmations: self.ceremonies.changes, cookies: cookies)
+        ChangeRoutes(
+            confirmations: self.ceremonies.changes, signIns: self.ceremonies.signIns,
+            passwords: OwnPassword(self.passwords), provider: self.provider, answers: answers, cookies: cookies,
+            channels: self.channels, limits: limits, metrics: self.configuration.metrics, time: self.time
+        ).mount(on: router)
         ConsentRoutes(
-            provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace
+            provider: self.provider, changes: changes, answers: answers, cookies: cookies, limits: limits,
+            trace: self.trace
         ).mount(on: router)
         OwnPasswordRoutes(
             passwords: OwnPassword(self.passwords), factors: SecondFactors(self.passwords), provider: self.provider,
-            answers: answers, cookies: cookies, limits: limits, hashing: self.configuration.hashing,
+            changes: changes, answers: answers, cookies: cookies, limits: limits, hashing: self.configuration.hashing,
             metrics: self.configuration.metrics
         ).mount(on: router)
-        self.mountIdentityPages(on: router, answers, cookies)
+        self.mountIdentityPages(on: router, changes, answers, cookies)
         if self.configuration.mail != nil {
             MailedLinkRoutes(
                 resets: PasswordResets(self.passwords), confirmations: AddressConfirmations(self.passwords),
-                provider: self.provider, answers: answers, cookies: cookies, limits: limits,
-                hashing: self.configuration.hashing, metrics: self.configuration.metrics, time: self.time
+                provider: self.provider, changes: changes, answers: answers, cookies: cookies, limits: limits,
+                hashing: self.configuration.hashing, metrics: self.configuration.metrics
             ).mount(on: router)
         }
         AuthorizationRoutes(
@@ -97,7 +104,9 @@ extension ServerAssembly {
 
 extension ServerAssembly {
     /// Mounts what people see of their own identities, and where invitations lead.
-    private func mountIdentityPages(on router: ServerRouter, _ answers: PageAnswers, _ cookies: BrowserCookies) {
+    private func mountIdentityPages(
+        on router: ServerRouter, _ changes: ConfirmedChanges, _ answers: PageAnswers, _ cookies: BrowserCookies
+    ) {
         let identities = self.ceremonies.identities
         let limits = self.configuration.limits
         let digits = self.ceremonies.configuration.identities.pinLength
@@ -108,8 +117,8 @@ extension ServerAssembly {
         activations.mount(on: router)
         OwnIdentityRoutes(
             identities: identities, directory: self.identities, provider: self.provider, activations: activations,
-            confirmations: AddressConfirmations(self.passwords), answers: answers, cookies: cookies, limits: limits,
-            digits: digits, time: self.time
+            confirmations: AddressConfirmations(self.passwords), changes: changes, answers: answers, cookies: cookies,
+            limits: limits, digits: digits, time: self.time
         ).mount(on: router)
         InvitationRoutes(
             identities: identities, directory: self.identities, provider: self.provider, activations: activations,

@@ -10,7 +10,8 @@ import _Primitives
 
 /// What a person adds to, calls otherwise and takes from what services can ask for.
 ///
-/// It takes a sign-in of a few minutes ago, by two factors: what stands here is told to services as the person's.
+/// An address and a phone number are added once the person's phone has confirmed the very value: services are told of the
+/// value as the person's, and letters go there. All else takes a sign-in of a few minutes ago, by two factors.
 extension OwnIdentityRoutes {
     func mountValues(on router: ServerRouter) {
         for (path, show, take) in [
@@ -30,15 +31,32 @@ extension OwnIdentityRoutes {
     ) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard visitor.active.isFresh(at: self.time.now(), self.limits) else {
-            context.notes.note(
-                RequestRefusal(
-                    code: "stale-sign-in", reason: "A value was to be changed long after the sign-in, or by one factor."
-                ))
-            return .page(
-                self.answers.pages.html(ResultPage.stale("What services can ask for is changed", self.limits)),
-                status: .forbidden)
+            return self.stale("What services can ask for is changed", context)
         }
         return try await body(visitor)
+    }
+
+    /// Adds a value once its person has confirmed the value: `add` does it.
+    private func add(
+        _ kind: OwnValuePage.Kind, field: String, _ request: Request, _ context: ServerContext,
+        spelling: (String) -> String?, change: (String) -> AccountChange,
+        _ add: (Visitor, _ value: String) async throws -> Response
+    ) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        try self.cookies.requireToken(of: form, visitor.session)
+        try self.identities.listings.countChange(source: context.source)
+        let typed = form[field] ?? ""
+        guard let value = spelling(typed) else {
+            return self.valueForm(kind, visitor, value: typed, problem: .invalid, status: .unprocessableContent)
+        }
+        if let asked = try await self.changes.answer(
+            unlessConfirmed: change(value), on: kind == .email ? IdentityPaths.email : IdentityPaths.phone,
+            accountID: visitor.accountID, reference: form[ConfirmedChange.field], request, context)
+        {
+            return asked
+        }
+        return try await add(visitor, value)
     }
 
     /// The same for a form of ours.
@@ -73,23 +91,35 @@ extension OwnIdentityRoutes {
 
     private func valueForm(
         _ kind: OwnValuePage.Kind, _ visitor: Visitor, value: String = "", problem: OwnValuePage.Problem? = nil,
-        status: HTTPResponse.Status = .ok
+        change: String? = nil, status: HTTPResponse.Status = .ok
     ) -> Response {
-        .page(
-            self.answers.pages.html(
-                OwnValuePage(
-                    kind, confirmation: self.cookies.formToken(visitor.session), value: value, problem: problem,
-                    sendsMail: self.directory.sendsMail)),
-            status: status)
+        var page = OwnValuePage(
+            kind, confirmation: self.cookies.formToken(visitor.session), value: value, problem: problem,
+            sendsMail: self.directory.sendsMail)
+        page.change = change
+        return .page(self.answers.pages.html(page), status: status)
+    }
+
+    /// The form of a value; once the person has confirmed a value, with that value.
+    private func valueForm(_ kind: OwnValuePage.Kind, _ request: Request) async throws -> Response {
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
+        switch (kind, confirmed?.change) {
+        case (.email, .email(let value)?), (.phone, .phone(let value)?):
+            return self.valueForm(kind, visitor, value: value, change: confirmed?.reference)
+        default: return self.valueForm(kind, visitor)
+        }
     }
 
     @Sendable private func askForEmail(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.fresh(request, context) { self.valueForm(.email, $0) }
+        try await self.valueForm(.email, request)
     }
 
     @Sendable private func addEmail(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.fresh(form: request, context) { visitor, form in
-            let address = form["email"] ?? ""
+        try await self.add(
+            .email, field: "email", request, context, spelling: self.directory.spelling(ofEmail:),
+            change: AccountChange.email
+        ) { visitor, address in
             switch try await self.directory.giveEmail(address, accountID: visitor.accountID) {
             case .added:
                 return self.result("Services can ask for it", "The address was known to be yours, and is a value now.")
@@ -137,12 +167,14 @@ extension OwnIdentityRoutes {
     // MARK: A phone number
 
     @Sendable private func askForPhone(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.fresh(request, context) { self.valueForm(.phone, $0) }
+        try await self.valueForm(.phone, request)
     }
 
     @Sendable private func addPhone(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.fresh(form: request, context) { visitor, form in
-            let number = form["phone"] ?? ""
+        try await self.add(
+            .phone, field: "phone", request, context, spelling: self.directory.spelling(ofPhone:),
+            change: AccountChange.phone
+        ) { visitor, number in
             switch try await self.directory.givePhone(number, accountID: visitor.accountID) {
             case .added:
                 return self.result(

@@ -14,14 +14,16 @@ import _Primitives
 /// The pages on which a person who is signed in sees what the server has of their identity, ends a device of theirs, and has
 /// a code made for another one.
 ///
-/// A session alone is enough to see, and to end: who has lost a phone has nothing else. It is not enough for another way to
-/// be the person: that takes a sign-in of a few minutes ago, by two factors.
+/// A session alone is enough to see. An end takes a sign-in of a few minutes ago, by two factors. A code for another device,
+/// and the end of a device after which one is left at most, are confirmed on the phone: whoever has talked the person into
+/// approving a sign-in has a session, and gets nothing that outlasts the session.
 struct OwnIdentityRoutes: Sendable {
     let identities: Identities
     let directory: IdentityDirectory
     let provider: OpenIDProvider
     let activations: ActivationRoutes
     let confirmations: AddressConfirmations
+    let changes: ConfirmedChanges
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
@@ -122,7 +124,7 @@ struct OwnIdentityRoutes: Sendable {
                 case .aborted: .aborted
                 }
             return IdentityHistoryPage.Entry(
-                what: Self.purpose(session.record.purpose), service: session.service, role: session.role,
+                what: Self.purpose(session.record.purpose, at: session.record.service), service: session.service, role: session.role,
                 outcome: outcome, moment: session.record.at.description, shownMoment: session.record.at.shownMinute)
         }
         // Beside the newest sessions; older pages are of sessions alone.
@@ -131,7 +133,7 @@ struct OwnIdentityRoutes: Sendable {
         let agreements = consents.map { consent in
             let document = consent.document
             return IdentityHistoryPage.Agreement(
-                what: Self.purpose(document.purpose.rawValue), service: document.service.name,
+                what: Self.purpose(document.purpose.rawValue, at: consent.record.service), service: document.service.name,
                 role: document.role.name,
                 values: consent.attributes.map { attribute in
                     let name = Self.words(attribute.rawValue)
@@ -158,9 +160,9 @@ struct OwnIdentityRoutes: Sendable {
     }
 
     /// What a session was for, in words.
-    private static func purpose(_ text: String) -> String {
+    private static func purpose(_ text: String, at service: String?) -> String {
         switch SessionDocument.Purpose(exactly: text) {
-        case .userLogin: "Sign-in"
+        case .userLogin: service == nil ? "A change of your account" : "Sign-in"
         case .serviceLogin: "Sign-in of an app"
         case .addFactor: "A further factor"
         case .changePin: "Another PIN"
@@ -186,68 +188,94 @@ struct OwnIdentityRoutes: Sendable {
 
     // MARK: A code for another device
 
-    /// Whether a session says enough of who is there for another way to be that person.
-    private func isFresh(_ session: ActiveSession) -> Bool { session.isFresh(at: self.time.now(), self.limits) }
-
-    private var stale: Response {
-        .page(
-            self.answers.pages.html(ResultPage.stale("A code for another device is made", self.limits)),
-            status: .forbidden)
-    }
-
     private func form(
-        _ visitor: Visitor, problem: ActivationRequestPage.Problem? = nil, status: HTTPResponse.Status = .ok
+        _ visitor: Visitor, change: String, problem: ActivationRequestPage.Problem? = nil,
+        status: HTTPResponse.Status = .ok
     ) -> Response {
         let page = ActivationRequestPage(
-            proof: .confirmation(self.cookies.formToken(visitor.session)), digits: self.digits, problem: problem)
+            proof: .confirmation(self.cookies.formToken(visitor.session), change: change), digits: self.digits,
+            problem: problem)
         return .page(self.answers.pages.html(page), status: status)
     }
 
     @Sendable private func askForCode(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
-        guard self.isFresh(visitor.active) else { return self.stale }
-        return self.form(visitor)
+        let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
+        if let confirmed, confirmed.change == .device { return self.form(visitor, change: confirmed.reference) }
+        return .page(
+            self.answers.pages.html(
+                ChangeQuestionPage(
+                    headline: "Personalise another device",
+                    explanation:
+                        "You get a code for the app on that device. Whoever has the code and the PIN is you from then on.",
+                    action: IdentityPaths.activation,
+                    fields: [("confirmation", self.cookies.formToken(visitor.session))])))
     }
 
     @Sendable private func makeCode(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         try self.cookies.requireToken(of: form, visitor.session)
-        guard self.isFresh(visitor.active) else {
-            context.notes.note(
-                RequestRefusal(
-                    code: "stale-sign-in", reason: "A code was asked for long after the sign-in, or by one factor."))
-            return self.stale
+        let change = form[ConfirmedChange.field]
+        if let change, let pin = form["pin"] {
+            guard pin.hasSameBytes(as: form["pin-again"] ?? "") else {
+                return self.form(visitor, change: change, problem: .notTheSame, status: .unprocessableContent)
+            }
+            // First, so that no confirmation is spent on a PIN that cannot be.
+            do { try self.identities.offers.check(pin: pin) } catch {
+                return self.form(
+                    visitor, change: change, problem: error.code == .pinTooSimple ? .tooSimple : .noPIN,
+                    status: .unprocessableContent)
+            }
         }
-        guard let pin = form["pin"], pin.hasSameBytes(as: form["pin-again"] ?? "") else {
-            return self.form(visitor, problem: .notTheSame, status: .unprocessableContent)
+        if let asked = try await self.changes.answer(
+            unlessConfirmed: .device, on: IdentityPaths.activation, accountID: visitor.accountID,
+            reference: form["pin"] == nil ? nil : change, request, context)
+        {
+            return asked
         }
+        guard let pin = form["pin"] else { return self.gone }
         do {
             let offer = try await self.identities.offers.offerOnPage(
                 accountID: visitor.accountID, pin: pin, name: form["name"], source: context.source)
             return try self.activations.response(
                 showing: offer, to: request, renewal: IdentityPaths.activation, merges: false)
-        } catch let error as CeremonyError where error.code == .invalidRequest {
-            return self.form(visitor, problem: .noPIN, status: .unprocessableContent)
-        } catch let error as CeremonyError where error.code == .pinTooSimple {
-            return self.form(visitor, problem: .tooSimple, status: .unprocessableContent)
         } catch let error as CeremonyError where error.code == .conflict {
-            return self.form(visitor, problem: .tooManyCodes, status: .conflict)
+            return .page(
+                self.answers.pages.html(
+                    ResultPage(
+                        outcome: .refused, headline: "No code was made",
+                        explanation: "As many codes wait for a device as can be. Take one of them back first.",
+                        link: ("Back to your identity", IdentityPaths.overview))), status: .conflict)
         }
     }
 
     // MARK: The end of a device
 
     /// What a person has of that identifier.
-    private func held(_ id: String, by visitor: Visitor) async throws -> (name: String, isOffer: Bool, isLast: Bool)? {
+    private func held(_ id: String, by visitor: Visitor) async throws -> Held? {
         let listings = self.identities.listings
         let devices = try await listings.activations(accountID: visitor.accountID)
         if let device = devices.first(where: { $0.id.hasSameBytes(as: id) }) {
             let others = devices.filter { !$0.isDisabled && !$0.id.hasSameBytes(as: id) }
-            return (device.name, false, others.isEmpty)
+            // A device that signs nobody in any more is taken away without leaving less.
+            return Held(
+                id: device.id, name: device.name, isOffer: false, isLast: others.isEmpty,
+                weakens: !device.isDisabled && others.count <= 1)
         }
         return try await listings.offers(accountID: visitor.accountID)
-            .first { $0.id.hasSameBytes(as: id) }.map { ($0.name ?? "a device", true, false) }
+            .first { $0.id.hasSameBytes(as: id) }
+            .map { Held(id: $0.id, name: $0.name ?? "a device", isOffer: true, isLast: false, weakens: false) }
+    }
+
+    /// A device or a code that its person may end.
+    private struct Held {
+        let id: String
+        let name: String
+        let isOffer: Bool
+        let isLast: Bool
+        /// Whether one device is left at most, so that the phone confirms the end.
+        let weakens: Bool
     }
 
     var gone: Response {
@@ -263,20 +291,45 @@ struct OwnIdentityRoutes: Sendable {
         let id = try SignInAddress.parameter("activation", of: request.uri.query ?? "")
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard let held = try await self.held(id, by: visitor) else { return self.gone }
+        let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
+        let isConfirmed = confirmed?.change == .endOfDevice(id: held.id, name: held.name)
+        guard held.weakens || visitor.active.isFresh(at: self.time.now(), self.limits) else {
+            return self.stale("A device is ended", context)
+        }
         return .page(
             self.answers.pages.html(
                 EndActivationPage(
-                    id: id, name: held.name, isOffer: held.isOffer, isLast: held.isLast,
-                    confirmation: self.cookies.formToken(visitor.session))))
+                    id: held.id, name: held.name, isOffer: held.isOffer, isLast: held.isLast,
+                    confirmation: self.cookies.formToken(visitor.session),
+                    change: isConfirmed ? confirmed?.reference : nil)))
+    }
+
+    /// Refuses whoever has signed in too long ago, or by one factor.
+    func stale(_ what: String, _ context: ServerContext) -> Response {
+        context.notes.note(
+            RequestRefusal(
+                code: "stale-sign-in", reason: "\(what) soon after a sign-in by two factors, and this one is not."))
+        return .page(self.answers.pages.html(ResultPage.stale(what, self.limits)), status: .forbidden)
     }
 
     @Sendable private func end(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         try self.cookies.requireToken(of: form, visitor.session)
-        guard let id = form["activation"],
-            try await self.identities.listings.end(id, accountID: visitor.accountID)
-        else { return self.gone }
+        guard let id = form["activation"], let held = try await self.held(id, by: visitor) else { return self.gone }
+        if held.weakens {
+            let parameters: OAuth.Parameters = ["activation": held.id]
+            if let asked = try await self.changes.answer(
+                unlessConfirmed: .endOfDevice(id: held.id, name: held.name),
+                on: "\(IdentityPaths.activationEnd)?\(parameters.encoded)", accountID: visitor.accountID,
+                reference: form[ConfirmedChange.field], request, context)
+            {
+                return asked
+            }
+        } else if !visitor.active.isFresh(at: self.time.now(), self.limits) {
+            return self.stale("A device is ended", context)
+        }
+        guard try await self.identities.listings.end(id, accountID: visitor.accountID) else { return self.gone }
         return .page(
             self.answers.pages.html(
                 ResultPage(

@@ -1,4 +1,5 @@
 import Accounts
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -17,12 +18,12 @@ struct MailedLinkRoutes: Sendable {
     let resets: PasswordResets
     let confirmations: AddressConfirmations
     let provider: OpenIDProvider
+    let changes: ConfirmedChanges
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
     let hashing: PasswordLimits
     let metrics: ServerMetrics
-    let time: TimeSource
 
     func mount(on router: ServerRouter) {
         let pages = self.answers.pages
@@ -129,12 +130,10 @@ struct MailedLinkRoutes: Sendable {
 
     // MARK: An address
 
-    private func visitor(_ request: Request) async throws -> (
-        session: SessionSecret, accountID: String, active: ActiveSession
-    )? {
+    private func visitor(_ request: Request) async throws -> (session: SessionSecret, accountID: String)? {
         guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
         else { return nil }
-        return (session, active.account, active)
+        return (session, active.account)
     }
 
     /// Said to whoever is not signed in.
@@ -147,12 +146,16 @@ struct MailedLinkRoutes: Sendable {
     }
 
     @Sendable private func showAddress(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let further = request.uri.query.flatMap { try? SignInAddress.parameter("address", of: $0) }
         guard let visitor = try await self.visitor(request),
-            let summary = try await self.confirmations.summary(accountID: visitor.accountID)
+            let summary = try await self.confirmations.summary(accountID: visitor.accountID, further: further)
         else { return self.nobody }
+        let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
+        let isConfirmed = summary.address.map { confirmed?.change == .email($0) } ?? false
         let page = OwnAddressPage(
             address: summary.address, isVerified: summary.isVerified,
-            confirmation: self.cookies.formToken(visitor.session))
+            confirmation: self.cookies.formToken(visitor.session), further: further,
+            change: isConfirmed ? confirmed?.reference : nil)
         return .page(self.answers.pages.html(page))
     }
 
@@ -160,16 +163,21 @@ struct MailedLinkRoutes: Sendable {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         try self.cookies.requireToken(of: form, visitor.session)
-        // A further address is told to services, once it is confirmed.
         let further = form["address"]
-        guard further == nil || visitor.active.isFresh(at: self.time.now(), self.limits) else {
-            context.notes.note(
-                RequestRefusal(
-                    code: "stale-sign-in",
-                    reason: "An address was to be confirmed long after the sign-in, or by one factor."))
-            return .page(
-                self.answers.pages.html(ResultPage.stale("A further address is confirmed", self.limits)),
-                status: .forbidden)
+        let summary = try await self.confirmations.summary(accountID: visitor.accountID, further: further)
+        // An address that is confirmed is told to services, and takes the letters that reset a password. An account that only
+        // a password opens confirms its address by that session: otherwise nobody could reset the password.
+        if let address = summary?.address, summary?.isVerified == false,
+            try await self.changes.confirmations.hasPhone(accountID: visitor.accountID)
+        {
+            let parameters = further.map { ["address": $0] as OAuth.Parameters }
+            let page = OwnAddressPage.path + (parameters.map { "?\($0.encoded)" } ?? "")
+            if let asked = try await self.changes.answer(
+                unlessConfirmed: .email(address), on: page, accountID: visitor.accountID,
+                reference: form[ConfirmedChange.field], request, context)
+            {
+                return asked
+            }
         }
         if let refusal = try await self.confirmations.ask(
             accountID: visitor.accountID, further: further, source: context.source)

@@ -1,4 +1,5 @@
 import Accounts
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -10,12 +11,14 @@ import _Primitives
 
 /// The pages on which a person who is signed in changes their password and what is asked for beside it.
 ///
-/// The session says who it is, and no more: every change asks for the password anew, and for a code where there is one.
+/// The session says who it is, and no more: every change asks for the password anew, and for a code where there is one. Of an
+/// account with a phone the phone confirms the change first.
 /// Forms carry what only this server and the browser know, as other addresses of the same site can post with its cookie.
 struct OwnPasswordRoutes: Sendable {
     let passwords: OwnPassword
     let factors: SecondFactors
     let provider: OpenIDProvider
+    let changes: ConfirmedChanges
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
@@ -65,17 +68,29 @@ struct OwnPasswordRoutes: Sendable {
         -> Response
     {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
-        return self.page(matter, visitor)
+        guard try await self.changes.confirmations.hasPhone(accountID: visitor.accountID) else {
+            return self.page(matter, visitor)
+        }
+        let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
+        if let confirmed, confirmed.change == matter.change {
+            return self.page(matter, visitor, change: confirmed.reference)
+        }
+        return .page(
+            self.answers.pages.html(
+                ChangeQuestionPage(
+                    headline: matter.headline, explanation: matter.explanation, action: matter.path,
+                    fields: [("confirmation", self.cookies.formToken(visitor.session))])))
     }
 
     private func page(
-        _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, problem: String? = nil,
+        _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, change: String? = nil, problem: String? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
-        let page = OwnPasswordPage(
+        var page = OwnPasswordPage(
             matter: matter, username: visitor.summary.username, asksForCode: visitor.summary.hasSecondFactor,
             recoveryCodes: visitor.summary.recoveryCodes, fewestCharacters: self.hashing.fewestCharacters,
             confirmation: self.cookies.formToken(visitor.session), problem: problem)
+        page.change = change
         return .page(self.answers.pages.html(page), status: status)
     }
 
@@ -95,6 +110,11 @@ struct OwnPasswordRoutes: Sendable {
             return self.nobody
         }
         let form = try await self.form(of: request, visitor)
+        let change = form[ConfirmedChange.field]
+        let needsPhone = try await self.changes.confirmations.hasPhone(accountID: visitor.accountID)
+        if needsPhone, form["password"] == nil {
+            return try await self.ask(matter, visitor, reference: nil, request, context) ?? self.nobody
+        }
         do {
             // First, so that nothing is spent on a password that cannot be.
             if matter == .password { try await self.passwords.check(new: form["new-password"] ?? "") }
@@ -108,18 +128,32 @@ struct OwnPasswordRoutes: Sendable {
                     RequestRefusal(
                         code: "password-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
                 return self.page(
-                    matter, visitor,
+                    matter, visitor, change: change,
                     problem:
                         "This did not work: the password or the code is not right, or rests after several wrong ones.",
                     status: .forbidden)
             case .right(let person):
                 self.metrics.judgedPassword("right")
+                if needsPhone, let asked = try await self.ask(matter, visitor, reference: change, request, context) {
+                    return asked
+                }
                 return try await self.carryOut(matter, form, visitor, person, context)
             }
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
-            return self.page(matter, visitor, problem: refusal.words(self.hashing), status: .unprocessableContent)
+            return self.page(
+                matter, visitor, change: change, problem: refusal.words(self.hashing), status: .unprocessableContent)
         }
+    }
+
+    /// Takes the confirmation of a change, and answers `nil`; or leads to where the phone confirms the change.
+    private func ask(
+        _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, reference: String?, _ request: Request,
+        _ context: ServerContext
+    ) async throws -> Response? {
+        try await self.changes.answer(
+            unlessConfirmed: matter.change, on: matter.path, accountID: visitor.accountID, reference: reference,
+            request, context)
     }
 
     private func carryOut(
@@ -182,5 +216,34 @@ struct OwnPasswordRoutes: Sendable {
                 status: .forbidden)
         }
         return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
+    }
+}
+
+extension OwnPasswordPage.Matter {
+    /// The change that a phone confirms.
+    fileprivate var change: AccountChange {
+        switch self {
+        case .password: .password
+        case .secondFactor: .secondFactor
+        case .recoveryCodes: .recoveryCodes
+        }
+    }
+
+    /// The change, as the page before the change names it.
+    fileprivate var headline: String {
+        switch self {
+        case .password: "Change your password"
+        case .secondFactor: "Use an authenticator app"
+        case .recoveryCodes: "Make new recovery codes"
+        }
+    }
+
+    /// What the change means.
+    fileprivate var explanation: String {
+        switch self {
+        case .password: "You are signed out everywhere then, and sign in with the new one."
+        case .secondFactor: "Beside your password you are asked for a code of the app from then on."
+        case .recoveryCodes: "A recovery code stands in once for a code of your app. The former ones end."
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Ceremony
+import CeremonyEngine
 import Hummingbird
 import OAuth
 import OAuthProvider
@@ -11,6 +12,7 @@ import _Primitives
 /// It answers the browser that started the request, in the session that the request waits in, and no other.
 struct ConsentRoutes: Sendable {
     let provider: OpenIDProvider
+    let changes: ConfirmedChanges
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
@@ -43,12 +45,17 @@ struct ConsentRoutes: Sendable {
         }
         context.notes.note(client: asked.client)
         if let connection = asked.connection {
-            return .page(
-                self.answers.pages.html(
-                    ConnectionPage(
-                        requestID: address.request, client: asked.client, returnOrigin: asked.clientOrigin,
-                        username: asked.username, name: connection.name, provider: connection.title,
-                        confirmation: self.cookies.formToken(session))))
+            var page = ConnectionPage(
+                requestID: address.request, client: asked.client, returnOrigin: asked.clientOrigin,
+                username: asked.username, name: connection.name, provider: connection.title,
+                confirmation: self.cookies.formToken(session))
+            if let active = try await self.provider.session(session),
+                let confirmed = try await self.changes.confirmed(request, accountID: active.account),
+                confirmed.change == .provider(name: connection.name, title: connection.title)
+            {
+                page.change = confirmed.reference
+            }
+            return .page(self.answers.pages.html(page))
         }
         if let terms = asked.terms {
             return .page(
@@ -85,10 +92,29 @@ struct ConsentRoutes: Sendable {
         let pending =
             try await self.trace == nil
             ? nil : self.provider.pending(request: address.request, browser: browser)
+        var connection = fields[Self.connection]
+        if isGranted, connection != nil {
+            let question = try await self.provider.consentQuestion(
+                request: address.request, browser: browser, session: session)
+            if let wanted = question?.connection, wanted.name.hasSameBytes(as: connection ?? ""),
+                let active = try await self.provider.session(session)
+            {
+                if let asked = try await self.changes.answer(
+                    unlessConfirmed: .provider(name: wanted.name, title: wanted.title),
+                    on: address.path("/sign-in/consent"), accountID: active.account,
+                    reference: fields[ConfirmedChange.field], request, context)
+                {
+                    return asked
+                }
+            } else {
+                // Nothing was confirmed: nothing is connected.
+                connection = nil
+            }
+        }
         var unmade: (connection: WantedConnection, refusal: LinkRefusal)?
         let answer = try await self.provider.decide(
             request: address.request, browser: browser, session: session, isGranted: isGranted,
-            connection: fields[Self.connection], terms: fields[Self.terms], address: context.clientAddress,
+            connection: connection, terms: fields[Self.terms], address: context.clientAddress,
             explain: { context.notes.note(RequestRefusal($0)) }, notConnected: { unmade = ($0, $1) })
         let next: ClientAnswer
         switch answer {

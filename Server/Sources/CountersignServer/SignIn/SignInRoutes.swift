@@ -184,7 +184,7 @@ struct SignInRoutes: Sendable {
         }
     }
 
-    /// Where the phone leads after an approval by link. It works in the browser that started, and ends the sign-in in
+    /// Where the phone leads after an approval by link, of a sign-in or of a change. It works in the browser that started, and ends the sign-in in
     /// any other (threat model, Forwarding a link).
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try SignInAddress.parameter("code", of: request.uri.query ?? "")
@@ -196,6 +196,7 @@ struct SignInRoutes: Sendable {
             context.notes.note(service: error.service)
             throw error
         }
+        if resumed.isChange { return .seeOther(ChangeRoutes.address(ChangeRoutes.complete, resumed.reference)) }
         if let trace {
             trace.record(.continuationOpened, in: try await self.provider.run(ofSignIn: resumed.reference, browser))
         }
@@ -252,7 +253,7 @@ struct SignInRoutes: Sendable {
 
 extension SignInView {
     /// Why it has ended, for the log; `nil` where it has not, or not so.
-    fileprivate var reason: String? {
+    var reason: String? {
         let words: String
         switch self.state {
         case .denied: words = "The person declined on the phone"
@@ -270,7 +271,7 @@ extension SignInView {
 
 extension SignInState {
     /// The page of a state.
-    fileprivate var pageState: SignInPage.State {
+    var pageState: SignInPage.State {
         switch self {
         case .waiting: .waiting
         case .claimed: .claimed

@@ -16,8 +16,10 @@ extension PageAssets {
 
           function signIn(card) {
             // The page says which sign-in it is, never where to go: whatever stands in its markup, the browser stays at
-            // these addresses of this server.
-            function address(path) {
+            // these addresses of this server. A change of the account has addresses of its own.
+            var way = card.dataset.matter === "change" ? "/account/change" : "/sign-in";
+            function address(page) {
+              var path = way + page;
               var client = card.dataset.client;
               return base + path + "?request=" + encodeURIComponent(card.dataset.request) +
                 (client ? "&client=" + encodeURIComponent(client) : "");
@@ -30,7 +32,7 @@ extension PageAssets {
               if (isLeaving) { return; }
               isLeaving = true;
               stop();
-              window.location.replace(address("/sign-in/complete"));
+              window.location.replace(address("/complete"));
             }
 
             function isFinal() { return finalStates.indexOf(card.dataset.state) >= 0; }
@@ -40,7 +42,7 @@ extension PageAssets {
               busy = true;
               // A redirection means that the sign-in is approved: only a navigation may follow it, because it ends at the
               // service.
-              fetch(address("/sign-in/wait"), { credentials: "same-origin", cache: "no-store", redirect: "manual" })
+              fetch(address("/wait"), { credentials: "same-origin", cache: "no-store", redirect: "manual" })
                 .then(function (answer) {
                   if (answer.type === "opaqueredirect") { complete(); return null; }
                   return answer.status < 500 ? answer.text() : null;
@@ -89,7 +91,7 @@ extension PageAssets {
 
             function listen() {
               if (source || isFinal() || !window.EventSource) { return; }
-              source = new EventSource(address("/sign-in/wait/events"));
+              source = new EventSource(address("/wait/events"));
               source.onopen = function () { offerButton(false); };
               source.addEventListener("state", function (event) {
                 var state;

@@ -3,7 +3,9 @@ public struct ActivationRequestPage: Sendable {
     /// What the form carries as a sign that it stood on our page, or that the person was sent the link.
     public enum Proof: Sendable {
         /// A person who is signed in.
-        case confirmation(String)
+        ///
+        /// `change` names the confirmed change.
+        case confirmation(String, change: String)
         /// Somebody with the link of an invitation, whose path is `action`.
         case invitation(link: String, to: InvitationMatter, action: String)
     }
@@ -113,13 +115,14 @@ extension PageRenderer {
             }
         var view: FormView
         switch page.proof {
-        case .confirmation(let confirmation):
+        case .confirmation(let confirmation, let change):
             view = FormView(
                 testID: "activation-request", headline: "Personalise another device",
                 lead:
                     "You get a code for the app on that device. Whoever has the code and the PIN is you from then on.",
                 problem: problem, action: IdentityPaths.activation, submit: "Make the code")
-            view.hidden = [.init(hiddenName: "confirmation", hiddenValue: confirmation)]
+            view.hidden =
+                [.init(hiddenName: "confirmation", hiddenValue: confirmation)] + FormView.Hidden.change(change)
             view.fields = [
                 .init(
                     id: "name", label: "What the device is to be called", type: "text", autocomplete: "off",

@@ -228,9 +228,14 @@ public struct EndActivationPage: Sendable {
     public var isLast: Bool
     /// What the form carries as a sign that it stood on our page.
     public var confirmation: String
+    /// The confirmed change; `nil` where none was confirmed, and where none has to be.
+    public var change: String?
 
     /// A question.
-    public init(id: String, name: String, isOffer: Bool, isLast: Bool, confirmation: String) {
+    public init(
+        id: String, name: String, isOffer: Bool, isLast: Bool, confirmation: String, change: String? = nil
+    ) {
+        self.change = change
         self.id = id
         self.name = name
         self.isOffer = isOffer
@@ -426,7 +431,8 @@ extension PageRenderer {
                 fields: [
                     .init(name: "activation", value: page.id),
                     .init(name: "confirmation", value: page.confirmation),
-                ]), testID: "end-activation")
+                ] + (page.change.map { [.init(name: ConfirmedChange.field, value: $0)] } ?? [])),
+            testID: "end-activation")
         return self.render(view, template: "message", title: view.headline)
     }
 }

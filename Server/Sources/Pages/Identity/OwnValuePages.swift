@@ -16,6 +16,8 @@ public struct OwnValuePage: Sendable {
     public var problem: Problem?
     /// Whether a link can be mailed, by which a person shows that an address is theirs.
     public var sendsMail: Bool
+    /// The confirmed change by which the value is added; `nil` before the person has confirmed.
+    public var change: String?
 
     /// A form.
     public init(
@@ -125,15 +127,19 @@ extension PageRenderer {
                 ? emailLead
                 : "Services can ask for it; you say to each what it gets. Nobody checks the number, and services are told so.",
             problem: problem, action: isEmail ? IdentityPaths.email : IdentityPaths.phone,
-            submit: isEmail && page.sendsMail ? "Mail me the link" : "Add it")
-        view.hidden = [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)]
+            submit: page.change == nil
+                ? "Confirm on your phone" : isEmail && page.sendsMail ? "Mail me the link" : "Add it"
+        )
+        view.hidden =
+            [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
         view.fields = [
             isEmail
                 ? .init(
-                    id: "email", label: "E-mail address", type: "email", autocomplete: "email", value: page.value)
+                    id: "email", label: "E-mail address", type: "email", autocomplete: "email", value: page.value,
+                    isReadOnly: page.change != nil)
                 : .init(
                     id: "phone", label: "Phone number", type: "tel", autocomplete: "tel", value: page.value,
-                    hint: "With the country’s code, as +49 30 123456.")
+                    isReadOnly: page.change != nil, hint: "With the country’s code, as +49 30 123456.")
         ]
         view.links = [Self.back]
         return self.render(view, template: "form", title: view.headline)

@@ -14,6 +14,8 @@ public struct ConnectionPage: Sendable {
     public var provider: String
     /// What the form carries as a sign that it stood on this page.
     public var confirmation: String
+    /// The confirmed change; `nil` before the person has confirmed the connection on the phone.
+    public var change: String?
 
     /// A question.
     public init(
@@ -40,13 +42,14 @@ extension PageRenderer {
         let name: String
         let provider: String
         let confirmation: String
+        let change: String?
     }
 
     /// Renders the question.
     public func html(_ page: ConnectionPage) -> RenderedPage {
         let view = ConnectionView(
             emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, username: page.username,
-            name: page.name, provider: page.provider, confirmation: page.confirmation)
+            name: page.name, provider: page.provider, confirmation: page.confirmation, change: page.change)
         return self.render(
             view, template: "connection", title: "Connect an account", formTargets: [page.returnOrigin])
     }

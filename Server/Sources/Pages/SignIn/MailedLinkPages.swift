@@ -41,9 +41,17 @@ public struct OwnAddressPage: Sendable {
     public var isVerified: Bool
     /// What the form carries as a sign that it stood on our page.
     public var confirmation: String
+    /// The identifier of an address beside the account's first one; `nil` for the first one.
+    public var further: String?
+    /// The confirmed change by which the link is mailed; `nil` before the person has confirmed.
+    public var change: String?
 
     /// A page of these values.
-    public init(address: String?, isVerified: Bool, confirmation: String) {
+    public init(
+        address: String?, isVerified: Bool, confirmation: String, further: String? = nil, change: String? = nil
+    ) {
+        self.further = further
+        self.change = change
         self.address = address
         self.isVerified = isVerified
         self.confirmation = confirmation
@@ -113,8 +121,10 @@ extension PageRenderer {
         var view = FormView(
             testID: "own-address", headline: "Is this your address?",
             lead: "A link is mailed to \(address). Open it to show that the address is yours.",
-            action: OwnAddressPage.path, submit: "Mail me the link")
-        view.hidden = [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)]
+            action: OwnAddressPage.path, submit: page.change == nil ? "Confirm on your phone" : "Mail me the link")
+        view.hidden =
+            [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
+        if let further = page.further { view.hidden.append(.init(hiddenName: "address", hiddenValue: further)) }
         return self.render(view, template: "form", title: view.headline)
     }
 

@@ -25,6 +25,8 @@ public struct OwnPasswordPage: Sendable {
     public var confirmation: String
     /// What was wrong with what came before: a sentence of ours.
     public var problem: String?
+    /// The confirmed change; `nil` where the account has no phone.
+    public var change: String?
 
     /// A page of these values.
     public init(
@@ -104,7 +106,8 @@ extension PageRenderer {
         var view = FormView(
             testID: "own-\(page.matter.rawValue)", headline: headline, lead: lead, problem: page.problem,
             action: page.matter.path, submit: submit)
-        view.hidden = [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)]
+        view.hidden =
+            [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
         view.fields = [
             .init(
                 id: "username", label: "Name", type: "text", autocomplete: "username", value: page.username,

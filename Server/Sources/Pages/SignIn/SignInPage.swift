@@ -30,6 +30,22 @@ public struct SignInPage: Sendable {
         case mail(String)
     }
 
+    /// What the person confirms on the phone.
+    public enum Matter: Sendable {
+        /// A sign-in.
+        case signIn
+        /// A change of the account.
+        case change
+
+        /// Where the pages are.
+        public var path: String {
+            switch self {
+            case .signIn: "/sign-in"
+            case .change: "/account/change"
+            }
+        }
+    }
+
     /// The three ways to reach the phone.
     public struct Codes: Sendable {
         /// What the QR code holds: no link, which somebody could send to a person to tap.
@@ -73,6 +89,8 @@ public struct SignInPage: Sendable {
 
     /// Whether there is another way to sign in.
     public var hasOtherWays = false
+    /// What the person confirms.
+    public var matter = Matter.signIn
 
     /// A sign-in page.
     public init(
@@ -128,6 +146,11 @@ extension PageRenderer {
         let canLeave: Bool
         let enrolment: Enrolment?
         let agreement: String?
+        /// Where the pages of the matter are.
+        let path: String
+        /// Which addresses the script asks; nothing for a sign-in.
+        let matter: String?
+        let isChange: Bool
     }
 
     /// Renders the page. Throws ``QRCodeError`` where what the QR code holds is empty or too long.
@@ -143,24 +166,27 @@ extension PageRenderer {
         let query =
             "?request=" + percentEncoded(page.requestID)
             + (page.client.map { "&client=" + percentEncoded($0) } ?? "")
-        let words = page.state.words
+        let isChange = page.matter == .change
+        let words = isChange ? page.state.wordsOfChange : page.state.words
+        let path = page.matter.path
         let isOpen = page.state == .waiting || page.state == .claimed
         let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
         let view = SignInView(
             requestID: page.requestID, clientName: page.clientName, client: page.client,
             homeLink: page.state == .completed ? page.home : nil,
             reference: endedWithoutSuccess ? page.reference : nil, state: page.state.rawValue, stateText: words.state,
-            ended: codes == nil, wait: "/sign-in/wait" + query, codes: codes, tone: words.tone, emblem: words.emblem,
+            ended: codes == nil, wait: "\(path)/wait" + query, codes: codes, tone: words.tone, emblem: words.emblem,
             headline: words.headline, explanation: words.explanation,
-            continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
-            retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,
+            continueLink: page.state == .approved ? "\(path)/complete" + query : nil,
+            retryLink: endedWithoutSuccess ? "\(path)\(isChange ? "/again" : "")" + query : nil,
             showsConfirmed: isOpen,
             otherWays: page.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
             canLeave: isOpen || endedWithoutSuccess,
             enrolment: isOpen ? page.enrolment.map(self.words) : nil,
-            agreement: isOpen ? page.agreement : nil)
+            agreement: isOpen ? page.agreement : nil, path: path, matter: isChange ? "change" : nil, isChange: isChange)
         return self.render(
-            view, template: "sign-in", title: "Sign in to \(page.clientName)",
+            view, template: "sign-in",
+            title: isChange ? "Confirm on your phone" : "Sign in to \(page.clientName)",
             formTargets: page.returnOrigin.map { [$0] } ?? [])
     }
 
@@ -234,6 +260,44 @@ extension SignInPage.State {
                 state: "Not signed in", tone: "bad", emblem: PageAssets.crossEmblem,
                 headline: "The phone could not confirm",
                 explanation: "Nobody was signed in. The app on your phone says more. You can try again.")
+        }
+    }
+}
+
+extension SignInPage.State {
+    /// The same states of a change of the account.
+    fileprivate var wordsOfChange: Words {
+        let nothing = "Nothing was changed."
+        switch self {
+        case .waiting, .claimed: return self.words
+        case .approved:
+            return Words(
+                state: "Confirmed on your phone", tone: "good", emblem: PageAssets.checkEmblem,
+                headline: "You have confirmed", explanation: "You are being taken to the change.")
+        case .approvedOnDevice:
+            return Words(
+                state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
+                headline: "Go on in the page that the app opened",
+                explanation: "The app has opened your browser again. You can close this page.")
+        case .completed:
+            return Words(
+                state: "Done", tone: "good", emblem: PageAssets.checkEmblem,
+                headline: "This change is made", explanation: "You can close this page.")
+        case .denied:
+            return Words(
+                state: "Declined on your phone", tone: "bad", emblem: PageAssets.crossEmblem, headline: nothing,
+                explanation:
+                    "The change was declined on the phone. If you did not ask for the change, somebody else is "
+                    + "signed in as you: end that session in the app.")
+        case .expired:
+            return Words(
+                state: "Time is over", tone: "bad", emblem: PageAssets.clockEmblem, headline: "This took too long",
+                explanation: "\(nothing) You can try again with a new code.")
+        case .failed:
+            return Words(
+                state: "Not confirmed", tone: "bad", emblem: PageAssets.crossEmblem,
+                headline: "The phone could not confirm",
+                explanation: "\(nothing) The app on your phone says more. You can try again.")
         }
     }
 }

@@ -211,6 +211,7 @@ extension CeremonyDetail {
         object["deregistration"] = self.deregistration.map { .string($0) }
         object["policy"] = self.policy.map { .string($0) }
         object["client"] = self.client.map { .string($0) }
+        object["change"] = self.change.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -224,7 +225,7 @@ extension CeremonyDetail {
             browserID: try object.string("browserId"), contentType: try object.string("contentType"),
             content: try object.string("content").flatMap { Base64URL.decode($0) },
             deregistration: try object.string("deregistration"), policy: try object.string("policy"),
-            client: try object.string("client"))
+            client: try object.string("client"), change: try object.string("change"))
     }
 }
 

@@ -149,13 +149,16 @@ public struct CeremonyDetail: Sendable, Equatable {
     public var policy: String?
     /// The relying party that a browser signs in to, by its identifier: no phone shows it.
     public var client: String?
+    /// The change of the account that ``content`` asks for, as a JSON object of the engine's: no phone shows it.
+    public var change: String?
 
     /// Describes what a phone shows.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
-        policy: String? = nil, client: String? = nil
+        policy: String? = nil, client: String? = nil, change: String? = nil
     ) {
+        self.change = change
         self.service = service
         self.origin = origin
         self.address = address

@@ -48,7 +48,27 @@ extension ServerFixture {
     }
 }
 
+extension TestResponse {
+    /// Whether the phone has to confirm a change first.
+    var asksForPhone: Bool {
+        self.status == .seeOther && self.headers[.location]?.hasPrefix("/account/change/wait?request=") == true
+    }
+
+    /// The value of a hidden field; `nil` where the page has none.
+    func field(_ name: String) -> String? {
+        self.text.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/)
+            .first { $0.1 == name }.map { String($0.2) }
+    }
+}
+
 extension TestBrowser {
+    /// Goes on from the page that has waited for a confirmation.
+    func changePage(after waiting: String) async throws -> TestResponse {
+        let reference = try #require(waiting.split(separator: "=").last)
+        let complete = try await self.get("/account/change/complete?request=\(reference)")
+        return try await self.get(try #require(complete.headers[.location]))
+    }
+
     /// Sends the form of an invitation's page, which has a PIN twice: the page of a code.
     func accept(_ invitation: TestResponse, pin: String, again: String? = nil) async throws -> TestResponse {
         try await self.post("/invitation", form: invitation.hiddenFields + "&pin=\(pin)&pin-again=\(again ?? pin)")
@@ -124,13 +144,30 @@ extension TerminalPhoneFixture {
         try await browser.post(path, form: PasswordPlace.form(fields))
     }
 
-    /// Sends the form of a page as it stands there, with what a person enters.
+    /// Sends the form of a page as it stands there, with what a person enters. A change that the phone has to confirm is
+    /// confirmed there.
     func fill(_ path: String, _ fields: [String: String], query: String = "", _ browser: TestBrowser) async throws
         -> TestResponse
     {
         var fields = fields
         fields["confirmation"] = try Self.confirmation(of: try await browser.get(path + query))
+        let answer = try await self.post(path, fields, browser)
+        guard answer.asksForPhone else { return answer }
+        let page = try await self.confirm(answer, in: browser)
+        fields["confirmation"] = try Self.confirmation(of: page)
+        let change: String = try #require(page.field("change"))
+        fields["change"] = change
         return try await self.post(path, fields, browser)
+    }
+
+    /// Has the phone confirm the change that a page asks for: the page on which the change is made then.
+    func confirm(_ asked: TestResponse, in browser: TestBrowser, named name: String = "") async throws -> TestResponse {
+        let waiting = try #require(asked.headers[.location])
+        let page = try await browser.get(waiting)
+        let outcome = try await self.scan(try Self.code(on: page), lines: ["258036"], named: name)
+        #expect(outcome.refusal == nil, "\(outcome.lines)")
+        #expect(try outcome.line("text").requiredString("text").hasPrefix("Change your account: "))
+        return try await browser.changePage(after: waiting)
     }
 
     /// What a form of our pages carries as a sign that it stood there.

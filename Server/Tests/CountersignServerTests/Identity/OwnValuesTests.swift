@@ -210,7 +210,9 @@ struct OwnValuesTests {
         }
     }
 
-    @Test("Nothing is changed by a form of elsewhere, long after the sign-in, without one, or of what is another's")
+    @Test(
+        "Nothing is changed by a form of elsewhere, long after the sign-in, without one, or of what is another's; nor added before the phone has confirmed it"
+    )
     func strangers() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
             let place = try await Place(fixture)
@@ -247,7 +249,11 @@ struct OwnValuesTests {
                 #expect(try await place.browser.get(path).status == .notFound)
             }
             fixture.server.clock.advance(by: Limits().freshSignIn)
-            for form in forms {
+            for form in forms.prefix(2) {
+                let posted = form.fields.merging(["confirmation": token]) { $1 }
+                #expect(try await fixture.post(form.path, posted, place.browser).asksForPhone)
+            }
+            for form in forms.dropFirst(2) {
                 #expect(try await place.browser.get(form.path + form.query).text.contains("Sign in once more"))
                 let posted = form.fields.merging(["confirmation": token]) { $1 }
                 #expect(try await fixture.post(form.path, posted, place.browser).status == .forbidden)

@@ -40,7 +40,7 @@ struct UpstreamRoutesTests {
         }
     }
 
-    @Test("who came by another provider is not surely there: for a code for another device they sign in here")
+    @Test("who came by another provider alone has nothing that confirms another device")
     func noOtherDevice() async throws {
         var settings = Self.created
         settings["usualLevel"] = .string("urn:countersign:acr:two-factor")
@@ -49,9 +49,9 @@ struct UpstreamRoutesTests {
             #expect(try claims.string("acr") == "urn:countersign:acr:two-factor")
             #expect(try await two.here.get("/account").status == .ok)
             let page = try await two.here.get("/account/activation")
-            #expect(page.status == .forbidden && page.text.contains("Sign in once more"))
-            #expect(page.text.contains("by two factors here"))
-            #expect(try page.attribute("href", of: "link") == "/oauth2/logout")
+            let asked = try await two.here.post("/account/activation", form: page.hiddenFields)
+            let led = try await TwoServers.follow(two.here, asked, at: "http://127.0.0.1:8080")
+            #expect(led.status == .forbidden && led.text.contains("This change cannot be confirmed here"))
         }
     }
 
@@ -104,13 +104,7 @@ struct UpstreamRoutesTests {
             // Signed in, and asked: whoever relays a sign-in would else have the account for good.
             let question = try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080")
             #expect(question.text.contains("data-testid=\"connection\"") && question.text.contains("alice"))
-            let first = try await two.claims(
-                try await two.here.post(
-                    "/sign-in/consent",
-                    form: PasswordPlace.form([
-                        "request": request, "connection": "staff", "decision": "allow",
-                        "confirmation": try #require(TwoServers.field("confirmation", question)),
-                    ])))
+            let first = try await two.claims(try await two.connect(question))
             let account = try await two.server.assembly.directory.account(username: "alice").id
             let told = try await two.server.assembly.directory.notices(accountID: account)
             #expect(told.contains { $0.kind.name == "identity-linked" })
@@ -168,6 +162,48 @@ struct UpstreamRoutesTests {
         }
     }
 
+    @Test("a relayed sign-in connects nothing: the person's phone is shown who would sign them in, and says no")
+    func relayedConnection() async throws {
+        try await TwoServers.run(methods: ["phone", "provider:staff"]) { two async throws in
+            let phone = try await two.enrolledPhone()
+            let choice = try await two.open()
+            let page = try await two.signIn(try await two.here.get(try choice.attribute("href", of: "by-staff")))
+            let request = try #require(TwoServers.field("request", page))
+            _ = try await two.here.post(
+                "/sign-in/provider/staff/connect",
+                form: PasswordPlace.form([
+                    "request": request, "confirmation": try #require(TwoServers.field("confirmation", page)),
+                ]))
+            // The person is talked into approving this very sign-in.
+            let codes = try await two.here.get("/sign-in?request=\(request)&by=phone")
+            _ = try await phone.authenticate(try two.typedPayload(codes))
+            let complete = try await two.here.get("/sign-in/complete?request=\(request)")
+            let question = try await TwoServers.follow(two.here, complete, at: "http://127.0.0.1:8080")
+            #expect(question.text.contains("data-testid=\"connection\""))
+            var fields = [
+                "request": request, "connection": "staff", "decision": "allow",
+                "confirmation": try #require(TwoServers.field("confirmation", question)),
+            ]
+            let asked = try await two.here.post("/sign-in/consent", form: PasswordPlace.form(fields))
+            let waiting = try #require(asked.headers[.location])
+            #expect(asked.asksForPhone)
+            fields["change"] = request
+            #expect(try await two.here.post("/sign-in/consent", form: PasswordPlace.form(fields)).asksForPhone)
+            phone.person.forget()
+            phone.person.script.reactions[.transaction] = .cancels
+            _ = try? await phone.authenticate(try two.typedPayload(try await two.here.get(waiting)))
+            let shown = phone.person.asked.compactMap(\.transaction).map { String(decoding: $0, as: UTF8.self) }
+            #expect(shown.first?.contains("let \u{201C}Staff <&> accounts\u{201D} sign you in from now on.") == true)
+            fields["change"] = String(try #require(waiting.split(separator: "=").last))
+            #expect(try await two.here.post("/sign-in/consent", form: PasswordPlace.form(fields)).asksForPhone)
+            let account = try await two.server.assembly.directory.account(username: "alice").id
+            #expect(try await two.server.assembly.upstreamProviders.links(ofAccount: account).isEmpty)
+            // Without the connection the stranger has the session that was approved, and nothing more.
+            fields["decision"] = "deny"
+            _ = try await two.claims(try await two.here.post("/sign-in/consent", form: PasswordPlace.form(fields)))
+        }
+    }
+
     @Test("who could not be connected after all is told so on a page that leads on, signed in all the same")
     func notConnected() async throws {
         try await TwoServers.run(methods: ["password", "provider:staff"]) { two async throws in
@@ -190,13 +226,8 @@ struct UpstreamRoutesTests {
                 let signedIn = try await two.here.post(
                     "/sign-in/password",
                     form: PasswordPlace.form(["request": request, "username": name, "password": TwoServers.password]))
-                let question = try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080")
-                return try await two.here.post(
-                    "/sign-in/consent",
-                    form: PasswordPlace.form([
-                        "request": request, "connection": "staff", "decision": "allow",
-                        "confirmation": try #require(TwoServers.field("confirmation", question)),
-                    ]))
+                return try await two.connect(
+                    try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080"))
             }
             let other = TwoServers(
                 server: two.server, other: two.other, client: two.client, party: two.party,

@@ -1,5 +1,7 @@
 import Accounts
+import Countersign
 import CountersignServer
+import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -93,6 +95,30 @@ struct TwoServers: Sendable {
             location.hasPrefix("/") || location.hasPrefix(origin + "/")
         { response = try await browser.get(location) }
         return response
+    }
+
+    /// Connects the account of whoever is asked, and confirms it by the password: where the browser is led then.
+    func connect(_ question: TestResponse) async throws -> TestResponse {
+        let fields = question.hiddenFields + "&decision=allow"
+        let asked = try await self.here.post("/sign-in/consent", form: fields)
+        #expect(asked.asksForPhone)
+        let page = try await Self.follow(self.here, asked, at: "http://127.0.0.1:8080")
+        let right = try await self.here.post(
+            "/account/change/password",
+            form: page.hiddenFields + "&" + PasswordPlace.form(["password": Self.password]))
+        let confirmed = try await Self.follow(self.here, right, at: "http://127.0.0.1:8080")
+        #expect(confirmed.text.contains("You have confirmed this."))
+        return try await self.here.post("/sign-in/consent", form: confirmed.hiddenFields + "&decision=allow")
+    }
+
+    /// A phone of alice's.
+    func enrolledPhone() async throws -> VirtualPhone {
+        try await self.server.enrolledPhone(self.client, origin: "http://127.0.0.1:8080")
+    }
+
+    /// What a phone makes of the code that the page shows for typing.
+    func typedPayload(_ page: TestResponse) throws -> OutOfBandPayload {
+        try self.server.typedPayload(page, origin: "http://127.0.0.1:8080")
     }
 
     /// Opens the service's sign-in and gives what the browser comes to.

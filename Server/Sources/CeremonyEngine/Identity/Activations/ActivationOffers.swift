@@ -58,12 +58,9 @@ public struct ActivationOffers: CeremonyPart {
     ) async throws -> ActivationOffer {
         guard let account = try await self.store.account(id: accountID) else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
-        let chosen = pin ?? self.newPin()
-        guard self.configuration.identities.pinLength.contains(chosen.utf8.count),
-            chosen.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
         // One that is made here by chance is not what anybody tries first, whatever it looks like.
-        guard pin == nil || !SimplePin.isSimple(chosen.utf8) else { throw CeremonyError(.pinTooSimple) }
+        if let pin { try self.check(pin: pin) }
+        let chosen = pin ?? self.newPin()
         let now = self.time.now()
         let invitation = try await self.invitation(of: accountID, named: invite, at: now)
         // Accepted or over since it was looked at: what came of it is its person's own by now.
@@ -96,6 +93,17 @@ public struct ActivationOffers: CeremonyPart {
         return ActivationOffer(
             id: id, code: ProcessCode.text(signed: signed, secret: secret), pin: pin == nil ? chosen : nil,
             expiresAt: expiresAt)
+    }
+
+    /// Holds a PIN that somebody has chosen against what PINs are.
+    ///
+    /// Throws `CeremonyError`: `invalidRequest` where the PIN has something else than digits or another number of them, and
+    /// `pinTooSimple`.
+    public func check(pin: String) throws(CeremonyError) {
+        guard self.configuration.identities.pinLength.contains(pin.utf8.count),
+            pin.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
+        guard !SimplePin.isSimple(pin.utf8) else { throw CeremonyError(.pinTooSimple) }
     }
 
     /// The invitation that an account's activation comes with.

@@ -1,0 +1,136 @@
+import Ceremony
+import Store
+import _Primitives
+
+/// A change that gives a way into an account, or weakens one. The account's phone signs a text that names the change before
+/// the change is made, so that whoever has talked somebody into approving a sign-in has that session and nothing more.
+public enum AccountChange: Hashable, Sendable {
+    /// A code for another device of a personalised identity.
+    case device
+    /// The end of a device after which the account has one device at most. `name` is what its person calls the device.
+    case endOfDevice(id: String, name: String)
+    /// Another provider that signs the person in. `name` is its name at this server, `title` what people call it.
+    case provider(name: String, title: String)
+    /// An e-mail address, which services are told of and letters go to.
+    case email(String)
+    /// A phone number, which services are told of.
+    case phone(String)
+    /// Another password.
+    case password
+    /// An authenticator app beside the password, also in place of another one.
+    case secondFactor
+    /// Recovery codes in place of the former ones.
+    case recoveryCodes
+
+    /// The most characters of a name that stands in the text: the name is somebody else's word, and all else is ours.
+    static let nameLength = 32
+
+    /// The sentence that the phone shows and signs, at most 200 characters (`TransactionText`).
+    public var text: String {
+        let sentence =
+            switch self {
+            case .device: "set up another device. Whoever has its code and its PIN is you."
+            case .endOfDevice(_, let name): "end the device \(Self.quoted(name)). At most one other is left."
+            case .provider(_, let title): "let \(Self.quoted(title)) sign you in from now on."
+            case .email(let address): "add the e-mail address \(Self.quoted(address, keepsEnd: true))."
+            case .phone(let number): "add the phone number \(Self.quoted(number))."
+            case .password: "set another password."
+            case .secondFactor: "set up an authenticator app for codes beside the password."
+            case .recoveryCodes: "make new recovery codes. The former ones end."
+            }
+        return "Change your account: \(sentence) Decline unless you asked for this in your own browser just now."
+    }
+
+    /// A name between quotation marks, of which the name itself has none. Of a name that is too long `keepsEnd` leaves the
+    /// end as well as the beginning: the host of an address says whose the address is.
+    private static func quoted(_ name: String, keepsEnd: Bool = false) -> String {
+        let marks: Set<Unicode.Scalar> = ["\u{201C}", "\u{201D}", "\u{22}"]
+        let inner = String(String.UnicodeScalarView(name.unicodeScalars.map { marks.contains($0) ? "'" : $0 }))
+        let scalars = inner.unicodeScalars
+        guard keepsEnd, scalars.count > Self.nameLength else {
+            return "\u{201C}\(DisplayText.name(inner, length: Self.nameLength))\u{201D}"
+        }
+        let half = Self.nameLength / 2
+        let (head, tail) = (String(scalars.prefix(half - 1)), String(scalars.suffix(half)))
+        return "\u{201C}\(DisplayText.name("\(head)…\(tail)", length: Self.nameLength))\u{201D}"
+    }
+
+    /// The word of the kind, in records and in the trail.
+    public var kind: String {
+        switch self {
+        case .device: "device"
+        case .endOfDevice: "device-end"
+        case .provider: "provider"
+        case .email: "email"
+        case .phone: "phone"
+        case .password: "password"
+        case .secondFactor: "second-factor"
+        case .recoveryCodes: "recovery-codes"
+        }
+    }
+}
+
+/// A change that waits to be confirmed, as its ceremony keeps it.
+struct WaitingChange: Equatable {
+    /// The change.
+    let change: AccountChange
+    /// The page on which the change is made once it is confirmed: a path of this server.
+    let page: String
+    /// Whether a password is the way to confirm it, because the account has no phone.
+    let isByPassword: Bool
+
+    init(_ change: AccountChange, page: String, isByPassword: Bool) {
+        self.change = change
+        self.page = page
+        self.isByPassword = isByPassword
+    }
+
+    /// The JSON object that ``CeremonyDetail/change`` has.
+    var stored: String {
+        var object: JSONObject = [
+            "kind": .string(self.change.kind), "page": .string(self.page), "byPassword": .bool(self.isByPassword),
+        ]
+        switch self.change {
+        case .endOfDevice(let id, let name):
+            object["id"] = .string(id)
+            object["name"] = .string(name)
+        case .provider(let name, let title):
+            object["id"] = .string(name)
+            object["name"] = .string(title)
+        case .email(let value), .phone(let value): object["name"] = .string(value)
+        case .device, .password, .secondFactor, .recoveryCodes: break
+        }
+        return String(decoding: JSON.object(object).serialized, as: UTF8.self)
+    }
+
+    /// Throws `StoreError` `corrupt`.
+    init(stored text: String) throws {
+        guard case .object(let object)? = try? JSON(parsing: Array(text.utf8)),
+            let kind = try? object.requiredString("kind"), let page = try? object.requiredString("page"),
+            case .bool(let isByPassword)? = object["byPassword"]
+        else { throw StoreError(.corrupt, "a ceremony's change is none") }
+        let (id, name) = (try? object.string("id"), try? object.string("name"))
+        let change: AccountChange? =
+            switch (kind, id ?? nil, name ?? nil) {
+            case ("device", nil, nil): .device
+            case ("device-end", let id?, let name?): .endOfDevice(id: id, name: name)
+            case ("provider", let name?, let title?): .provider(name: name, title: title)
+            case ("email", nil, let value?): .email(value)
+            case ("phone", nil, let value?): .phone(value)
+            case ("password", nil, nil): .password
+            case ("second-factor", nil, nil): .secondFactor
+            case ("recovery-codes", nil, nil): .recoveryCodes
+            default: nil
+            }
+        guard let change else { throw StoreError(.corrupt, "a ceremony's change is of no kind") }
+        self.init(change, page: page, isByPassword: isByPassword)
+    }
+}
+
+extension CeremonyRecord {
+    /// The text of a change; `nil` for every other ceremony.
+    var changeText: String? {
+        guard self.detail.change != nil, let content = self.detail.content else { return nil }
+        return String(decoding: content, as: UTF8.self)
+    }
+}

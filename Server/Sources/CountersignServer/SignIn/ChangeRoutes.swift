@@ -1,0 +1,202 @@
+import Accounts
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// The pages on which a person confirms a change of their account on the phone, or without a phone by the password. They
+/// answer the browser that asked for the change and no other.
+struct ChangeRoutes: Sendable {
+    let confirmations: ChangeConfirmations
+    let signIns: SignIns
+    let passwords: OwnPassword
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let channels: EventChannels
+    let limits: Limits
+    let metrics: ServerMetrics
+    let time: TimeSource
+
+    /// Where a change waits for the phone.
+    static let waiting = SignInPage.Matter.change.path + "/wait"
+    /// Where a browser goes that has waited, before or after the approval.
+    static let complete = SignInPage.Matter.change.path + "/complete"
+
+    func mount(on router: ServerRouter) {
+        let path = SignInPage.Matter.change.path
+        router.endpoint(RouterPath(Self.waiting), [.get: self.answers.page(self.wait)])
+        router.endpoint(RouterPath("\(Self.waiting)/events"), [.get: self.events])
+        router.endpoint(RouterPath(Self.complete), [.get: self.answers.page(self.complete)])
+        router.endpoint(RouterPath("\(path)/again"), [.get: self.answers.page(self.again)])
+        router.endpoint(RouterPath("\(path)/cancel"), [.post: self.answers.page(self.cancel)])
+        router.endpoint(
+            RouterPath(ChangePasswordPage.path),
+            [.get: self.answers.page(self.showPassword), .post: self.answers.page(self.takePassword)])
+    }
+
+    /// The address of a page about a change.
+    static func address(_ path: String, _ reference: String) -> String {
+        SignInAddress(request: reference, service: nil).path(path)
+    }
+
+    private func requested(_ reference: String, _ request: Request) async throws -> (
+        browser: BrowserSecret, change: RequestedChange
+    ) {
+        guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
+        guard let change = try await self.confirmations.requested(reference, browser: browser.cookieValue) else {
+            throw SignInProblem.unknown
+        }
+        return (browser, change)
+    }
+
+    // MARK: The phone
+
+    @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let reference = try SignInAddress(query: request.uri.query, context).request
+        let (browser, change) = try await self.requested(reference, request)
+        if change.isByPassword { return .seeOther(Self.address(ChangePasswordPage.path, reference)) }
+        if change.state == .approved { return .seeOther(Self.address(Self.complete, reference)) }
+        let view = try await self.signIns.renew(
+            reference: reference, browser: browser.cookieValue, source: context.source)
+        if view.state == .approved { return .seeOther(Self.address(Self.complete, reference)) }
+        let state = view.state.pageState
+        if let reason = view.reason {
+            context.notes.note(RequestRefusal(code: "change-\(state.rawValue)", reason: reason))
+        }
+        let codes = view.codes.map { codes in
+            SignInPage.Codes(
+                qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
+                secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
+        }
+        var page = SignInPage(
+            requestID: reference, clientName: self.answers.pages.serviceName, state: state, codes: codes,
+            reference: context.reference)
+        page.matter = .change
+        page.agreement = change.change.text
+        return .page(try self.answers.pages.html(page))
+    }
+
+    @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let reference = try SignInAddress(query: request.uri.query, context).request
+        let (browser, _) = try await self.requested(reference, request)
+        let events = try await self.signIns.events(reference: reference, browser: browser.cookieValue)
+        return .serverSentEvents(
+            name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
+        ) { ["state": .string($0.rawValue)] }
+    }
+
+    /// Leads to the page that makes the change, which takes the confirmation by its form.
+    @Sendable private func complete(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let reference = try SignInAddress(query: request.uri.query, context).request
+        let (_, change) = try await self.requested(reference, request)
+        guard change.state == .approved else { return .seeOther(Self.address(Self.waiting, reference)) }
+        let parameters: OAuth.Parameters = [ConfirmedChange.field: reference]
+        let sign = change.page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return .seeOther("\(change.page)\(sign)\(parameters.encoded)")
+    }
+
+    /// Leads to the page on which the change is asked for once more.
+    @Sendable private func again(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let reference = try SignInAddress(query: request.uri.query, context).request
+        return .seeOther(try await self.requested(reference, request).change.page)
+    }
+
+    @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        let reference = try SignInAddress(query: form, context).request
+        let (browser, _) = try await self.requested(reference, request)
+        try await self.signIns.cancel(reference: reference, browser: browser.cookieValue)
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "Nothing was changed", explanation: "You have cancelled the change.",
+                    link: ("Back to your identity", IdentityPaths.overview))))
+    }
+
+    // MARK: The password
+
+    /// A person who is signed in here and has a password; `nil` for everybody else.
+    private func visitor(_ request: Request, accountID: String) async throws -> (
+        session: SessionSecret, summary: OwnPassword.Summary
+    )? {
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
+            active.account.hasSameBytes(as: accountID),
+            let summary = try await self.passwords.summary(accountID: accountID), summary.hasPassword
+        else { return nil }
+        return (session, summary)
+    }
+
+    private var unconfirmable: Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .refused, headline: "This change cannot be confirmed here",
+                    explanation:
+                        "Your phone confirms a change, or your password, in the browser that is signed in. Your account has "
+                        + "neither, or nobody is signed in here. Ask the people who run this service.",
+                    link: ("Back to your identity", IdentityPaths.overview))),
+            status: .forbidden)
+    }
+
+    private func page(
+        _ reference: String, _ change: RequestedChange,
+        _ visitor: (session: SessionSecret, summary: OwnPassword.Summary),
+        problem: String? = nil, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        .page(
+            self.answers.pages.html(
+                ChangePasswordPage(
+                    request: reference, text: change.change.text, username: visitor.summary.username,
+                    asksForCode: visitor.summary.hasSecondFactor, confirmation: self.cookies.formToken(visitor.session),
+                    problem: problem)), status: status)
+    }
+
+    @Sendable private func showPassword(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let reference = try SignInAddress(query: request.uri.query, context).request
+        let (_, change) = try await self.requested(reference, request)
+        guard change.isByPassword else { return .seeOther(Self.address(Self.waiting, reference)) }
+        guard let visitor = try await self.visitor(request, accountID: change.accountID) else {
+            return self.unconfirmable
+        }
+        return self.page(reference, change, visitor)
+    }
+
+    @Sendable private func takePassword(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let reference = form["request"] else {
+            throw Problem(.badRequest, "invalid-request", "The form lacks request.")
+        }
+        let (browser, change) = try await self.requested(reference, request)
+        guard change.isByPassword, let visitor = try await self.visitor(request, accountID: change.accountID) else {
+            return self.unconfirmable
+        }
+        try self.cookies.requireToken(of: form, visitor.session)
+        let proof = OwnPassword.Proof(
+            accountID: change.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
+            source: context.source)
+        switch try await self.passwords.judge(proof) {
+        case .refused(let refusal):
+            self.metrics.judgedPassword(refusal.rawValue)
+            context.notes.note(
+                RequestRefusal(code: "password-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+            return self.page(
+                reference, change, visitor,
+                problem:
+                    "This did not work: the password or the code is not right, or rests after several wrong ones.",
+                status: .forbidden)
+        case .right:
+            self.metrics.judgedPassword("right")
+            guard
+                try await self.confirmations.confirmByPassword(
+                    reference, browser: browser.cookieValue, accountID: change.accountID,
+                    methods: visitor.summary.hasSecondFactor ? ["pwd", "otp"] : ["pwd"])
+            else { throw SignInProblem.unknown }
+            return .seeOther(Self.address(Self.complete, reference))
+        }
+    }
+}

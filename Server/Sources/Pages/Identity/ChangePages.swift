@@ -1,0 +1,102 @@
+/// The question that stands before a change of the account which the person's phone confirms.
+public struct ChangeQuestionPage: Sendable {
+    /// The change, in a short sentence.
+    public var headline: String
+    /// What the change means.
+    public var explanation: String
+    /// Where the form goes.
+    public var action: String
+    /// What the form carries, names and values.
+    public var fields: [(name: String, value: String)]
+
+    /// A question.
+    public init(headline: String, explanation: String, action: String, fields: [(name: String, value: String)]) {
+        self.headline = headline
+        self.explanation = explanation
+        self.action = action
+        self.fields = fields
+    }
+}
+
+/// The form by which an account without a phone confirms a change: with its password, and a code beside the password.
+public struct ChangePasswordPage: Sendable {
+    /// Where the form goes.
+    public static let path = "/account/change/password"
+
+    /// By what the page names the change.
+    public var request: String
+    /// What is changed, in the words that a phone would sign.
+    public var text: String
+    /// Whose account it is.
+    public var username: String
+    /// Whether a code of an authenticator app is asked for.
+    public var asksForCode: Bool
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+    /// What was wrong with what came before: a sentence of ours.
+    public var problem: String?
+
+    /// A form.
+    public init(
+        request: String, text: String, username: String, asksForCode: Bool, confirmation: String, problem: String? = nil
+    ) {
+        self.asksForCode = asksForCode
+        self.request = request
+        self.text = text
+        self.username = username
+        self.confirmation = confirmation
+        self.problem = problem
+    }
+}
+
+extension FormView.Hidden {
+    /// The field that names a confirmed change, and is there where a change was confirmed.
+    static func change(_ reference: String?) -> [Self] {
+        reference.map { [Self(hiddenName: ConfirmedChange.field, hiddenValue: $0)] } ?? []
+    }
+}
+
+/// The name under which pages and forms carry a confirmed change.
+public enum ConfirmedChange {
+    /// The parameter, and the field.
+    public static let field = "change"
+}
+
+extension PageRenderer {
+    /// Renders the question before a change.
+    public func html(_ page: ChangeQuestionPage) -> RenderedPage {
+        let view = MessageView(
+            emblem: PageAssets.phoneEmblem, headline: page.headline,
+            explanation: "\(page.explanation) Your phone asks you to confirm this first.",
+            link: MessageView.Link(label: "No", target: IdentityPaths.overview),
+            form: MessageView.Form(
+                action: page.action, label: "Confirm on your phone",
+                fields: page.fields.map { .init(name: $0.name, value: $0.value) }), testID: "change-question")
+        return self.render(view, template: "message", title: page.headline)
+    }
+
+    /// Renders the form that confirms a change by a password.
+    public func html(_ page: ChangePasswordPage) -> RenderedPage {
+        var view = FormView(
+            testID: "change-password", headline: "Confirm this change", lead: page.text, problem: page.problem,
+            action: ChangePasswordPage.path, submit: "Confirm")
+        view.hidden = [
+            .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
+            .init(hiddenName: "request", hiddenValue: page.request),
+        ]
+        view.fields = [
+            .init(
+                id: "username", label: "Name", type: "text", autocomplete: "username", value: page.username,
+                isReadOnly: true),
+            .init(id: "password", label: "Your password", type: "password", autocomplete: "current-password"),
+        ]
+        if page.asksForCode {
+            view.fields.append(
+                .init(
+                    id: "code", label: "Code", type: "text", autocomplete: "one-time-code",
+                    hint: "Of your authenticator app, or a recovery code."))
+        }
+        view.links = [.init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")]
+        return self.render(view, template: "form", title: view.headline)
+    }
+}
