@@ -5,9 +5,8 @@ public import _Primitives
 
 /// Everything that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
-    & DeviceSecretStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SignInServiceStore
-    & SigningKeyStore
-    & TermsStore & TokenStore
+    & DeviceSecretStore & GrantListStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore
+    & SignInServiceStore & SigningKeyStore & TermsStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.

@@ -17,10 +17,6 @@ extension FailingStore {
         try await self.store.pass(passed, beginning: family, code: code, audit: audit)
     }
 
-    func endDevice(secret digest: [UInt8], authentication: String, audit: AuditEvent) async throws -> Int {
-        try await self.store.endDevice(secret: digest, authentication: authentication, audit: audit)
-    }
-
     func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
         try await self.store.addProvider(provider, limit: limit, audit: audit)
     }

@@ -438,7 +438,7 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.deleteGrant(id, client: client, audit: audit)
     }
 
-    func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> GrantRecord? {
+    func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant? {
         try await self.store.grant(id, tokens: tokens, at: moment)
     }
 

@@ -168,6 +168,65 @@ struct DisabledClientTests {
         }
     }
 
+    @Test("no token is made for a resource of its own, in any way, and those that were made are worth nothing")
+    func resourceOwners() async throws {
+        try await ProviderFixture.run { f in
+            let chain = try await TokenExchangeTests.Chain(f)
+            let (token, exchanged) = (try await chain.token(), try await chain.access(chain.exchange(chain.token())))
+            let code = try await f.signIn([
+                "client_id": chain.shop.client.id, "scope": "openid read", "resource": "urn:api",
+            ]).code
+            let own = self.form(["grant_type": "client_credentials", "resource": "urn:ledger"])
+            let actor = try #require(try await f.provider.token(header: f.basic(chain.api), body: own).body)
+                .requiredString("access_token")
+            for token in [exchanged, actor] {
+                #expect(try await f.introspect(token, by: chain.api)?["active"] == .bool(true))
+            }
+
+            try await self.turn(f, chain.ledger, off: true)
+            for answer in [
+                try await chain.exchange(token), try await f.provider.token(header: f.basic(chain.api), body: own),
+            ] {
+                #expect(answer.status == 400 && answer.error == "invalid_target" && answer.body?["access_token"] == nil)
+            }
+            for token in [exchanged, actor] {
+                #expect(try await f.introspect(token, by: chain.api) == Self.inactive)
+            }
+            let acted = try await chain.exchange(
+                token,
+                ["actor_token": actor, "actor_token_type": "urn:ietf:params:oauth:token-type:access_token"])
+            #expect(acted.status == 400 && acted.body?["access_token"] == nil)
+
+            try await self.turn(f, chain.ledger, off: false)
+            try await self.turn(f, chain.api, off: true)
+            let asked = try await f.answer(
+                ["client_id": chain.shop.client.id, "scope": "openid read", "resource": "urn:api"], session: nil)
+            #expect(asked == "invalid_target")
+            let redeemed = try await f.provider.token(header: f.basic(chain.shop), body: f.form(code))
+            #expect(redeemed.status == 400 && redeemed.error == "invalid_target")
+            #expect(try await f.introspect(token, by: chain.shop) == Self.inactive)
+            try await self.turn(f, chain.api, off: false)
+            #expect(try await f.introspect(token, by: chain.shop)?["active"] == .bool(true))
+            #expect(try await chain.exchange(token).status == 200)
+        }
+    }
+
+    @Test("a token that is renewed is for no resource of its own")
+    func renewals() async throws {
+        try await ProviderFixture.run { f in
+            let party = try await ResourceTests.Party(f)
+            let body = try #require(
+                try await party.exchange(
+                    party.code([ResourceTests.accounts, ResourceTests.payments]), [ResourceTests.accounts]
+                ).body)
+            let refresh = try body.requiredString("refresh_token")
+            try await self.turn(f, party.payments, off: true)
+            let refused = try await party.renew(refresh, [ResourceTests.payments])
+            #expect(refused.status == 400 && refused.error == "invalid_target")
+            #expect(try await party.renew(refresh, [ResourceTests.accounts]).status == 200)
+        }
+    }
+
     @Test("none of its devices is signed in")
     func devices() async throws {
         try await ProviderFixture.run { f in

@@ -598,6 +598,14 @@ struct NativeSSOTests {
             #expect(try await apps.exchange(adopted).error == "invalid_dpop_proof")
             #expect(try await apps.exchange(adopted, proofs: [key.proof(f)]).status == 200)
             #expect(try await bound(adopted)["device_secret"] == adopted["device_secret"])
+            // Whatever ends a sign-in that has shown the secret ends the secret, and what another app got by it.
+            let latest = try await tokens(try await next(), nil)
+            let shared = try await tokens(try await next(), try latest.requiredString("device_secret"))
+            let got = try #require(try await apps.exchange(shared).body).requiredString("access_token")
+            let revoked: Parameters = ["token": try shared.requiredString("refresh_token")]
+            #expect(try await f.provider.revoke(header: f.basic(app), body: revoked.encoded).status == 200)
+            self.expectRefusal(try await apps.exchange(latest), "unknown device secret")
+            #expect(try await f.provider.userinfo(header: "Bearer \(got)").status == 401)
         }
     }
 

@@ -102,6 +102,46 @@ struct TokenExchangeTests {
         }
     }
 
+    @Test("of whoever has lost the role that they came in nothing is exchanged, and no token is worth anything")
+    func lostRole() async throws {
+        try await ProviderFixture.run { f in
+            let chain = try await Chain(f)
+            func code() async throws -> String {
+                try await f.signIn(
+                    ["client_id": chain.shop.client.id, "scope": "openid read", "resource": "urn:api"],
+                    role: RoleAtService(service: chain.shop.client.id, role: "patient")
+                ).code
+            }
+            let answer = try await f.provider.token(header: f.basic(chain.shop), body: f.form(code()))
+            let token = try chain.access(answer)
+            let exchanged = try chain.access(try await chain.exchange(token))
+            let waiting = try await code()
+            f.people.close(chain.shop.client.id)
+            let refused = try await chain.exchange(token)
+            #expect(refused.status == 400 && refused.error == "invalid_request" && refused.body?["access_token"] == nil)
+            #expect(refused.refusal?.reason?.contains("lost the role") == true)
+            #expect(try await f.introspect(token, by: chain.shop) == Self.inactive)
+            #expect(try await f.introspect(token, by: chain.api) == Self.inactive)
+            #expect(try await f.introspect(exchanged, by: chain.ledger) == Self.inactive)
+            let code = try await f.provider.token(header: f.basic(chain.shop), body: f.form(waiting))
+            #expect(code.status == 400 && code.error == "invalid_grant" && code.body?["access_token"] == nil)
+            f.people.open(chain.shop.client.id)
+            #expect(try await chain.isActive(exchanged), "nothing has ended for good")
+            #expect(try await chain.exchange(token).status == 200)
+        }
+    }
+
+    @Test("nor of whoever is locked, though nothing has ended")
+    func lockedPerson() async throws {
+        try await ProviderFixture.run { f in
+            let chain = try await Chain(f)
+            let token = try await chain.token()
+            f.people.lock("account-a")
+            #expect(try await chain.exchange(token).error == "invalid_request")
+            #expect(try await f.introspect(token, by: chain.api) == Self.inactive)
+        }
+    }
+
     @Test("what is not whole, not known or not allowed is refused with the standard's code")
     func refusals() async throws {
         try await ProviderFixture.run { f in

@@ -261,7 +261,7 @@ extension OpenIDProvider {
         AuthenticationOutcome, String
     )? {
         let allowed =
-            try await self.store.client(request.client).map {
+            try await self.servedClient(request.client).map {
                 try self.methods(of: $0, for: AuthorizationWishes(of: request))
             } ?? []
         for method in self.methods where allowed.contains(where: method.isWay) {

@@ -332,7 +332,17 @@ extension OpenIDProvider {
 
     /// The client of that identifier, where it is there and not switched off.
     func servedClient(_ id: String) async throws -> ClientRecord? {
-        try await self.store.client(id).flatMap { $0.settings.isDisabled ? nil : $0 }
+        Self.served(try await self.store.client(id))
+    }
+
+    /// The client that owns a resource, where there is one that is not switched off: nothing is made for any other, and what
+    /// was made for it is worth nothing.
+    func servedClient(owning resource: String) async throws -> ClientRecord? {
+        Self.served(try await self.store.client(owning: resource))
+    }
+
+    private static func served(_ client: ClientRecord?) -> ClientRecord? {
+        client.flatMap { $0.settings.isDisabled ? nil : $0 }
     }
 
     /// What a client is refused with that the operator has switched off, and its people on a page.

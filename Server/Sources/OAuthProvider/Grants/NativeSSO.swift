@@ -56,7 +56,7 @@ struct NativeSSO {
         try self.provider.refuseDetails(in: parameters)
         try await self.provider.requireTerms(ofAccount: held.session.account)
         let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
-        let grant = self.provider.grant(of: held.session, for: client, scope: scope, consent: consent, at: now)
+        let grant = self.provider.grant(of: held, for: client, scope: scope, consent: consent, at: now)
         do {
             try await self.provider.store.addGrant(
                 grant, byDeviceSecret: held.secret.digest, redirectURI: client.redirectURIs.first ?? "", usedAt: now,
@@ -184,7 +184,7 @@ extension OpenIDProvider {
     /// and group, else a new one in the place of what the app had in this session; `nil` where there is none to give. A
     /// sign-in with a key adopts no secret that was given without one: whoever has that needs no key.
     ///
-    /// Cost: one query where it shows one, one store step for a new one.
+    /// Cost: one store step; one query where it shows one.
     ///
     /// - Parameter isBound: Whether the app has shown a key, so that what other apps get by the secret is bound to one, too.
     func deviceSecret(
@@ -198,6 +198,9 @@ extension OpenIDProvider {
             held.session.id.hasSameBytes(as: session), held.secret.group.hasSameBytes(as: group),
             held.secret.isBound || !isBound
         {
+            guard try await self.store.setDeviceSecret(digest: held.secret.digest, ofGrant: grant.id) else {
+                throw Self.noGrantOfDeviceSecret
+            }
             return shown
         }
         let secret = self.random.token(byteCount: 32)
@@ -206,21 +209,24 @@ extension OpenIDProvider {
                 digest: Sealing.digest(ofSecret: secret), id: self.random.identifier(), session: session,
                 client: client.id, group: group, scope: grant.scope, isBound: isBound, consent: grant.consent,
                 givenAt: now), ofGrant: grant.id)
-        guard isKept else {
-            throw OAuthError(.invalidGrant, "The code is not valid.", detail: "the grant or its session has ended")
-        }
+        guard isKept else { throw Self.noGrantOfDeviceSecret }
         return secret
     }
 
-    /// A grant of a running session for another app of the device.
+    private static let noGrantOfDeviceSecret = OAuthError(
+        .invalidGrant, "The code is not valid.", detail: "the grant or its session has ended")
+
+    /// A grant of a running session for another app of the device, which comes of the device secret.
     fileprivate func grant(
-        of session: SessionRecord, for client: ClientRecord, scope: Scope, consent: String?, at now: Timestamp
+        of held: HeldDeviceSecret, for client: ClientRecord, scope: Scope, consent: String?, at now: Timestamp
     ) -> GrantRecord {
-        GrantRecord(
+        let session = held.session
+        return GrantRecord(
             id: self.random.grantIdentifier(at: now), client: client.id,
             subject: self.subject(ofAccount: session.account, client: client.id),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent,
+            deviceSecret: held.secret.digest, origin: held.secret.id,
             expiresAt: now + self.limits.authorizationCodeLifetime + self.limits.accessTokenLifetime)
     }
 }

@@ -54,15 +54,7 @@ struct RefreshTokenGrant: TokenGrant {
         }
         switch outcome {
         case .renewed(let standing, let token, _):
-            // Whoever came in a role has it only as long as the service says so. What the refused request has spent stays
-            // good for its client as after any answer that was lost.
-            let authentication = standing.authentication
-            if authentication.role != nil {
-                guard
-                    try await provider.people.takes(
-                        authentication.account, in: authentication.role, at: client.id)
-                else { throw Self.refusal("the service does not take the person any more") }
-            }
+            // What the refused request has spent stays good for its client as after any answer that was lost.
             let audience = try await provider.audience(target, of: standing.grant, for: client)
             // What the operator has taken from the client since is left out.
             let scope = try (asked ?? Scope(standing.grant.scope))

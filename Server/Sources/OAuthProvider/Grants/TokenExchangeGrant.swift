@@ -71,14 +71,12 @@ struct TokenExchangeGrant: TokenGrant {
         }
         guard !token.isOwn else { throw refusal("a service's own: there is nobody to act for") }
         try Self.checkKey(of: token, shownBy: request, refusal)
-        guard try await provider.standing(of: token) != nil,
-            let standing = try await provider.store.grant(token.grant, token: token.id, at: provider.time.now())
-        else { throw refusal("revoked") }
-        guard let owner = try await provider.store.client(standing.grant.client), standing.grant.isAgreed(for: owner)
-        else { throw refusal("nobody has agreed to its grant") }
-        guard try await provider.people.person(account: standing.authentication.account) != nil else {
-            throw refusal("the account is locked")
+        guard case .grant(let standing)? = try await provider.standing(of: token, asking: client) else {
+            throw refusal(
+                "revoked, of an account that is locked, or of a person who has lost the role that they came in")
         }
+        guard let owner = try await provider.servedClient(standing.grant.client), standing.grant.isAgreed(for: owner)
+        else { throw refusal("nobody has agreed to its grant") }
         try await provider.requireTerms(ofAccount: standing.authentication.account)
         return (token, standing)
     }

@@ -23,9 +23,9 @@ public struct AccountGrants: Sendable {
         try await self.store.lastingGrants(account: account, at: self.time.now(), limit: self.limits.activityRows)
     }
 
-    /// Ends grants and device secrets of an account: every token of a grant is worth nothing at once, on every node, and no
-    /// app signs in by a secret any more. Says how many there were;
-    /// another account's grant is no different from one that never was.
+    /// Ends grants and device secrets of an account: every token of a grant is worth nothing at once, on every node, and so is
+    /// everything that came of the grant; no app signs in by a secret any more. Says how many there were; another account's
+    /// grant is no different from one that never was.
     ///
     /// The browsers that are signed in stay so, and sign their person in to the service again where it asks.
     ///

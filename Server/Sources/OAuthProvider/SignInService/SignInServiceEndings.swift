@@ -24,8 +24,7 @@ extension SignInService {
         try await self.answer(request, status: 401) { named in
             let proof = try self.binding(of: request)
             let shown = try await self.shown(request, &named)
-            try await self.checkPerson(
-                ofAccount: shown.standing.authentication.account, shown.settings, status: 401)
+            try await self.checkPerson(of: shown.standing, shown.settings, status: 401)
             try self.checkPage(of: request, shown.client, shown.settings, status: 401)
             try self.checkAntiCSRF(of: shown, request)
             let binding = proof.map { TokenBinding.key($0.thumbprint) }
@@ -105,10 +104,10 @@ extension SignInService {
 
     // MARK: Ending
 
-    /// Ends a session (`POST /v0/sign_in/revoke`), and with its device's secret all sessions of the device, which are worth
-    /// nothing from then on, on every node.
+    /// Ends a session (`POST /v0/sign_in/revoke`) with the sessions that it was passed on to; with its device's secret all
+    /// sessions of the device, also where a web view shows it. They are worth nothing from then on, on every node.
     ///
-    /// Cost: two queries, two store steps; with a device's secret one more.
+    /// Cost: two queries, two store steps.
     public func revoke(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
         try await self.answer(request, status: 401) { named in
             let shown = try await self.shown(request, &named)
@@ -116,26 +115,28 @@ extension SignInService {
             let now = self.provider.time.now()
             // It is used, so that a token that is past is found out, and by that it ends.
             _ = try await self.renewed(shown, at: now)
-            let account = shown.standing.authentication.account
-            if let secret = request.parameters["device_secret"] {
-                let digest = Sealing.digest(ofSecret: secret)
-                // Another person's device is none of this session's.
-                if shown.standing.grant.deviceSecret.map({ constantTimeEqual($0, digest) }) ?? false {
-                    _ = try await self.store.endDevice(
-                        secret: digest, authentication: shown.standing.grant.authentication,
-                        audit: AuditEvent(
-                            .deviceSessionsEnded, at: now, accountID: account, actor: shown.client.id))
-                }
+            let grant = shown.standing.grant
+            let digest = request.parameters["device_secret"].map { Sealing.digest(ofSecret: $0) }
+            // Another device is none of this session's. All sessions of a device came of its app's.
+            if let digest, let own = grant.deviceSecret, constantTimeEqual(own, digest) {
+                try await self.end(
+                    grant.origin ?? grant.id, of: shown.standing, by: shown.client, as: .deviceSessionsEnded, at: now)
+            } else {
+                try await self.end(grant.id, of: shown.standing, by: shown.client, at: now)
             }
-            try await self.end(shown.standing.grant, of: account, by: shown.client.id, at: now)
             return SignInServiceAnswer(cookies: shown.settings.answers == .cookie ? .delete : .keep)
         }
     }
 
-    private func end(_ grant: GrantRecord, of account: String, by client: String, at now: Timestamp) async throws {
-        _ = try await self.store.deleteGrant(
-            grant.id, client: grant.client,
-            audit: AuditEvent(.grantRevoked, at: now, accountID: account, actor: client, detail: grant.id))
+    /// Ends a session of a person's, by its grant, with the sessions that it was passed on to.
+    private func end(
+        _ grant: String, of standing: StandingGrant, by client: ClientRecord,
+        as kind: AuditEvent.Kind = .grantRevoked, at now: Timestamp
+    ) async throws {
+        let account = standing.authentication.account
+        _ = try await self.store.endGrants(
+            .grant(grant), account: account,
+            audit: AuditEvent(kind, at: now, accountID: account, actor: client.id, detail: grant))
     }
 
     /// Ends everything that its person has (`revoke_all_sessions`): the sessions of this service, and those of browsers,
@@ -194,7 +195,7 @@ extension SignInService {
             }
             let upstream = try await self.providerToSignOut(of: session)
             try await self.end(
-                session.standing.grant, of: session.account, by: client.id, at: self.provider.time.now())
+                session.standing.grant.id, of: session.standing, by: client, at: self.provider.time.now())
             guard let upstream else { return done }
             return await self.sent(done, to: upstream, from: client)
         }

@@ -142,10 +142,10 @@ extension SignInService {
         }
         guard let standing = try await self.store.grant(handle, token: jti, at: now),
             standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.client(id),
-            let person = try await self.provider.people.person(account: standing.authentication.account)
+            let person = try await self.provider.person(of: standing)
         else {
             throw SignInServiceError.refused(
-                "The session has ended.", "revoked, its client is gone, or its account is locked")
+                "The session has ended.", "revoked, its client is gone, its account is locked, or has lost its role")
         }
         // What is not renewed came of a web site's session, and ends with it.
         if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
@@ -217,13 +217,14 @@ extension SignInService {
     /// Sees to it that a person may still have something, and has agreed to what has to be agreed to.
     ///
     /// Throws ``SignInServiceError``.
-    func checkPerson(ofAccount account: String, _ settings: SignInServiceSettings, status: Int) async throws {
-        guard try await self.provider.people.person(account: account) != nil else {
+    func checkPerson(of standing: StandingGrant, _ settings: SignInServiceSettings, status: Int) async throws {
+        guard try await self.provider.person(of: standing) != nil else {
             throw SignInServiceError(
-                OAuthError(.accessDenied, "The account cannot sign in.", detail: "it is locked or gone"), status: status
-            )
+                OAuthError(
+                    .accessDenied, "The account cannot sign in.",
+                    detail: "it is locked or gone, or the service does not take the person any more"), status: status)
         }
-        try await self.checkTerms(ofAccount: account, settings, status: status)
+        try await self.checkTerms(ofAccount: standing.authentication.account, settings, status: status)
     }
 
     /// Sees to it that a person whose session goes on has agreed to what has to be agreed to.

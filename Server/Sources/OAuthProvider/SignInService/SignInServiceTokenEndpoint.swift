@@ -67,7 +67,7 @@ extension SignInService {
         }
         try self.checkPlace(of: request, settings)
         try self.checkPage(of: request, client, settings, status: 400)
-        try await self.checkPerson(ofAccount: standing.authentication.account, settings, status: 400)
+        try await self.checkPerson(of: standing, settings, status: 400)
         try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil

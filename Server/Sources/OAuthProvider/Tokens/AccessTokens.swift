@@ -5,8 +5,8 @@ import _Primitives
 
 /// What an access token rests on.
 enum TokenStanding {
-    /// A grant, which stands.
-    case grant(GrantRecord)
+    /// A grant, which stands, of a person who is still taken.
+    case grant(StandingGrant)
     /// The client itself, which may still have such tokens.
     case client
 }
@@ -15,7 +15,10 @@ extension OpenIDProvider {
     // MARK: Giving
 
     /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant. Every token of a grant's
-    /// begins here: nothing is issued for a person who has to agree to the operator's terms first.
+    /// begins here: nothing is issued for a person who has to agree to the operator's terms first, whose account is locked,
+    /// or who has lost the role that they came in.
+    ///
+    /// Throws `OAuthError` `invalid_grant` for those two.
     ///
     /// - Parameters:
     ///   - scope: The grant's, or a part of it.
@@ -23,12 +26,17 @@ extension OpenIDProvider {
     ///   - details: What it is good for in detail (RFC 9396): the grant's.
     ///   - binding: What it is bound to; `nil` where whoever has it may use it.
     ///
-    /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
+    /// Cost: two queries, one ES256 signature, one hash; of an opaque token one encryption.
     func accessToken(
         for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
         boundTo binding: TokenBinding?, at now: Timestamp
     ) async throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
+        guard try await self.person(of: standing) != nil else {
+            throw OAuthError(
+                .invalidGrant, "What was granted is not valid any more.",
+                detail: "the account is locked, or the service does not take the person any more")
+        }
         try await self.requireTerms(ofAccount: authentication.account)
         var about: JSONObject = [
             "sub": .string(grant.subject), "client_id": .string(grant.client), TokenClaim.grant: .string(grant.id),
@@ -146,19 +154,25 @@ extension OpenIDProvider {
         return claims
     }
 
-    /// What a token rests on, where that stands and the token was not taken back; else `nil`.
+    /// What a token rests on, where that stands, its person is still taken, somebody who is served owns what the token is for,
+    /// and the token was not taken back; else `nil`.
     ///
     /// - Parameter client: A client that was read for this request: where the token is its own, it is not read again.
     ///
-    /// Cost: one query; of another client's own token two, and two HMACs; of a token that was given for another one query
-    /// more for each exchange.
+    /// Cost: two queries; of another client's own token two, and two HMACs; of a token for a resource that is not `client`'s
+    /// one query more, and of a token that was given for another one more for each exchange.
     func standing(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenStanding? {
+        let isAtHome =
+            token.audience.hasSameBytes(as: self.issuer) || client?.settings.tokens.owns(token.audience) ?? false
+        if !isAtHome {
+            guard try await self.servedClient(owning: token.audience) != nil else { return nil }
+        }
         guard token.isOwn else {
-            guard let grant = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now()) else {
-                return nil
-            }
-            if token.parents.isEmpty { return .grant(grant) }
-            return try await self.mayBeExchanged(token, of: grant, asking: client) ? .grant(grant) : nil
+            guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now()),
+                try await self.person(of: standing) != nil
+            else { return nil }
+            if token.parents.isEmpty { return .grant(standing) }
+            return try await self.mayBeExchanged(token, of: standing.grant, asking: client) ? .grant(standing) : nil
         }
         guard let owner = try await self.client(token.client, asking: client), self.mayHave(token, owner),
             try await !self.store.isRevoked(tokens: [token.id])

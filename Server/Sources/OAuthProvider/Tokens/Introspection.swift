@@ -18,8 +18,9 @@ extension OpenIDProvider {
     ///   - accept: The value of `Accept`. Whoever names the media type of RFC 9701 there gets a signed answer.
     ///   - connection: What it came over.
     ///
-    /// Cost: two queries, two hashes; one ES256 verification where this process has not made the token, nor verified it a
-    /// while ago; for a signed answer one signature.
+    /// Cost: three queries, two hashes; one query more where the client does not own what the token is for; one ES256
+    /// verification where this process has not made the token, nor verified it a while ago; for a signed answer one
+    /// signature.
     public func introspect(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
@@ -56,7 +57,8 @@ extension OpenIDProvider {
         }
         members["active"] = .bool(true)
         members["token_type"] = .string(token.scheme.rawValue)
-        if case .grant(let grant) = standing {
+        if case .grant(let standing) = standing {
+            let grant = standing.grant
             // As the client knows it whose session it is.
             members["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         }

@@ -6,7 +6,8 @@ import _Primitives
 extension OpenIDProvider {
     /// The revocation endpoint (RFC 7009): a client gives up what it has.
     ///
-    /// A device secret goes by itself: what was given for it stays. A refresh token takes its grant with it, and so every access token of that; an access token goes by itself. From
+    /// A device secret goes by itself: what was given for it stays. A refresh token takes its grant with it, and so every
+    /// access token of that, its device secret, and what other apps got by the secret; an access token goes by itself. From
     /// then on they are worth nothing at the endpoints of this server, on every node. What is unknown, ended or another
     /// client's is answered alike, and stays as it is (section 2.2).
     ///

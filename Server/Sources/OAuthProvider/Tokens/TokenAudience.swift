@@ -74,8 +74,9 @@ extension OpenIDProvider {
         guard client.settings.tokens.audiences.containsBytes(of: resource.text) else {
             throw refusal("the operator can give the client --audience")
         }
-        guard let owner = try await self.store.client(owning: resource.text) else {
-            throw refusal("no client owns it: the operator can give it to one as its --resource")
+        guard let owner = try await self.servedClient(owning: resource.text) else {
+            throw refusal(
+                "no client owns it, or one that is switched off: the operator can give it to one as its --resource")
         }
         return TokenAudience(
             text: resource.text, format: owner.settings.tokens.format, actor: client.settings.tokens.actor)

@@ -36,9 +36,9 @@ extension OpenIDProvider {
             guard token.scope.contains(Scope.openID) else {
                 throw OAuthError(.insufficientScope, "The access token is not one of a person who signed in.")
             }
-            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.time.now()),
-                let person = try await self.people.person(account: standing.authentication.account)
-            else { throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked") }
+            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.time.now()) else {
+                throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked")
+            }
             var body: JSONObject = ["sub": .string(token.subject)]
             // OpenID Connect Core 1.0, section 5.4: what scopes are for comes from here, not in the ID token.
             let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
@@ -47,14 +47,14 @@ extension OpenIDProvider {
                 account: standing.authentication.account, client: standing.grant.client)
             let role = standing.authentication.role
             let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
-            if confirmed != nil, role != nil {
-                // Who has lost the role, or whom the service does not take any more, has not come there any more.
-                guard
-                    try await self.people.takes(
-                        standing.authentication.account, in: role, at: standing.grant.client)
-                else {
-                    throw OAuthError(.invalidToken, "The access token is not valid.", detail: "not taken any more")
-                }
+            // A service that is none any more has no roles, and is told the name alone.
+            let found =
+                try await isOfService && confirmed == nil
+                ? self.people.person(account: standing.authentication.account) : self.person(of: standing)
+            guard let person = found else {
+                throw OAuthError(
+                    .invalidToken, "The access token is not valid.",
+                    detail: "the account is locked, or not taken any more")
             }
             // Of somebody who came to a service that is none any more nothing was confirmed for what it is now.
             let unconfirmed: JSONObject =

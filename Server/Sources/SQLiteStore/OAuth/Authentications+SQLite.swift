@@ -171,12 +171,16 @@ extension Database {
                 id IN (
                     SELECT session FROM oauth_session_authentication
                     JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(condition))
-                """, values, at: moment)
-        try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(condition)").execute(arguments: values)
+                """, StatementArguments(values), at: moment)
+        _ = try self.endGrants(
+            where: "authentication IN (SELECT oauth_authentication.id FROM oauth_authentication WHERE \(condition))",
+            values)
+        try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(condition)")
+            .execute(arguments: StatementArguments(values))
         guard case .account(let id) = holder else { return }
         // Those that are about to become authentications.
         for table in ["password_sign_in", "upstream_arrival"] {
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: values)
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [id])
         }
         try self.deleteMailedLinks(ofAccount: id)
     }
@@ -215,7 +219,7 @@ enum AuthenticationHolder {
     /// Those of an account that are not of this session.
     case accountBeside(String, session: String?)
 
-    fileprivate var condition: (sql: String, values: StatementArguments) {
+    fileprivate var condition: (sql: String, values: [String]) {
         switch self {
         case .account(let id): ("oauth_authentication.account = ?", [id])
         case .device(let id): ("oauth_authentication.device = ?", [id])

@@ -114,12 +114,7 @@ extension SQLiteDatabase: AuthorizationStore {
             guard !isTaken else {
                 // With the grant its code is gone, too: whoever goes on is told that there is none, and adds nothing to
                 // the trail, which is kept for ever.
-                try db.deleteGrant(standing.grant.id)
-                try db.deleteGrants(cameOf: standing.grant)
-                // What it gave beside tokens ends, too.
-                if let session = standing.grant.session {
-                    try db.deleteDeviceSecret(ofSession: session, client: standing.grant.client)
-                }
+                _ = try db.endGrants(where: "id = ?", [standing.grant.id])
                 var replay = replay
                 replay.accountID = standing.authentication.account
                 try db.appendAudit(replay, sealing)

@@ -82,7 +82,7 @@ extension SQLiteDatabase: ClientStore {
             }
             // One client, one face: what it has of the one is nothing at the other.
             if (former == nil) != (client.settings.signInService == nil) {
-                try db.deleteRows(of: Self.issuedTables, ofClient: id)
+                try db.endIssued(toClient: id)
             }
             for event in events { try db.appendAudit(event, sealing) }
             return client
@@ -91,9 +91,9 @@ extension SQLiteDatabase: ClientStore {
 
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
+            try db.endIssued(toClient: id)
             try db.deleteRows(
-                of: Self.issuedTables + ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"],
-                ofClient: id)
+                of: ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"], ofClient: id)
             try db.revokeInvites("service = ?", [id], audit, sealing)
             try db.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
             guard db.changesCount > 0 else { return false }
@@ -101,12 +101,6 @@ extension SQLiteDatabase: ClientStore {
             return true
         }
     }
-
-    /// What a client has asked for, and been given.
-    private static let issuedTables = [
-        "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request", "oauth_grant",
-        "oauth_device_secret",
-    ]
 
     private static func client(_ id: String, _ db: Database) throws -> ClientRecord? {
         try db.row("SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?", [id]).map { try Self.client($0) }
@@ -202,6 +196,15 @@ private enum ClientColumn: Int, TableColumn {
 }
 
 extension Database {
+    /// Ends what a client has asked for and been given, with what came of it.
+    fileprivate func endIssued(toClient id: String) throws {
+        try self.deleteRows(
+            of: ["oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request"],
+            ofClient: id)
+        _ = try self.endGrants(where: "client = ?", [id])
+        _ = try self.endDeviceSecrets(where: "client = ?", [id])
+    }
+
     /// Deletes a client's rows of these tables.
     fileprivate func deleteRows(of tables: [String], ofClient id: String) throws {
         for table in tables {

@@ -59,9 +59,7 @@ extension SQLiteDatabase: ConsentStore {
 
     public func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM oauth_consent WHERE id = ? AND account = ?")
-                .execute(arguments: [id, account])
-            guard db.changesCount > 0 else { return false }
+            guard try db.endConsents(where: "id = ? AND account = ?", [id, account]) > 0 else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -110,6 +108,20 @@ extension SQLiteDatabase: ConsentStore {
 }
 
 extension Database {
+    /// Ends the consents that a condition on `oauth_consent` chooses, with what stands on them and what came of that. Says how
+    /// many consents there were.
+    fileprivate func endConsents(where condition: String, _ arguments: StatementArguments) throws -> Int {
+        let ended = try String.fetchAll(
+            self.cachedStatement(sql: "SELECT oauth_consent.id FROM oauth_consent WHERE \(condition)"),
+            arguments: arguments)
+        for id in ended {
+            _ = try self.endGrants(where: "consent = ?", [id])
+            _ = try self.endDeviceSecrets(where: "consent = ?", [id])
+            try self.cachedStatement(sql: "DELETE FROM oauth_consent WHERE id = ?").execute(arguments: [id])
+        }
+        return ended.count
+    }
+
     /// Keeps a consent within the present step, and answers with the identifier that it has: of what was agreed to before
     /// the former one.
     fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
@@ -126,14 +138,12 @@ extension Database {
                     .resources: consent.resources.joined(separator: " "),
                     .grantedAt: consent.grantedAt.milliseconds,
                 ], by: ConsentColumn.insertion)
-            try self.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_consent WHERE account = ?1 AND client = ?2 AND id <> ?3 AND id NOT IN (
+            _ = try self.endConsents(
+                where: """
+                    account = ?1 AND client = ?2 AND id <> ?3 AND id NOT IN (
                         SELECT id FROM oauth_consent WHERE account = ?1 AND client = ?2
                         ORDER BY granted_at DESC, id = ?3 DESC LIMIT ?4)
-                    """
-            ).execute(
-                arguments: [consent.account, consent.client, consent.id, Limits.Fixed.consentsPerClient])
+                    """, [consent.account, consent.client, consent.id, Limits.Fixed.consentsPerClient])
         }
         let id = try String.fetchOne(
             self.cachedStatement(

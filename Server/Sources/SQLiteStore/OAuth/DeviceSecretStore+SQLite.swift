@@ -30,6 +30,10 @@ private enum DeviceSecretColumn: Int, TableColumn {
 }
 
 extension SQLiteDatabase: DeviceSecretStore {
+    public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
+        try await self.step { db in try db.setDeviceSecret(digest, ofGrant: id) }
+    }
+
     public func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool {
         try await self.step { db in
             let isThere = try Bool.fetchOne(
@@ -39,8 +43,9 @@ extension SQLiteDatabase: DeviceSecretStore {
                             SELECT 1 FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
                             WHERE oauth_grant.id = ? AND session = ?)
                         """), arguments: [grant, secret.session])
-            guard isThere == true else { return false }
-            try db.deleteDeviceSecret(ofSession: secret.session, client: secret.client)
+            guard isThere == true, try db.setDeviceSecret(secret.digest, ofGrant: grant) else { return false }
+            try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?")
+                .execute(arguments: [secret.session, secret.client])
             try db.insert(
                 [
                     DeviceSecretColumn.digest: secret.digest.blob, .id: secret.id, .session: secret.session,
@@ -115,9 +120,12 @@ extension Database {
                     """), arguments: [client, digest.blob]) ?? false
     }
 
-    /// Deletes the secret that a client has in a session, within the present step.
-    func deleteDeviceSecret(ofSession session: String, client: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?")
-            .execute(arguments: [session, client])
+    /// Notes within the present step that a device secret was given with a grant. `false` where the grant is gone, has one
+    /// already, or came of another itself.
+    func setDeviceSecret(_ digest: [UInt8], ofGrant id: String) throws -> Bool {
+        try self.cachedStatement(
+            sql: "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL"
+        ).execute(arguments: [digest.blob, id])
+        return self.changesCount > 0
     }
 }

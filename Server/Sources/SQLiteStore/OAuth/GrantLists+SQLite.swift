@@ -66,20 +66,22 @@ extension SQLiteDatabase: GrantListStore {
             case .all: ("?2 IS NULL", nil)
             }
         return try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_grant WHERE authentication IN (
+            var count = try db.endGrants(
+                where: """
+                    authentication IN (
                         SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?1) AND \(condition)
-                    """
-            ).execute(arguments: [account, value])
-            var count = db.changesCount
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_device_secret WHERE session IN (
-                        SELECT oauth_session.id FROM oauth_session WHERE account = ?1) AND \(condition)
-                    """
-            ).execute(arguments: [account, value])
-            count += db.changesCount
+                    """, [account, value])
+            let secrets = """
+                session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?1) AND \(condition)
+                """
+            if case .grant = selection {
+                // Whoever ends a device secret by itself ends nothing that apps have got by it.
+                try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE \(secrets)")
+                    .execute(arguments: [account, value])
+                count += db.changesCount
+            } else {
+                count += try db.endDeviceSecrets(where: secrets, [account, value])
+            }
             if count > 0 { try db.appendAudit(audit, sealing) }
             return count
         }
@@ -146,7 +148,7 @@ extension Database {
             """, [client, subject, start.most]
         ) { (id: try $0.text("id"), account: try $0.text("account")) }
         for (id, account) in displaced {
-            try self.deleteGrant(id)
+            _ = try self.endGrants(where: "id = ?", [id])
             var event = start.displaced
             (event.accountID, event.detail) = (account, id)
             try self.appendAudit(event, sealing)

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Store
 import _Primitives
@@ -182,17 +183,86 @@ extension Database {
             .execute(arguments: [moment.milliseconds, digest.blob])
     }
 
-    /// Deletes the grants that came of another (``GrantRecord/origin``). They are of its authentication, by which they are
-    /// found.
-    func deleteGrants(cameOf origin: GrantRecord) throws {
-        try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE authentication = ? AND origin = ?")
-            .execute(arguments: [origin.authentication, origin.id])
+    // MARK: Ending
+
+    /// Ends the grants that a condition on `oauth_grant` chooses, with everything that came of them: their codes and refresh
+    /// tokens, the device secrets that were given with them, and the grants that somebody has got by such a secret, or by
+    /// passing a session on. Says how many grants and device secrets there were.
+    ///
+    /// Every end of a grant goes through here, but for those that are nobody's doing: the grant has run out, or lasts no
+    /// longer than the session that it was given in.
+    ///
+    /// Cost: for each grant two look-ups, and three more where a device secret was given with it.
+    func endGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
+        var ended = try self.deleteGrants(where: condition, values)
+        var (count, next) = (0, 0)
+        while next < ended.count {
+            let grant = ended[next]
+            next += 1
+            // What came of a session that was passed on is of its authentication, by which it is found.
+            ended += try self.deleteGrants(
+                where: "authentication = ? AND origin = ?", [grant.authentication, grant.id])
+            guard let digest = grant.givenSecret, let session = grant.session else { continue }
+            try self.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ?")
+                .execute(arguments: [digest])
+            count += self.changesCount
+            ended += try self.deleteGrants(gotBy: digest, inSession: session)
+        }
+        return count + ended.count
     }
 
-    /// Deletes a grant with all that hangs on it.
-    func deleteGrant(_ id: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE id = ?").execute(arguments: [id])
+    /// Ends the device secrets that a condition on `oauth_device_secret` chooses, with the grants that apps have got by them.
+    /// Says how many secrets and grants there were.
+    func endDeviceSecrets(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
+        let ended = try self.rows(
+            "DELETE FROM oauth_device_secret WHERE \(condition) RETURNING digest, session", values
+        ) { (digest: try $0.bytes("digest").blob, session: try $0.text("session")) }
+        return try ended.reduce(ended.count) { count, secret in
+            try count + self.deleteGrants(gotBy: secret.digest, inSession: secret.session).count
+        }
     }
+
+    /// Deletes the grants that a condition on `oauth_grant` chooses, and says what others come of.
+    private func deleteGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws
+        -> [EndedGrant]
+    {
+        try self.rows(
+            """
+            DELETE FROM oauth_grant WHERE \(condition)
+            RETURNING id, authentication, session, device_secret, origin
+            """, values
+        ) { row in
+            let secret = try row.optionalBytes("device_secret")?.blob
+            return EndedGrant(
+                id: try row.text("id"), authentication: try row.text("authentication"),
+                session: try row.optionalText("session"),
+                givenSecret: try row.optionalText("origin") == nil ? secret : nil)
+        }
+    }
+
+    /// Deletes the grants that apps have got by a device secret, also by one that has ended with its session. They are of the
+    /// secret's session. Those that end with the session stand on an authentication of the session.
+    private func deleteGrants(gotBy digest: Data, inSession session: String) throws -> [EndedGrant] {
+        try self.deleteGrants(
+            where: """
+                id IN (
+                    SELECT got.id FROM oauth_grant AS got
+                    WHERE got.session = ?1 AND got.is_lasting = 1 AND got.device_secret = ?2 AND got.origin IS NOT NULL
+                    UNION ALL SELECT got.id FROM oauth_session_authentication
+                    JOIN oauth_grant AS got ON got.authentication = oauth_session_authentication.authentication
+                    WHERE oauth_session_authentication.session = ?1 AND got.device_secret = ?2
+                        AND got.origin IS NOT NULL)
+                """, [session, digest])
+    }
+}
+
+/// What is known of a grant that was deleted.
+private struct EndedGrant {
+    let id: String
+    let authentication: String
+    let session: String?
+    /// The digest of the device secret that was given with it; `nil` where it was itself got by one.
+    let givenSecret: Data?
 }
 
 extension StoredRow {

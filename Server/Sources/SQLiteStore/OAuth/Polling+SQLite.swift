@@ -56,7 +56,7 @@ extension Database {
             var replay = question.replay
             replay.accountID = try self.standingGrant(grant, at: moment, sealing)?.authentication.account
             // With the grant the row is gone, too: whoever goes on adds nothing to the trail.
-            try self.deleteGrant(grant)
+            _ = try self.endGrants(where: "id = ?", [grant])
             try self.appendAudit(replay, sealing)
             return .replayed
         }

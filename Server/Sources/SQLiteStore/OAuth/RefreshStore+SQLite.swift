@@ -96,13 +96,7 @@ extension SQLiteDatabase: RefreshStore {
     }
 
     public func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant? {
-        try await self.read { [sealing] db in
-            if let token, try db.isRevoked(anyOf: [token]) { return nil }
-            guard let standing = try db.standingGrant(id, at: moment, sealing), moment < standing.grant.expiresAt else {
-                return nil
-            }
-            return standing
-        }
+        try await self.grant(id, tokens: token.map { [$0] } ?? [], at: moment)
     }
 
     public func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool {
@@ -110,7 +104,7 @@ extension SQLiteDatabase: RefreshStore {
             try db.isGrant(id, ofClient: client) ? .step(()) : .answered(false)
         }) { [sealing] db, _ in
             guard try db.isGrant(id, ofClient: client) else { return false }
-            try db.deleteGrant(id)
+            _ = try db.endGrants(where: "id = ?", [id])
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -218,7 +212,7 @@ extension Database {
             return .renewed(Renewal(standing, by: .successorBefore(step: step), until: family.headEndsAt))
         case .late: return .late
         case .past:
-            try self.deleteGrant(exchange.grant)
+            _ = try self.endGrants(where: "id = ?", [exchange.grant])
             var reuse = exchange.reuse
             reuse.accountID = standing.authentication.account
             try self.appendAudit(reuse, sealing)

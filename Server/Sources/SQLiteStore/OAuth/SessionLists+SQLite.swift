@@ -41,8 +41,7 @@ extension SQLiteDatabase {
             guard try db.endSessions(where: "id = ? AND account = ?", [id, account], at: audit.at) > 0 else {
                 return false
             }
-            try db.cachedStatement(sql: "DELETE FROM oauth_grant WHERE session = ? AND is_lasting = 1")
-                .execute(arguments: [id])
+            _ = try db.endGrants(where: "session = ? AND is_lasting = 1", [id])
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -52,12 +51,10 @@ extension SQLiteDatabase {
 extension SQLiteDatabase {
     public func endSessions(account: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_grant WHERE is_lasting = 1
-                    AND session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)
-                    """
-            ).execute(arguments: [account])
+            _ = try db.endGrants(
+                where: """
+                    is_lasting = 1 AND session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)
+                    """, [account])
             let count = try db.endSessions(where: "account = ?", [account], at: audit.at)
             if count > 0 { try db.appendAudit(audit, sealing) }
             return count

@@ -70,16 +70,6 @@ extension SQLiteDatabase: SignInServiceStore {
         return audiences
     }
 
-    public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
-        try await self.step { db in
-            try db.cachedStatement(
-                sql:
-                    "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL"
-            ).execute(arguments: [digest.blob, id])
-            return db.changesCount > 0
-        }
-    }
-
     public func pass(
         _ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent
     ) async throws {
@@ -108,21 +98,5 @@ extension SQLiteDatabase: SignInServiceStore {
             try db.appendAudit(audit, sealing)
         }
         if let family { self.handedOutTokens.insert([family.head]) }
-    }
-
-    public func endDevice(secret digest: [UInt8], authentication: String, audit: AuditEvent) async throws -> Int {
-        try await self.step { [sealing] db in
-            // The grants of a device are of one authentication, by which they are found.
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_grant WHERE authentication = ?1 AND (device_secret = ?2 OR origin IN (
-                        SELECT own.id FROM oauth_grant AS own
-                        WHERE own.authentication = ?1 AND own.device_secret = ?2))
-                    """
-            ).execute(arguments: [authentication, digest.blob])
-            let count = db.changesCount
-            if count > 0 { try db.appendAudit(audit, sealing) }
-            return count
-        }
     }
 }

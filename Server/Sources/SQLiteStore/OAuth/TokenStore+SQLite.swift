@@ -3,12 +3,12 @@ public import Store
 public import _Primitives
 
 extension SQLiteDatabase: TokenStore {
-    public func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> GrantRecord? {
-        try await self.read { db in
-            guard try !db.isRevoked(anyOf: tokens), let grant = try db.heldGrant(id, at: moment),
-                moment < grant.expiresAt
+    public func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant? {
+        try await self.read { [sealing] db in
+            guard try !db.isRevoked(anyOf: tokens), let standing = try db.standingGrant(id, at: moment, sealing),
+                moment < standing.grant.expiresAt
             else { return nil }
-            return grant
+            return standing
         }
     }
 

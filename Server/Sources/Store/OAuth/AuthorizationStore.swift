@@ -32,8 +32,9 @@ public enum CodeTaking: Sendable, Equatable {
 
 /// Keeps authorization requests, grants and codes.
 ///
-/// What hangs on what: a grant on its authentication and, unless it lasts, on its session; a code on its grant. Whatever
-/// ends one ends what hangs on it, at once and on every node.
+/// What hangs on what: a grant on its authentication and, unless it lasts, on its session; a code on its grant; what somebody
+/// has got by a grant's session or device secret on that grant (``GrantRecord/origin``). Whatever ends one ends what hangs on
+/// it, at once and on every node.
 public protocol AuthorizationStore: Sendable {
     /// Keeps a new request.
     func addRequest(_ request: AuthorizationRequestRecord) async throws
@@ -73,7 +74,7 @@ public protocol AuthorizationStore: Sendable {
     /// Takes a code, for good: it stays taken whatever its taker then finds wrong with it.
     ///
     /// Must be atomic: of any number of calls for one code exactly one gets ``CodeTaking/taken(_:_:)``; the next that is
-    /// right deletes the grant with all that hangs on it (RFC 6749, section 4.1.2). One that is not is told that there is
+    /// right ends the grant with all that hangs on it and that came of it (RFC 6749, section 4.1.2). One that is not is told that there is
     /// no such code, and changes nothing: an old code by itself, out of a browser's history, ends nobody's grant.
     ///
     /// - Parameters:

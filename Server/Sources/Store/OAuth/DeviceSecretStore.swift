@@ -52,11 +52,17 @@ public struct HeldDeviceSecret: Sendable, Equatable {
     }
 }
 
-/// Keeps device secrets. What ends a session, a client or a consent ends those that stand on it, and a code that comes twice
-/// those that its client has in the session. They are listed and ended with what lasts (``GrantListStore``).
+/// Keeps device secrets. What ends a session, a client or a consent ends those that stand on it, and so does whatever ends a
+/// grant that they were given with. They are listed and ended with what lasts (``GrantListStore``).
+///
+/// What apps have got by a secret (``GrantRecord/origin``) ends with the grant that the secret was given with, also where the
+/// secret has ended before. Where the secret ends by itself, it goes on.
 public protocol DeviceSecretStore: Sendable {
-    /// Keeps a secret, in the place of the one that its client had in the session. Says whether the session is there, and
-    /// the grant that it is given with.
+    /// Gives a grant its device's secret. Says whether the grant is there, came of no other, and has none yet.
+    func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool
+
+    /// Keeps a secret, in the place of the one that its client had in the session, and gives it to the grant. Says whether
+    /// the session is there, and the grant, which came of no other and has none yet.
     func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool
 
     /// The secret of that digest, with its session.

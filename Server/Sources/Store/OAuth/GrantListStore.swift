@@ -59,7 +59,8 @@ public protocol GrantListStore: Sendable {
     /// The account's lasting grants and device secrets that stand at `moment`, the newest first, at most `limit`.
     func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing]
 
-    /// Ends grants and device secrets of an account, those too that end with a session, together with the audit event. Says how many there
-    /// were; where there was none, there is no event. Another account's grant is none.
+    /// Ends grants and device secrets of an account, those too that end with a session, with all that came of them, together
+    /// with the audit event. Says how many there were; where there was none, there is no event. Another account's grant is
+    /// none. What apps have got by a device secret goes on where that is ended by its identifier.
     func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int
 }

@@ -32,11 +32,11 @@ public struct GrantRecord: Sendable, Equatable {
     public let details: String?
     /// The end of every token that the grant can give.
     public let expiresAt: Timestamp
-    /// The device that it was given to, or that it came of, at the app sign-in service: SHA-256 of the secret that the
-    /// device's app has. `nil` where the app has none.
+    /// SHA-256 of the device secret that was given with it; of a grant that came of another (``origin``) that of the device
+    /// secret that it came by. `nil` where there is none.
     public var deviceSecret: [UInt8]?
-    /// The grant that it came of, by its identifier, where somebody passed a session on. Such a grant is not passed on
-    /// again.
+    /// What it came of, by its identifier: the grant whose session was passed on, or the device secret that another app got it
+    /// by. Such a grant is not passed on again, and ends with the grant that it came of, or that the secret was given with.
     public var origin: String?
 
     /// A record of these values.

@@ -116,7 +116,8 @@ public enum RefreshOutcome: Sendable, Equatable {
     case renewed(Renewal)
     /// The token is refused, and nothing has changed: the request was late, or came twice.
     case late
-    /// The token was past: somebody has what was another's. The grant is gone with all that hangs on it.
+    /// The token was past: somebody has what was another's. The grant is gone with all that hangs on it and that came of
+    /// it.
     case reused
     /// There is no such family (any more).
     case unknown
@@ -147,7 +148,7 @@ public protocol RefreshStore: Sendable {
     /// - Parameter token: An access token of it by its `jti`: where that was taken back, there is no grant either.
     func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant?
 
-    /// Deletes a grant of a client with all that hangs on it, with the audit event. Says whether there was one; where there
+    /// Ends a grant of a client with all that hangs on it and that came of it, with the audit event. Says whether there was one; where there
     /// was none, there is no event.
     func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool
 }

@@ -78,8 +78,8 @@ public protocol SessionStore: Sendable {
         -> [SessionListing]
 
     /// Ends a session of that account because its person takes it back, and with it all grants that were given in it, the
-    /// lasting ones too, together with the audit event. `false`, and no event,
-    /// where the account has no such session, whoever else may have it.
+    /// lasting ones too, with everything that came of them, together with the audit event. `false`, and no event, where the
+    /// account has no such session, whoever else may have it.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
     /// Ends all sessions of that account as ``endSession(_:account:audit:)`` does each, in one step and with one audit

@@ -20,12 +20,9 @@ public struct PassedSession: Sendable, Equatable {
     }
 }
 
-/// Keeps what sessions of the app sign-in service have beside grants and refresh tokens: the secrets of devices, and which
-/// session came of which. They are parts of grants, and end with them.
+/// Keeps what sessions of the app sign-in service have beside grants, refresh tokens and device secrets: which session came
+/// of which. What came of a grant ends with it.
 public protocol SignInServiceStore: Sendable {
-    /// Gives a grant its device's secret. Says whether the grant is there and has none yet.
-    func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool
-
     /// Keeps a grant that came of another, with the audit event; with its code, where it is given by one, else with its
     /// first refresh token.
     ///
@@ -35,8 +32,4 @@ public protocol SignInServiceStore: Sendable {
     /// - Throws: ``StoreError/Code/notFound`` where it is not so.
     func pass(_ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent)
         async throws
-
-    /// Ends all sessions of a device: the grants of an authentication that have its secret, and those that came of them, with
-    /// the audit event. Says how many there were; where there was none, there is no event.
-    func endDevice(secret digest: [UInt8], authentication: String, audit: AuditEvent) async throws -> Int
 }

@@ -27,8 +27,17 @@ public enum DeviceSecretConformance {
         return sample
     }
 
-    private static func add(_ store: Subject, _ secret: DeviceSecretRecord) async throws -> Bool {
-        try await store.addDeviceSecret(secret, ofGrant: "grant-r")
+    /// Gives a secret with a grant of the sample's session, `grant-1` for `secret-1`, whose code has the digest of a hundred
+    /// more.
+    private static func add(_ store: Subject, _ secret: DeviceSecretRecord, _ sample: SampleSignIn) async throws -> Bool
+    {
+        let name = secret.id.replacing("secret-", with: "")
+        let (grant, code) = SampleSignIn.grant(
+            name, of: sample.session, secret: Self.bytes(secret.digest[0] + 100), client: secret.client, at: Self.start)
+        try await store.addGrant(
+            grant, code: code, usedAt: Self.start, audit: AuditEvent(AuditEvent.Kind(rawValue: "added"), at: Self.start)
+        )
+        return try await store.addDeviceSecret(secret, ofGrant: grant.id)
     }
 
     private static func isThere(_ store: Subject, _ number: UInt8) async throws -> Bool {
@@ -41,6 +50,15 @@ public enum DeviceSecretConformance {
         GrantRecord(
             id: "second", client: client, subject: "second-a", authentication: sample.grant.authentication,
             session: session, scope: "openid", consent: consent, expiresAt: Self.start + .seconds(360))
+    }
+
+    /// A grant that the second app has got by a secret.
+    private static func got(by number: UInt8, of sample: SampleSignIn, isLasting: Bool) -> GrantRecord {
+        GrantRecord(
+            id: "got-\(number)", client: "second", subject: "second-a",
+            authentication: sample.grant.authentication, session: sample.session.id, isLasting: isLasting,
+            scope: "openid", deviceSecret: Self.bytes(number), origin: "secret-\(number)",
+            expiresAt: Self.start + .seconds(360))
     }
 
     private static func addClients(_ store: Subject) async throws {
@@ -64,21 +82,21 @@ public enum DeviceSecretConformance {
     public static let checks: [ConformanceCheck<Subject>] = [
         ConformanceCheck("a secret comes back with its session, and takes its app's former place in it") { store in
             let sample = try await Self.signIn(store)
-            try expect(try await Self.add(store, Self.secret(1)), "session and grant are there")
-            try expect(try await !Self.add(store, Self.secret(2, session: "other")), "no other session is")
+            try expect(try await Self.add(store, Self.secret(1), sample), "session and grant are there")
+            try expect(try await !Self.add(store, Self.secret(2, session: "other"), sample), "no other session is")
             try expect(try await !store.addDeviceSecret(Self.secret(2), ofGrant: "other"), "no other grant is")
             let expected = HeldDeviceSecret(secret: Self.secret(1), session: sample.session)
             try expect(try await store.deviceSecret(digest: Self.bytes(1)) == expected, "the whole of it")
             try expect(try await !Self.isThere(store, 2), "nothing was kept")
-            try expect(try await Self.add(store, Self.secret(3, client: "second")), "another app's")
-            try expect(try await Self.add(store, Self.secret(4)), "the app's next")
+            try expect(try await Self.add(store, Self.secret(3, client: "second"), sample), "another app's")
+            try expect(try await Self.add(store, Self.secret(4), sample), "the app's next")
             try expect(try await !Self.isThere(store, 1), "the one before is gone")
             try expect(try await Self.isThere(store, 3), "the other app's is not")
         },
         ConformanceCheck("a secret gives a grant of its session while both are there") { store in
             let sample = try await Self.signIn(store)
             try await Self.addClients(store)
-            _ = try await Self.add(store, Self.secret(1))
+            _ = try await Self.add(store, Self.secret(1), sample)
             let before = try await Self.events(store)
             let moment = Self.start + .seconds(30)
             func add(_ grant: GrantRecord, by digest: UInt8) async throws {
@@ -107,7 +125,7 @@ public enum DeviceSecretConformance {
             let sample = try await Self.signIn(store)
             try await Self.addClients(store)
             for (number, client) in [(UInt8(1), "first"), (2, "second"), (3, "third")] {
-                _ = try await Self.add(store, Self.secret(number, client: client))
+                _ = try await Self.add(store, Self.secret(number, client: client), sample)
             }
             func delete(_ number: UInt8, _ group: String) async throws -> Bool {
                 try await store.deleteDeviceSecret(digest: Self.bytes(number), group: group, audit: Self.event)
@@ -146,11 +164,10 @@ public enum DeviceSecretConformance {
             try expect(try await !Self.isThere(store, 6), "gone with the consent")
 
             for (number, client) in [(UInt8(1), "first"), (2, "second")] {
-                _ = try await Self.add(store, Self.secret(number, client: client))
+                _ = try await Self.add(store, Self.secret(number, client: client), sample)
             }
             for _ in 0..<2 {
-                _ = try await store.takeCode(digest: sample.code.digest, at: Self.start, replay: Self.event) { _, _ in
-                    true
+                _ = try await store.takeCode(digest: Self.bytes(101), at: Self.start, replay: Self.event) { _, _ in true
                 }
             }
             try expect(try await !Self.isThere(store, 1), "gone with the grant of its code")
@@ -160,7 +177,7 @@ public enum DeviceSecretConformance {
             let sample = try await Self.signIn(store)
             try await Self.addClients(store)
             for (number, client) in [(UInt8(1), "first"), (2, "second"), (3, "third")] {
-                _ = try await Self.add(store, Self.secret(number, client: client))
+                _ = try await Self.add(store, Self.secret(number, client: client), sample)
             }
             func list(_ account: String = "a", at moment: Timestamp = Self.start) async throws -> [GrantListing] {
                 try await store.lastingGrants(account: account, at: moment, limit: 9)
@@ -184,11 +201,65 @@ public enum DeviceSecretConformance {
             try expect(try await end(.grant("secret-1")) == 1, "by its identifier")
             try expect(try await !Self.isThere(store, 1), "that one")
             try expect(try await end(.client("second"), "b") == 0, "another's")
-            try expect(try await end(.client("second")) == 2, "the app's secret and its grant")
+            try expect(
+                try await end(.client("second")) == 3, "the app's secret, the grant of it, and the one that it got")
             try expect(try await !Self.isThere(store, 2), "of that app")
             try expect(try await Self.isThere(store, 3), "of that app alone")
-            try expect(try await end(.all) == 2, "the last one, and the grant of the sign-in")
+            try expect(try await end(.all) == 4, "the last one, and the grants of all sign-ins")
             try expect(try await list().isEmpty, "all of them")
+        },
+        ConformanceCheck("what was got by a secret ends with the grant that it was given with, and not with the secret")
+        {
+            store in
+            let sample = try await Self.signIn(store)
+            try await Self.addClients(store)
+            func give(_ number: UInt8, lasting: Bool) async throws -> GrantRecord {
+                _ = try await Self.add(store, Self.secret(number), sample)
+                let got = Self.got(by: number, of: sample, isLasting: lasting)
+                try await store.addGrant(
+                    got, byDeviceSecret: Self.bytes(number), redirectURI: "https://second.example/in",
+                    usedAt: Self.start, audit: Self.event)
+                return got
+            }
+            func stands(_ grant: GrantRecord) async throws -> Bool {
+                try await store.grant(grant.id, token: nil, at: Self.start)?.grant == grant
+            }
+            func giveUp(_ number: UInt8) async throws -> Bool {
+                try await store.deleteGrant("grant-\(number)", client: "first", audit: Self.event)
+            }
+            for (number, isLasting) in [(UInt8(1), true), (2, false)] {
+                let got = try await give(number, lasting: isLasting)
+                try expect(try await stands(got), "got")
+                try expect(
+                    try await store.deleteDeviceSecret(digest: Self.bytes(number), group: "apps", audit: Self.event),
+                    "the secret alone")
+                try expect(try await stands(got), "it goes on")
+                try expect(try await giveUp(number), "the grant that the secret was given with")
+                try expect(try await !stands(got), "over with that, lasting: \(isLasting)")
+            }
+            let (former, latter) = (try await give(3, lasting: true), try await give(4, lasting: true))
+            try expect(try await giveUp(4), "one of two")
+            try expect(try await !Self.isThere(store, 4), "its secret")
+            let isLeft = try await stands(former)
+            let isGone = try await !stands(latter)
+            try expect(isLeft && isGone, "what came of that alone")
+            // A sign-in that shows the secret of one before shares it.
+            _ = try await Self.add(store, Self.secret(5), sample)
+            try expect(
+                try await !store.setDeviceSecret(digest: Self.bytes(6), ofGrant: "grant-5"), "it has one already")
+            let (again, code) = SampleSignIn.grant(
+                "again", of: sample.session, secret: Self.bytes(110), client: "first", at: Self.start)
+            try await store.addGrant(again, code: code, usedAt: Self.start, audit: Self.event)
+            try expect(try await store.setDeviceSecret(digest: Self.bytes(5), ofGrant: again.id), "shared")
+            try expect(try await store.deleteGrant(again.id, client: "first", audit: Self.event), "given up")
+            try expect(try await !Self.isThere(store, 5), "whoever has it may have taken the secret, too")
+            // With its session the secret goes, and what lasts stays until the other end.
+            let lasting = try await give(7, lasting: true)
+            _ = try await store.endSession(sample.session.id, audit: Self.event)
+            try expect(try await stands(lasting), "it outlives the session")
+            try expect(try await store.endSession(sample.session.id, account: "a", audit: Self.event) == false, "ended")
+            try expect(try await giveUp(7), "given up")
+            try expect(try await !stands(lasting), "over, though the secret was gone before")
         },
     ]
 }

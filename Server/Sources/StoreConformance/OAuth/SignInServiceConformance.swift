@@ -4,8 +4,8 @@ import _Primitives
 /// What every store keeps of sessions of the app sign-in service: the duties of ``SignInServiceStore``.
 public enum SignInServiceConformance {
     /// What the rules are about.
-    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & GrantListStore
-        & RefreshStore & SignInServiceStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & DeviceSecretStore
+        & GrantListStore & RefreshStore & SignInServiceStore
 
     private static let start = Timestamp(seconds: 1_800_000_000)
     private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
@@ -196,10 +196,7 @@ public enum SignInServiceConformance {
             try expect(try await take() == .replayed, "once")
             try expect(try await Self.grant(store, "web-1") == nil, "and what it gave is gone")
         },
-        ConformanceCheck(
-            "a device's sessions end together, and nobody else's; what came of a grant ends where its code comes twice"
-        ) {
-            store in
+        ConformanceCheck("what came of a grant ends with it, and nothing else, however it ends") { store in
             let sample = try await Self.app(store)
             try await Self.pass(store, Self.passed(sample, "web-1"), 50)
             try await store.pass(
@@ -211,14 +208,8 @@ public enum SignInServiceConformance {
             try await Self.pass(
                 store, Self.passed(other, "web-3", from: "grant-other", secret: Self.bytes(2)), 51)
             let before = try await Self.events(store)
-            func end(_ secret: UInt8, of authentication: String) async throws -> Int {
-                try await store.endDevice(
-                    secret: Self.bytes(secret), authentication: authentication, audit: Self.event)
-            }
-            try expect(try await end(9, of: sample.grant.authentication) == 0, "an unknown one's")
-            try expect(try await end(1, of: other.grant.authentication) == 0, "another authentication's")
-            try expect(try await Self.events(store) == before, "no event")
-            try expect(try await end(1, of: sample.grant.authentication) == 3, "three")
+            let ended = try await store.endGrants(.grant("grant-app"), account: "a", audit: Self.event)
+            try expect(ended == 3, "three")
             try expect(try await Self.events(store) == before + 1, "one event")
             for id in ["grant-app", "web-1", "web-2"] {
                 try expect(try await Self.grant(store, id) == nil, "\(id) is gone")
@@ -230,6 +221,14 @@ public enum SignInServiceConformance {
             }
             try expect(try await Self.grant(store, "grant-other") == nil, "the code came twice")
             try expect(try await Self.grant(store, "web-3") == nil, "with all that came of it")
+            let third = SampleSignIn("third", secret: Self.bytes(92), account: "a", client: "app", at: Self.start)
+            try await third.keep(in: store)
+            try await Self.pass(store, Self.passed(third, "web-4", from: "grant-third", secret: nil), 52)
+            try expect(try await store.deleteGrant("web-4", client: "web", audit: Self.event), "what came of it, alone")
+            try expect(try await Self.grant(store, "grant-third") != nil, "ends nothing that it came of")
+            try await Self.pass(store, Self.passed(third, "web-5", from: "grant-third", secret: nil), 53)
+            try expect(try await store.deleteClient("app", audit: Self.event), "its client goes")
+            try expect(try await Self.grant(store, "web-5") == nil, "with all that came of what it had")
         },
     ]
 }
