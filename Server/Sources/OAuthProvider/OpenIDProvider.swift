@@ -134,7 +134,8 @@ public struct OpenIDProvider: Sendable {
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients),
             phoneQuestions: SourceBudget(
                 oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources),
-            remoteKeys: RemoteKeySets(calls: configuration.calls, limits: limits), time: time, random: random)
+            remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits), time: time,
+            random: random)
         // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
         // there.
         let clients = try await store.clients()

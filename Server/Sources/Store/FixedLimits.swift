@@ -142,11 +142,13 @@ extension Limits {
         public static let shownAddressCharacters = 200
         /// Digits of `max_age`: thirty years.
         public static let maximumAgeDigits = 9
-        /// Letters of the code that a person types for a device: 40 bits.
-        public static let deviceUserCodeLetters = 8
+        /// Letters of the code that a person types for a device: 50 bits.
+        public static let deviceUserCodeLetters = 10
         /// How long whoever asks whether a person has answered waits from one question to the next (RFC 8628, section 3.5).
         /// By as much it grows where they do not.
         public static let pollingInterval: Duration = .seconds(5)
+        /// How long they have to wait at most, however often they asked too soon.
+        public static let longestPollingInterval: Duration = .seconds(30)
         /// How much sooner a question may come: what a network does to the time between two.
         public static let pollingTolerance: Duration = .seconds(1)
         /// Bytes of `client_notification_token` (OpenID Connect CIBA Core 1.0, section 7.1).

@@ -61,6 +61,9 @@ struct CheckedCallsTests {
         do { return "answered \(try await body().status)" } catch { return "\(error)" }
     }
 
+    /// Longer than any call of a test that holds calls, however busy the machine is.
+    private static let longTime: Duration = .seconds(120)
+
     private static func get(_ address: String, longest: Int = 100) -> OutgoingCall {
         OutgoingCall(to: address, longestAnswer: longest)
     }
@@ -248,6 +251,7 @@ struct CheckedCallsTests {
     func share() async throws {
         var limits = Limits()
         limits.oauth.outgoingCallsPerHost = 2
+        limits.oauth.outgoingCallTime = Self.longTime
         let gate = Gate()
         let few = limits
         try await CalledService.run(answer: { _, _ in
@@ -271,6 +275,42 @@ struct CheckedCallsTests {
             _ = await arrivals.next()
             await gate.open()
             #expect(try await again.status == 200)
+        }
+    }
+
+    @Test("calls to other providers have places of their own: clients' addresses do not use them up, nor the other way")
+    func pools() async throws {
+        var limits = Limits()
+        (limits.oauth.outgoingCallsPerHost, limits.oauth.outgoingCalls) = (2, 2)
+        limits.oauth.outgoingCallTime = Self.longTime
+        let gate = Gate()
+        let few = limits
+        try await CalledService.run(answer: { _, _ in
+            await gate.pass()
+            return Response(status: .ok)
+        }) { port async throws in
+            let calls = CheckedCalls(mayCallLoopback: true, limits: few)
+            let address = "http://127.0.0.1:\(port)/"
+            let person = OutgoingCall(to: address, longestAnswer: 100, party: .provider)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                var arrivals = gate.arrivals.makeAsyncIterator()
+                // Nine people at once, who come while both places of clients are taken.
+                for call in Array(repeating: Self.get(address), count: 2) + Array(repeating: person, count: 9) {
+                    group.addTask { try await calls.send(call).status }
+                    _ = await arrivals.next()
+                }
+                let refused = await Self.reason { try await calls.send(Self.get(address)) }
+                #expect(refused == "too many calls are under way, 2 to 127.0.0.1")
+                await gate.open()
+                for try await status in group { #expect(status == 200) }
+                // Two people have left the clients' places to clients.
+                for call in [person, person, Self.get(address)] {
+                    group.addTask { try await calls.send(call).status }
+                    _ = await arrivals.next()
+                }
+                await gate.open()
+                for try await status in group { #expect(status == 200) }
+            }
         }
     }
 }

@@ -143,26 +143,32 @@ struct ClientDelivererTests {
         await store.database.close()
     }
 
-    /// Has a client asked alice, who has answered.
-    private static func answered(_ store: OpenStore, _ assembly: ServerAssembly, at address: String) async throws {
+    /// Has a client asked alice, who has answered. Of a number past 0 it is the client of before.
+    private static func answered(
+        _ store: OpenStore, _ assembly: ServerAssembly, at address: String, number: Int = 0
+    ) async throws {
         let now = TimeSource.system.now()
+        let (ceremony, request) = number == 0 ? ("ceremony", "request") : ("ceremony-\(number)", "request-\(number)")
         var settings = ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["urn:openid:params:grant-type:ciba"])
         settings.answers = ClientSettings.AnswerDelivery(.ping, at: address)
-        let client = try await assembly.provider.registerClient(
-            name: "Call Centre", redirectURIs: ["https://calls.example/"], settings: settings
-        ).client.id
+        var client = try await assembly.provider.clients().first { $0.name == "Call Centre" }?.id ?? ""
+        if client.isEmpty {
+            client = try await assembly.provider.registerClient(
+                name: "Call Centre", redirectURIs: ["https://calls.example/"], settings: settings
+            ).client.id
+        }
         let end = now + .seconds(300)
         try await store.database.createCeremony(
             CeremonyRecord(
-                id: "ceremony", kind: .authentication, clientID: client, reference: "request", accountID: "alice",
+                id: ceremony, kind: .authentication, clientID: client, reference: request, accountID: "alice",
                 createdAt: now, expiresAt: end, detail: CeremonyDetail()), tokens: [], audit: nil)
         try await store.database.addBackchannelRequest(
             BackchannelRequestRecord(
-                id: "request", digest: [UInt8](repeating: 1, count: 32), client: client, scope: "openid",
+                id: request, digest: [UInt8](repeating: UInt8(number + 1), count: 32), client: client, scope: "openid",
                 interval: .seconds(5), expiresAt: end,
                 notification: BackchannelNotification(mode: .ping, secret: "the-request", token: "the-token")),
             keptUntil: end)
-        _ = try await store.database.change(.reference("request")) { record in
+        _ = try await store.database.change(.reference(request)) { record in
             record.phase = .ended
             return CeremonyChange()
         }
@@ -209,6 +215,49 @@ struct ClientDelivererTests {
         let told = #"POST /told Bearer the-token application/json {"auth_req_id":"the-request"}"#
         #expect(arrivals.withLock { $0 } == [told, told])
         #expect(try await store.database.waitingDeliveries().count == 0)
+        await store.database.close()
+    }
+
+    /// A client that answers at once, and notes how many calls were under way.
+    private final class QuickClient: OutgoingCalls {
+        private let state = Mutex((now: 0, most: 0, count: 0))
+        var most: Int { self.state.withLock { $0.most } }
+        var count: Int { self.state.withLock { $0.count } }
+
+        func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
+            self.state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.count + 1) }
+            defer { self.state.withLock { $0.now -= 1 } }
+            await Task.yield()
+            return OutgoingAnswer(status: 204, body: [])
+        }
+    }
+
+    @Test(
+        "what waits for a client is told as soon as a place is free, and not at the next look", .timeLimit(.minutes(2)))
+    func goesOn() async throws {
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var limits = Limits()
+        // There is no second look within this test.
+        limits.oauth.deliveryInterval = .seconds(60 * 60)
+        let store = try OpenStore(
+            folder: DataFolder(path: folder + "/data"), keyFile: KeyFile(path: folder + "/key"), limits: limits)
+        let calls = QuickClient()
+        var configuration = ServerAssembly.Configuration(issuer: "http://localhost:8080", facets: [], limits: limits)
+        configuration.calls = calls
+        let assembly = try await store.assembly(configuration)
+        for number in 0..<60 {
+            try await Self.answered(store, assembly, at: "https://calls.example/told", number: number)
+        }
+        let deliverer = try #require(assembly.clientDeliverer(logger: Logger(label: "quiet")))
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
+        async let running: Void = group.run()
+        while try await store.database.waitingDeliveries().count > 0, !Task.isCancelled { await Task.yield() }
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(calls.count == 60)
+        #expect(calls.most <= limits.oauth.deliveriesAtOncePerClient)
         await store.database.close()
     }
 }

@@ -616,11 +616,10 @@ struct SettableLimitsTests {
             "challengeBurst": 1, "challengesPerMinute": 2, "dispatchBurst": 3, "dispatchesPerMinute": 4,
             "openDispatchBurst": 5, "openDispatchesPerMinute": 6, "personDispatchBurst": 7,
             "personDispatchesPerMinute": 8, "pushedRequestBurst": 9, "pushedRequestsPerMinute": 10,
-            "deviceCodeBurst": 11, "deviceCodesPerMinute": 12, "deviceGuessBurst": 13, "deviceGuessesPerMinute": 14,
+            "deviceCodeBurst": 11, "deviceCodesPerMinute": 12,
         ])
         #expect(clients.oauth.pushedRequestBurst == 9 && clients.oauth.pushedRequestsPerMinute == 10)
         #expect(clients.oauth.deviceCodeBurst == 11 && clients.oauth.deviceCodesPerMinute == 12)
-        #expect(clients.oauth.deviceGuessBurst == 13 && clients.oauth.deviceGuessesPerMinute == 14)
         #expect(clients.challengeBurst == 1 && clients.challengesPerMinute == 2)
         #expect(clients.dispatchBurst == 3 && clients.dispatchesPerMinute == 4)
         #expect(clients.openDispatchBurst == 5 && clients.openDispatchesPerMinute == 6)

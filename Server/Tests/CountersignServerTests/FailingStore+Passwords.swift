@@ -69,8 +69,10 @@ extension FailingStore {
         try await self.store.beginLink(of: delivery, until: moment)
     }
 
-    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
-        try await self.store.takeMails(at: moment, lease: lease, limit: limit)
+    func takeDroppedMails() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
+
+    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws -> [MailDelivery] {
+        try await self.store.takeMails(at: moment, lease: lease, limit: limit, strangers: strangers)
     }
 
     func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {

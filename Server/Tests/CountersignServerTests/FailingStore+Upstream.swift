@@ -39,6 +39,13 @@ extension FailingStore {
 
     func begin(_ trip: UpstreamTrip) async throws { try await self.store.begin(trip) }
 
+    func requestOfTrip(
+        stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
+    ) async throws -> String? {
+        try await self.store.requestOfTrip(
+            stateDigest: stateDigest, provider: provider, browserDigest: browserDigest, at: moment)
+    }
+
     func takeTrip(
         stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
     ) async throws -> UpstreamTrip? {

@@ -404,9 +404,9 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func takeDeliveries(
-        at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
+        at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {
-        try await self.store.takeDeliveries(at: moment, lease: lease, limit: limit, exceptOf: busy)
+        try await self.store.takeDeliveries(at: moment, lease: lease, share: share, most: most, underWay: underWay)
     }
 
     func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws {

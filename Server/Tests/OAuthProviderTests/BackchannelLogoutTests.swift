@@ -215,11 +215,11 @@ struct BackchannelLogoutTests {
             let shop = try await f.provider.registerClient(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
-            for _ in 0..<6 { _ = try await f.tokens() }
+            for _ in 0..<Limits().oauth.deliveriesAtOncePerClient + 2 { _ = try await f.tokens() }
             try await f.endSessions()
             let calls = TestCalls()
             let deliveries = Self.deliveries(f, calls)
-            let slow = try await deliveries.takeDue()
+            var slow = try await deliveries.takeDue()
             #expect(slow.count == Limits().oauth.deliveriesAtOncePerClient)
             #expect(try await deliveries.takeDue().isEmpty, "its turn is not over")
             var change = ClientChange()
@@ -229,8 +229,10 @@ struct BackchannelLogoutTests {
             _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
             #expect(try await Self.run(deliveries) == [.delivered])
             #expect(calls.calls.map(\.address) == ["https://shop.example/out"])
+            #expect(try await deliveries.deliver(slow.removeLast()) == .delivered)
+            #expect(try await Self.run(deliveries) == [.delivered], "as soon as one place is free")
             for delivery in slow { #expect(try await deliveries.deliver(delivery) == .delivered) }
-            #expect(try await Self.run(deliveries) == [.delivered, .delivered])
+            #expect(try await Self.run(deliveries) == [.delivered])
         }
     }
 

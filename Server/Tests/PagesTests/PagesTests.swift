@@ -59,7 +59,7 @@ struct PagesTests {
 
     static func deviceConfirmation(named name: String = "Demo Bank") -> DeviceConfirmationPage {
         DeviceConfirmationPage(
-            requestID: "req_1/2", client: "c/1", code: "ABCD-2345", clientName: name,
+            requestID: "req_1/2", client: "c/1", code: "ABCDE-23456", clientName: name,
             clientOrigin: "https://bank.example.com", username: "alice", formToken: "token")
     }
 
@@ -67,14 +67,14 @@ struct PagesTests {
         let empty = self.renderer.html(DeviceCodePage()).html
         #expect(empty.contains("<form class=\"entry\" method=\"post\" action=\"/device\">"))
         #expect(empty.contains("name=\"user_code\" value=\"\"") && !empty.contains("role=\"alert\""))
-        let wrong = self.renderer.html(DeviceCodePage(code: "ABCD-2345", isUnknown: true)).html
-        #expect(wrong.contains("value=\"ABCD-2345\"") && wrong.contains("aria-invalid=\"true\""))
+        let wrong = self.renderer.html(DeviceCodePage(code: "ABCDE-23456", isUnknown: true)).html
+        #expect(wrong.contains("value=\"ABCDE-23456\"") && wrong.contains("aria-invalid=\"true\""))
         #expect(wrong.contains("aria-describedby=\"problem hint\"") && wrong.contains("id=\"problem\" role=\"alert\""))
     }
 
     @Test func questionAboutADeviceShowsWhatItIsAboutAndTakesANo() {
         let page = self.renderer.html(Self.deviceConfirmation(named: "A<b>")).html
-        #expect(page.contains("data-testid=\"user-code\">ABCD-2345</code>"))
+        #expect(page.contains("data-testid=\"user-code\">ABCDE-23456</code>"))
         #expect(page.contains("data-testid=\"service\"><bdi>A&lt;b&gt;</bdi>"))
         #expect(page.contains("data-testid=\"origin\">https://bank.example.com</dd>"))
         #expect(page.contains("<input type=\"hidden\" name=\"confirmation\" value=\"token\">"))

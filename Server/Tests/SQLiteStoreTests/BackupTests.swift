@@ -420,7 +420,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "identity_answer", "identity_sealing_key", "invite", "pending_activation", "mailed_link",
+            "dispatch_token", "dropped_mail", "identity_answer", "identity_sealing_key", "invite", "pending_activation",
+            "mailed_link",
             "oauth_authentication", "oauth_backchannel_request", "oauth_code",
             "oauth_consent",
             "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",

@@ -10,7 +10,7 @@ import _Primitives
 struct HistoryUpgradeTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
 
-    /// Makes of a database what the version two schemas before has left, with entries of two accounts.
+    /// Makes of a database what the version three schemas before has left, with entries of two accounts.
     private static func turnBack(_ path: String) async throws {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
@@ -22,7 +22,10 @@ struct HistoryUpgradeTests {
                     CREATE INDEX identity_history_account ON identity_history (account_id, number);
                     ALTER TABLE oauth_refresh DROP COLUMN step;
                     ALTER TABLE oauth_refresh DROP COLUMN grandparent;
-                    PRAGMA user_version = \(schema - 2);
+                    DROP TABLE dropped_mail;
+                    DROP INDEX mail_turn;
+                    ALTER TABLE mail DROP COLUMN turn;
+                    PRAGMA user_version = \(schema - 3);
                     """)
             for (account, service) in [("alice", "bank"), ("bob", "bank"), ("alice", "shop")] {
                 try db.execute(

@@ -179,8 +179,9 @@ extension IdentityDirectory {
             let limits = self.limits.mail
             mail = (
                 MailRecord(
-                    accountID: addressee, subject: .invitation, about: invite.id, createdAt: now,
-                    expiresAt: min(now + limits.mailLifetime, invite.expiresAt)), limits.waitingMails
+                    accountID: addressee, subject: .invitation, turn: invite.isAskedFor ? .stranger : nil,
+                    about: invite.id, createdAt: now, expiresAt: min(now + limits.mailLifetime, invite.expiresAt)),
+                invite.isAskedFor ? limits.waitingAnonymousMails : limits.waitingMails
             )
         }
         let letter = mail

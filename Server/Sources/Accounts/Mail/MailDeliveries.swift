@@ -58,8 +58,8 @@ public final class MailDeliveries: Sendable {
     private let random: RandomSource
     private let report: @Sendable (MailTrouble) -> Void
     private let reports: SourceBudget
-    /// How many are under way here.
-    private let underWay = Mutex(0)
+    /// How many are under way here, and how many strangers' among them.
+    private let underWay = Mutex((all: 0, strangers: 0))
 
     /// Deliveries out of a store.
     ///
@@ -86,19 +86,35 @@ public final class MailDeliveries: Sendable {
     /// Cost: one query; where something is due, one store step.
     public func takeDue() async throws -> [MailDelivery] {
         let mail = self.limits.mail
-        let free = self.underWay.withLock { mail.mailsAtOnce - $0 }
+        let underWay = self.underWay.withLock { $0 }
+        let free = mail.mailsAtOnce - underWay.all
         guard free > 0 else { return [] }
         let now = self.time.now()
-        let taken = try await self.store.takeMails(at: now, lease: now + mail.mailLease, limit: free)
-        self.underWay.withLock { $0 += taken.count }
+        let taken = try await self.store.takeMails(
+            at: now, lease: now + mail.mailLease, limit: free, strangers: mail.anonymousMailsAtOnce - underWay.strangers
+        )
+        self.underWay.withLock {
+            $0.all += taken.count
+            $0.strangers += taken.count(where: { $0.turn == .stranger })
+        }
         return taken
     }
+
+    /// How many letters were dropped since this was last asked, because too many waited, by what they were to say.
+    ///
+    /// Cost: one query; where there are some, one store step.
+    public func takeDropped() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
 
     /// Sends what was taken, and removes it or has it wait.
     ///
     /// Cost: one query, one call of the transport, one store step; with a link one more.
     public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
-        defer { self.underWay.withLock { $0 -= 1 } }
+        defer {
+            self.underWay.withLock {
+                $0.all -= 1
+                if delivery.turn == .stranger { $0.strangers -= 1 }
+            }
+        }
         let now = self.time.now()
         guard now < delivery.expiresAt else { return try await self.giveUp(delivery, "its time is over") }
         let content: MailContent

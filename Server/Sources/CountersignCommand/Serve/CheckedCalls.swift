@@ -33,7 +33,7 @@ final class CheckedCalls: OutgoingCalls {
     private let limits: Limits
     private let lookUp: @Sendable (String) throws -> [String]
     private let tls: TLSConfiguration
-    /// How many calls are under way, by host.
+    /// How many calls to clients' addresses are under way, by host.
     private let underWay = Mutex<[ExactText: Int]>([:])
 
     /// Calls of a server.
@@ -56,8 +56,8 @@ final class CheckedCalls: OutgoingCalls {
 
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
         let target = try Target(call.address)
-        try self.enter(target)
-        defer { self.leave(target) }
+        if call.party == .client { try self.enter(target) }
+        defer { if call.party == .client { self.leave(target) } }
         let deadline = ContinuousClock.now + self.limits.oauth.outgoingCallTime
         let addresses = try await self.addresses(of: target)
         guard let address = addresses.first else {

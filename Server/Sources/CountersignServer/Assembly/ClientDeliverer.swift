@@ -38,11 +38,11 @@ public struct ClientDeliverer: Service {
             return (seen.count, seen.oldest.map { time.now() - $0 } ?? .zero)
         })
         await deliverFromOutbox(every: self.interval, "deliveries to clients", self.logger) {
-            let due = try await self.deliveries.takeDue()
-            waiting.note(try await self.outbox.waitingDeliveries())
-            return due
+            try await self.deliveries.takeDue()
         } deliver: { delivery in
             self.metrics.told(try await self.deliveries.deliver(delivery))
+        } look: {
+            waiting.note(try await self.outbox.waitingDeliveries())
         }
     }
 

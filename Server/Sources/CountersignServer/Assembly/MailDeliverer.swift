@@ -14,7 +14,8 @@ extension ServerAssembly {
             sealing: self.sealing, limits: self.configuration.limits, time: self.time, random: self.random
         ) { MailDeliverer.log($0, logger) }
         return MailDeliverer(
-            deliveries: deliveries, resets: PasswordResets(self.passwords), logger: logger,
+            deliveries: deliveries, resets: PasswordResets(self.passwords), metrics: self.configuration.metrics,
+            logger: logger,
             interval: self.configuration.limits.mail.mailInterval)
     }
 }
@@ -26,6 +27,7 @@ public struct MailDeliverer: Service {
     public let deliveries: MailDeliveries
     /// What was asked for, and has to be looked after first.
     let resets: PasswordResets
+    let metrics: ServerMetrics
     let logger: Logger
     let interval: Duration
 
@@ -34,7 +36,9 @@ public struct MailDeliverer: Service {
         await deliverFromOutbox(every: self.interval, "mail", self.logger) {
             try await self.takeDue()
         } deliver: { delivery in
-            _ = try await self.deliveries.deliver(delivery)
+            self.metrics.mailed(try await self.deliveries.deliver(delivery).rawValue)
+        } look: {
+            try await self.tellDropped()
         }
     }
 
@@ -46,6 +50,19 @@ public struct MailDeliverer: Service {
                 metadata: ["error": "no-mail-\(refusal.rawValue)", "reason": "\(refusal.words)"])
         }
         return try await self.deliveries.takeDue()
+    }
+
+    /// Tells the log, and counts, which letters were dropped since the last time because too many waited.
+    func tellDropped() async throws {
+        for (subject, count) in try await self.deliveries.takeDropped() {
+            self.metrics.mailed("dropped", count)
+            self.logger.error(
+                "Letters were not kept, because too many wait",
+                metadata: [
+                    "mail": "\(subject.rawValue)", "count": "\(count)",
+                    "remedy": "See whether the mail command (--mail-command) takes letters, and how fast.",
+                ])
+        }
     }
 
     static func log(_ trouble: MailTrouble, _ logger: Logger) {

@@ -213,6 +213,7 @@ public struct ServerAssembly: Sendable {
         let upstream = UpstreamSignIns(provider, store: store) { displayName, email in
             directory.newcomer(displayName: displayName, email: email)
         }
+        configuration.metrics.watch(arrivals: { upstream.waitingArrivals })
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
             devices: DeviceAuthorizations(provider),

@@ -17,6 +17,7 @@ extension PublicOperations {
             ], answers: [Self.goOn], refusals: .pages,
             refusing: [
                 Self.unknown, (403, "The person is not known here, or is not signed in."),
+                (503, "More have come back at once than can wait. Nothing is spent, and the page leads back."),
             ]),
         PublicOperation(
             method: .post, path: "/sign-in/provider/{name}/connect", id: "connectIdentity",

@@ -61,6 +61,8 @@ public struct ServerMetrics: Sendable {
             "countersign_refusals_total": "Requests that were refused, by the code that the answer has.",
             "countersign_password_attempts_total": "Passwords, and codes beside them, by what became of them.",
             "countersign_provider_steps_total": "Steps of sign-ins by other providers, by what became of them.",
+            "countersign_provider_waiting":
+                "People who have come back from other providers and wait for their turn.",
             "countersign_hashing_waiting": "Passwords that wait for a thread to hash them.",
             "countersign_hashing_memory_bytes": "Memory of the passwords that are hashed now.",
             "countersign_store_seconds": "What the store took, with the wait for it: a step (writes) or a read.",
@@ -68,6 +70,8 @@ public struct ServerMetrics: Sendable {
             "countersign_store_waiting": "Steps and reads that wait for the store.",
             "countersign_deliveries_total":
                 "What services were told, or not: that somebody has signed out, or has answered.",
+            "countersign_mails_total":
+                "Letters to people, by what became of them; dropped are those that were not kept, as too many waited.",
             "countersign_deliveries_waiting": "What services have still to be told.",
             "countersign_deliveries_oldest_seconds": "How long the oldest of them has waited.",
             "countersign_signing_keys_rotated_total": "Signing keys that took the place of others by themselves.",
@@ -114,6 +118,12 @@ public struct ServerMetrics: Sendable {
         ).increment()
     }
 
+    /// Asks how many people wait who have come back from other providers whenever the numbers are read.
+    func watch(arrivals waiting: @escaping @Sendable () -> Int) {
+        let gauge = Gauge(label: "countersign_provider_waiting", factory: self.registry)
+        self.registry.collect { gauge.record(waiting()) }
+    }
+
     /// Asks what the hashing threads do whenever the numbers are read.
     func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
         let waiting = Gauge(label: "countersign_hashing_waiting", factory: self.registry)
@@ -142,6 +152,12 @@ public struct ServerMetrics: Sendable {
             label: "countersign_deliveries_total", dimensions: [("result", result.rawValue)], factory: self.registry
         )
         .increment()
+    }
+
+    /// Counts what became of letters to people; `result` is a word of ours.
+    func mailed(_ result: String, _ count: Int = 1) {
+        Counter(label: "countersign_mails_total", dimensions: [("result", result)], factory: self.registry)
+            .increment(by: count)
     }
 
     /// Asks how much services have still to be told, and how long the oldest has waited, whenever the numbers are read.

@@ -56,7 +56,7 @@ struct UpstreamRoutes: Sendable {
             throw Problem(.badRequest, "invalid-request", "The address is not as a provider sends it.")
         }
         guard let answer else { throw SignInProblem.unknown }
-        return self.response(answer, name, browser, context)
+        return self.response(answer, name, browser, context, query: request.uri.query)
     }
 
     @Sendable private func connect(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -73,8 +73,10 @@ struct UpstreamRoutes: Sendable {
         return .seeOther(address.path("/sign-in"))
     }
 
+    /// - Parameter query: What the browser came back with; `nil` where it was not there yet.
     private func response(
-        _ answer: UpstreamSignIns.Answer, _ name: String, _ browser: BrowserSecret, _ context: ServerContext
+        _ answer: UpstreamSignIns.Answer, _ name: String, _ browser: BrowserSecret, _ context: ServerContext,
+        query: String? = nil
     ) -> Response {
         context.notes.note(client: answer.client.client)
         let address = SignInAddress(request: answer.request, service: answer.client.client)
@@ -132,6 +134,15 @@ struct UpstreamRoutes: Sendable {
                     code: "too-many-requests", reason: "A network has begun too many sign-ins.",
                     setting: shortage.setting))
             return page(.refused(.busy), .tooManyRequests)
+        case .crowded:
+            self.metrics.went(to: "crowded")
+            context.notes.note(
+                RequestRefusal(
+                    code: "providers-busy",
+                    reason:
+                        "More people have come back from the provider \(name) than can wait for their turn. Nothing "
+                        + "is spent: they can go on from the page that they are shown."))
+            return page(.crowded(provider: name, query: query ?? ""), .serviceUnavailable)
         }
     }
 }

@@ -50,10 +50,9 @@ public struct DeviceAuthorizations: Sendable {
     private let provider: OpenIDProvider
     /// How many devices clients may have wait.
     private let devices: Budget
-    /// How many codes that are none the browsers of a source may try.
+    /// How many codes that are none the browsers of a source may try. There is no budget of all sources together: whoever
+    /// used it up would keep everybody from signing devices in.
     private let guesses: Budget
-    /// How many those of all sources may.
-    private let allGuesses: Budget
 
     /// Devices of the clients of this provider.
     public init(_ provider: OpenIDProvider) {
@@ -66,9 +65,6 @@ public struct DeviceAuthorizations: Sendable {
         self.guesses = Budget(
             "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
             sources: limits.countedSources)
-        self.allGuesses = Budget(
-            "deviceGuessesPerMinute", burst: limits.oauth.deviceGuessBurst,
-            perMinute: limits.oauth.deviceGuessesPerMinute, sources: 1)
     }
 
     /// The page where people type the codes of devices.
@@ -140,10 +136,6 @@ public struct DeviceAuthorizations: Sendable {
         }
         let now = self.provider.time.now()
         if let shortage = self.guesses.spend(source, at: now) { return .tooMany(shortage) }
-        if let shortage = self.allGuesses.spend("", at: now) {
-            self.guesses.refund(source)
-            return .tooMany(shortage)
-        }
         guard let code = try await self.provider.store.deviceCode(userCode: userCode), now < code.expiresAt,
             let client = try await self.provider.servedClient(code.client), let address = client.redirectURIs.first
         else { return .unknown }
@@ -154,7 +146,6 @@ public struct DeviceAuthorizations: Sendable {
             expiresAt: code.expiresAt)
         guard let waiting = try await self.provider.store.begin(request, userCode: userCode) else { return .unknown }
         self.guesses.refund(source)
-        self.allGuesses.refund("")
         return .signIn(request: waiting, client: client.id)
     }
 

@@ -1,5 +1,15 @@
-/// A call of this server to an address that somebody else has named: a client's, for its keys or for what it has to be told.
+/// A call of this server to an address that somebody else has named: a client's, for its keys or for what it has to be told;
+/// or another provider's, by which people sign in.
 public struct OutgoingCall: Sendable, Equatable {
+    /// Whose address it is. The calls of one kind never use up the places of the other.
+    public enum Party: Sendable {
+        /// A client's, whoever has registered it.
+        case client
+        /// Another provider's, which the operator has set up. How many of these are under way at once is bounded by those who
+        /// call (``Limits/OAuth/arrivalsAtOnce``, and two documents of each provider).
+        case provider
+    }
+
     /// What is sent.
     public enum Content: Sendable, Equatable {
         /// Nothing: something is fetched.
@@ -18,9 +28,15 @@ public struct OutgoingCall: Sendable, Equatable {
     public let authorization: String?
     /// Bytes of the answer's body that are read. A longer one is a failure; `nil` where none of it is read.
     public let longestAnswer: Int?
+    /// Whose address it is.
+    public let party: Party
 
     /// A call of these values.
-    public init(to address: String, _ content: Content = .none, authorization: String? = nil, longestAnswer: Int?) {
+    public init(
+        to address: String, _ content: Content = .none, authorization: String? = nil, longestAnswer: Int?,
+        party: Party = .client
+    ) {
+        self.party = party
         self.address = address
         self.content = content
         self.authorization = authorization
@@ -60,7 +76,7 @@ public struct OutgoingCallError: Error, Sendable, Equatable, CustomStringConvert
 ///
 /// Whoever implements it sees to what makes that safe: https, or http to a literal loopback address; no redirects; no
 /// address of a private network, whatever a name stands for at the moment of the call, unless the operator has allowed it;
-/// a bound on time, on bytes, and on calls to one host at once.
+/// a bound on time, on bytes, and on calls to clients' addresses at once, of one host and in all.
 public protocol OutgoingCalls: Sendable {
     /// Calls, and gives what came back, whatever its status. Throws ``OutgoingCallError``.
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer

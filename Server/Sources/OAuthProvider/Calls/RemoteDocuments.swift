@@ -32,6 +32,8 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     }
 
     private let calls: (any OutgoingCalls)?
+    /// Whose addresses they are.
+    private let party: OutgoingCall.Party
     private let limits: Limits
     /// Reads an answer. Throws ``OutgoingCallError`` with what it lacks.
     private let read: @Sendable ([UInt8]) throws(OutgoingCallError) -> Document
@@ -39,10 +41,11 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     private let kept = Mutex<[ExactText: Kept]>([:])
 
     init(
-        calls: (any OutgoingCalls)?, limits: Limits,
+        calls: (any OutgoingCalls)?, of party: OutgoingCall.Party, limits: Limits,
         read: @escaping @Sendable ([UInt8]) throws(OutgoingCallError) -> Document
     ) {
         self.calls = calls
+        self.party = party
         self.limits = limits
         self.read = read
     }
@@ -78,6 +81,14 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         }
     }
 
+    /// How many can wait for one that is fetched: of a client's requests, or of the people who sign in by a provider.
+    private var mostWaiters: Int {
+        switch self.party {
+        case .client: self.limits.oauth.keySetWaiters
+        case .provider: self.limits.oauth.waitingArrivals
+        }
+    }
+
     private func look(
         _ place: ExactText, at now: Timestamp, _ isStaleEnough: Bool, _ isEnough: (Document) -> Bool
     ) -> Look {
@@ -96,7 +107,7 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
             guard entry.isBeingFetched else {
                 return .missing(entry.failure ?? OutgoingCallError("nothing was there a moment ago"))
             }
-            guard entry.waiters.count < self.limits.oauth.keySetWaiters else {
+            guard entry.waiters.count < self.mostWaiters else {
                 return .missing(OutgoingCallError("too many requests wait for it"))
             }
             return .wait
@@ -137,7 +148,7 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     private func fetched(_ address: String) async throws -> (Document, Duration?) {
         guard let calls = self.calls else { throw OutgoingCallError("this server calls nobody") }
         let answer = try await calls.send(
-            OutgoingCall(to: address, longestAnswer: self.limits.oauth.keySetBytes))
+            OutgoingCall(to: address, longestAnswer: self.limits.oauth.keySetBytes, party: self.party))
         guard answer.status == 200 else { throw OutgoingCallError("it answers \(answer.status)") }
         return (try self.read(answer.body), answer.mayBeKept)
     }

@@ -7,8 +7,8 @@ import _Primitives
 struct RemoteKeySets: Sendable {
     private let documents: RemoteDocuments<JWKSet>
 
-    init(calls: (any OutgoingCalls)?, limits: Limits) {
-        self.documents = RemoteDocuments(calls: calls, limits: limits) { body throws(OutgoingCallError) in
+    init(calls: (any OutgoingCalls)?, of party: OutgoingCall.Party, limits: Limits) {
+        self.documents = RemoteDocuments(calls: calls, of: party, limits: limits) { body throws(OutgoingCallError) in
             // What is of no use here may be of use to others: sets that are fetched are read more leniently than those that
             // somebody registers, who can be told (RFC 7517, section 5).
             guard let set = try? JWKSet(parsing: body) else { throw OutgoingCallError("it answers no key set") }

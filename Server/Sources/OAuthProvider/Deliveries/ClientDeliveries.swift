@@ -70,18 +70,18 @@ public final class ClientDeliveries: Sendable {
 
     /// Takes what is due now. Whoever takes a delivery delivers it, with ``deliver(_:)``.
     ///
-    /// A client of which something is under way waits for its turn: one that does not answer keeps nobody else waiting.
+    /// A client of which its share is under way waits for its turn: one that does not answer keeps nobody else waiting.
     ///
     /// Cost: one query; where something is due, one store step.
     public func takeDue() async throws -> [ClientDelivery] {
         let limits = self.provider.limits.oauth
-        let (busy, free) = self.underWay.withLock { underWay in
-            (Set(underWay.keys), limits.deliveriesAtOnce - underWay.values.reduce(0, +))
-        }
-        guard free >= limits.deliveriesAtOncePerClient else { return [] }
+        let underWay = self.underWay.withLock { $0 }
+        let free = limits.deliveriesAtOnce - underWay.values.reduce(0, +)
+        guard free > 0 else { return [] }
         let now = self.provider.time.now()
         let taken = try await self.outbox.takeDeliveries(
-            at: now, lease: now + limits.deliveryLease, limit: limits.deliveriesAtOncePerClient, exceptOf: busy)
+            at: now, lease: now + limits.deliveryLease, share: limits.deliveriesAtOncePerClient, most: free,
+            underWay: underWay)
         self.underWay.withLock { underWay in
             for delivery in taken { underWay[ExactText(delivery.client), default: 0] += 1 }
         }

@@ -67,7 +67,8 @@ extension PollingQuestion {
     init(_ secret: String, by client: ClientRecord, at now: Timestamp) {
         self.init(
             digest: Sealing.digest(ofSecret: secret), client: client.id, tolerance: Limits.Fixed.pollingTolerance,
-            slowdown: Limits.Fixed.pollingInterval, replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
+            slowdown: Limits.Fixed.pollingInterval, longestInterval: Limits.Fixed.longestPollingInterval,
+            replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
     }
 
     /// What a client is told that asks too soon (RFC 8628, section 3.5; OpenID Connect CIBA Core 1.0, section 11).

@@ -12,10 +12,11 @@ struct UpstreamCalls: Sendable {
     init(_ provider: OpenIDProvider) {
         let (calls, limits) = (provider.configuration.calls, provider.limits)
         self.provider = provider
-        self.documents = RemoteDocuments(calls: calls, limits: limits) { body throws(OutgoingCallError) in
+        self.documents = RemoteDocuments(calls: calls, of: .provider, limits: limits) {
+            body throws(OutgoingCallError) in
             try UpstreamMetadata(parsing: body)
         }
-        self.keySets = RemoteKeySets(calls: calls, limits: limits)
+        self.keySets = RemoteKeySets(calls: calls, of: .provider, limits: limits)
     }
 
     /// Where a provider is. Throws ``UpstreamRefusal``.
@@ -102,7 +103,7 @@ struct UpstreamCalls: Sendable {
         return try await self.object(
             OutgoingCall(
                 to: address.text, authorization: "Bearer \(accessToken)",
-                longestAnswer: Limits.Fixed.upstreamAnswerBytes), "userinfo")
+                longestAnswer: Limits.Fixed.upstreamAnswerBytes, party: .provider), "userinfo")
     }
 
     private func tokens(
@@ -117,7 +118,7 @@ struct UpstreamCalls: Sendable {
         return try await self.object(
             OutgoingCall(
                 to: metadata.token.text, .form(form.encoded), authorization: authorization,
-                longestAnswer: Limits.Fixed.upstreamAnswerBytes), "token endpoint")
+                longestAnswer: Limits.Fixed.upstreamAnswerBytes, party: .provider), "token endpoint")
     }
 
     /// Adds to a form who this server is, or gives the header that says it.

@@ -24,6 +24,8 @@ public struct UpstreamSignIns: Sendable {
         case refused(UpstreamRefusal)
         /// The source has begun too many sign-ins.
         case tooMany(Shortage)
+        /// More have come back at once than can wait. Nothing is spent: the browser can come back the same way.
+        case crowded
     }
 
     /// A step of a browser's sign-in.
@@ -66,6 +68,7 @@ public struct UpstreamSignIns: Sendable {
     let store: any UpstreamStore
     private let newcomer: Newcomer
     private let calls: UpstreamCalls
+    private let turns: ArrivalTurns
 
     /// Sign-ins to the services of a provider.
     public init(_ provider: OpenIDProvider, store: any UpstreamStore, newcomer: @escaping Newcomer) {
@@ -73,7 +76,11 @@ public struct UpstreamSignIns: Sendable {
         self.store = store
         self.newcomer = newcomer
         self.calls = UpstreamCalls(provider)
+        self.turns = ArrivalTurns(limits: provider.limits.oauth, time: provider.time)
     }
+
+    /// How many people have come back from other providers and wait for their turn.
+    public var waitingArrivals: Int { self.turns.waiting }
 
     /// The providers that a service takes, by the words of its sign-in methods, in their order: names and titles.
     public func offered(to methods: [String]) async throws -> [(name: String, title: String)] {
@@ -108,20 +115,39 @@ public struct UpstreamSignIns: Sendable {
         }
     }
 
-    /// Takes a browser that comes back from another provider. `nil` where no trip of it waits: its state is unknown, used
-    /// or too old, or of another browser or provider.
+    /// Takes a browser that comes back from another provider, when its turn has come. `nil` where no trip of it waits: its
+    /// state is unknown, used or too old, or of another browser or provider.
     ///
-    /// Cost: five queries, two store steps, and the calls of the exchange.
+    /// The trip is taken once its turn has come, and not before: who has waited in vain can come back by it.
+    ///
+    /// Cost: six queries, two store steps, and the calls of the exchange.
     public func arrive(
         _ name: String, query: String, browser: BrowserSecret, place: Place
     ) async throws -> Answer? {
         let limits = self.provider.limits
         let parameters = try Parameters(
             parsing: query, limits: Parameters.Limits(bytes: limits.oauth.parameterBytes))
-        let now = self.provider.time.now()
-        guard let state = parameters["state"],
+        guard let state = parameters["state"] else { return nil }
+        let digest = Sealing.digest(ofSecret: state)
+        // Only who has a trip waits: nobody else can fill the queue.
+        let found = try await self.store.requestOfTrip(
+            stateDigest: digest, provider: name, browserDigest: browser.digest, at: self.provider.time.now())
+        guard let found else { return nil }
+        let turn = try await self.turns.take(digest, from: name, source: place.source) {
+            try await self.arrive(name, parameters, stateDigest: digest, browser: browser, place: place)
+        }
+        if let turn { return turn }
+        return try await self.waiting(found, name, browser).map { _, upstream, client in
+            Answer(request: found, client: client, title: upstream.title, step: .crowded, canConnect: false)
+        }
+    }
+
+    private func arrive(
+        _ name: String, _ parameters: Parameters, stateDigest: [UInt8], browser: BrowserSecret, place: Place
+    ) async throws -> Answer? {
+        guard
             let trip = try await self.store.takeTrip(
-                stateDigest: Sealing.digest(ofSecret: state), provider: name, browserDigest: browser.digest, at: now),
+                stateDigest: stateDigest, provider: name, browserDigest: browser.digest, at: self.provider.time.now()),
             let (request, upstream, client) = try await self.waiting(trip.request, name, browser)
         else { return nil }
         let step: Step?

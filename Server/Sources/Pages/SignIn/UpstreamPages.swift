@@ -25,6 +25,9 @@ public struct UpstreamPage: Sendable {
         case unknownPerson(connection: Connection?)
         /// It has come to nothing.
         case refused(Reason)
+        /// So many have come back at once that their turn has not come. Nothing is spent: the page leads the same way again,
+        /// with what they came with from the provider of that name.
+        case crowded(provider: String, query: String)
     }
 
     /// The sign-in.
@@ -80,6 +83,16 @@ extension PageRenderer {
                     + "who run \(frame.clientName) how to get in."
                 view.form = leave
             }
+        case .crowded(let provider, let query):
+            view.testID = "upstream-crowded"
+            view.tone = ""
+            view.emblem = PageAssets.clockEmblem
+            view.headline = "Very many people are signing in"
+            view.explanation =
+                "You have signed in at \(page.title), and so have very many others at this moment. Wait a few seconds and "
+                + "go on: nothing is lost."
+            view.link = .init(
+                label: "Go on", target: "/sign-in/provider/\(percentEncoded(provider))/callback?\(query)")
         case .refused(let reason):
             view.testID = "upstream-refused"
             (view.headline, view.explanation) = reason.words(page.title)

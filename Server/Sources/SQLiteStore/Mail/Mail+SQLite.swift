@@ -58,6 +58,21 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Whose letters come first, and how many were dropped. What waits from before has the turn that is usual for it.
+    static let mailTurns = Migration(name: "turns of mail") { db, _ in
+        let awaited = MailRecord.Turn.awaited.rawValue
+        try db.execute(
+            sql: """
+                ALTER TABLE mail ADD COLUMN turn INTEGER NOT NULL DEFAULT \(MailRecord.Turn.told.rawValue);
+                UPDATE mail SET turn = \(awaited)
+                WHERE subject IN ('password-reset', 'address-confirmation', 'new-activation');
+                CREATE INDEX mail_turn ON mail (turn, due_at);
+                CREATE TABLE dropped_mail (subject TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                """)
+    }
+}
+
 extension SQLiteDatabase: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
         let code = self.sealing.usernameCode(username)
@@ -68,7 +83,9 @@ extension SQLiteDatabase: MailStore {
                     SELECT ?1, ?2, ?2 WHERE (SELECT count(*) FROM reset_ask) < ?3
                     """
             ).execute(arguments: [code.blob, moment.milliseconds, most])
-            return db.changesCount > 0
+            guard db.changesCount == 0 else { return true }
+            try db.countDropped(.passwordReset)
+            return false
         }
     }
 
@@ -125,23 +142,31 @@ extension SQLiteDatabase: MailStore {
         }
     }
 
-    public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
+    public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws
+        -> [MailDelivery]
+    {
         try await self.step(whereDueIn: "mail", at: moment) { db in
-            try db.rows(
-                """
-                UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
-                    SELECT number FROM mail WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
-                RETURNING number, account_id, subject, link_name, about, attempts, expires_at
-                """, [moment.milliseconds, lease.milliseconds, limit]
-            ) { row in
+            let others = try db.takeMails(at: moment, lease: lease, limit: limit, areStrangers: false)
+            let room = min(strangers, limit - others.count)
+            guard room > 0 else { return others }
+            return try others + db.takeMails(at: moment, lease: lease, limit: room, areStrangers: true)
+        }
+    }
+
+    public func takeDroppedMails() async throws -> [MailRecord.Subject: Int] {
+        // Nearly always there are none: readers say so.
+        try await self.step(screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in
+            let isAny = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM dropped_mail)"))
+            return isAny == true ? .step(()) : .answered([:])
+        }) { db, _ in
+            let dropped = try db.rows("DELETE FROM dropped_mail RETURNING subject, count", []) { row in
                 guard let subject = MailRecord.Subject(rawValue: try row.text("subject")) else {
-                    throw StoreError(.corrupt, "what a mail says")
+                    throw StoreError(.corrupt, "what a mail was to say")
                 }
-                return MailDelivery(
-                    number: try row.integer("number"), accountID: try row.text("account_id"), subject: subject,
-                    linkName: try row.optionalText("link_name"), about: try row.optionalText("about"),
-                    attempt: try row.integer("attempts"), expiresAt: try row.moment("expires_at"))
-            }.sorted { $0.number < $1.number }
+                return (subject, try row.integer("count", as: Int.self))
+            }
+            return Dictionary(uniqueKeysWithValues: dropped)
         }
     }
 
@@ -226,6 +251,38 @@ extension SQLiteDatabase: MailStore {
 }
 
 extension Database {
+    /// Takes letters that are due: those of strangers, or all others in their turns.
+    fileprivate func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, areStrangers: Bool) throws
+        -> [MailDelivery]
+    {
+        try self.rows(
+            """
+            UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
+                SELECT number FROM mail WHERE due_at <= ?1 AND turn \(areStrangers ? "=" : "<") ?4
+                ORDER BY turn, due_at, number LIMIT ?3)
+            RETURNING number, account_id, subject, turn, link_name, about, attempts, expires_at
+            """, [moment.milliseconds, lease.milliseconds, limit, MailRecord.Turn.stranger.rawValue]
+        ) { row in
+            guard let subject = MailRecord.Subject(rawValue: try row.text("subject")),
+                let turn = MailRecord.Turn(rawValue: try row.integer("turn"))
+            else { throw StoreError(.corrupt, "what a mail says") }
+            return MailDelivery(
+                number: try row.integer("number"), accountID: try row.text("account_id"), subject: subject,
+                turn: turn, linkName: try row.optionalText("link_name"), about: try row.optionalText("about"),
+                attempt: try row.integer("attempts"), expiresAt: try row.moment("expires_at"))
+        }.sorted { ($0.turn.rawValue, $0.number) < ($1.turn.rawValue, $1.number) }
+    }
+
+    /// Counts a letter that is not left because too many wait.
+    fileprivate func countDropped(_ subject: MailRecord.Subject) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO dropped_mail (subject, count) VALUES (?, 1)
+                ON CONFLICT (subject) DO UPDATE SET count = count + 1
+                """
+        ).execute(arguments: [subject.rawValue])
+    }
+
     /// A link that is still good for what it was sent for.
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) throws
         -> MailedLinkRecord?
@@ -255,25 +312,37 @@ extension Database {
         }
         try self.cachedStatement(
             sql: """
-                INSERT INTO mail (account_id, subject, link, link_name, about, created_at, expires_at, due_at, attempts)
-                VALUES (?1, ?2, ?3, ?4, ?7, ?5, ?6, ?5, 0)
+                INSERT INTO mail (
+                    account_id, subject, turn, link, link_name, about, created_at, expires_at, due_at, attempts)
+                VALUES (?1, ?2, ?8, ?3, ?4, ?7, ?5, ?6, ?5, 0)
                 """
         ).execute(arguments: [
             mail.accountID, mail.subject.rawValue, mail.link?.record.digest.blob, mail.link?.name,
-            mail.createdAt.milliseconds, mail.expiresAt.milliseconds, mail.about,
+            mail.createdAt.milliseconds, mail.expiresAt.milliseconds, mail.about, mail.turn.rawValue,
         ])
     }
 
-    /// Leaves mail where fewer than `most` wait; says whether it did.
+    /// Leaves mail where fewer than `most` wait, and counts it as dropped where as many do; says whether it is left.
     func leaveMail(_ mail: (MailRecord, most: Int)?) throws -> Bool {
-        guard let mail, try self.waitingMails() < mail.most else { return false }
-        try self.leaveMail(mail.0)
+        guard let (letter, most) = mail else { return false }
+        guard try self.waitingMails(as: letter.turn) < most else {
+            try self.countDropped(letter.subject)
+            return false
+        }
+        try self.leaveMail(letter)
         return true
     }
 
-    /// How much mail waits.
-    func waitingMails() throws -> Int {
-        try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM mail")) ?? 0
+    /// How much mail waits that counts with mail of that turn: strangers' among themselves, all mail for the others.
+    private func waitingMails(as turn: MailRecord.Turn) throws -> Int {
+        let waiting =
+            switch turn {
+            case .stranger:
+                try Int.fetchOne(
+                    self.cachedStatement(sql: "SELECT count(*) FROM mail WHERE turn = ?"), arguments: [turn.rawValue])
+            case .awaited, .told: try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM mail"))
+            }
+        return waiting ?? 0
     }
 
     /// Forgets every link that was sent to an account's mailbox, and the mail that carries one.

@@ -76,15 +76,18 @@ extension ClientDelivery.Content {
 
 extension SQLiteDatabase: ClientOutbox {
     public func takeDeliveries(
-        at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
+        at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {
         // Nearly always nothing is due: readers say so.
         try await self.step(screenedBy: { db -> Screening<Void, [ClientDelivery]> in
-            try db.clientsToBeTold(at: moment, exceptOf: busy).isEmpty ? .answered([]) : .step(())
+            try db.clientsToBeTold(at: moment, share, underWay).isEmpty ? .answered([]) : .step(())
         }) { db, _ in
-            try db.clientsToBeTold(at: moment, exceptOf: busy).flatMap { client in
-                try db.takeDeliveries(of: client, at: moment, lease: lease, limit: limit)
+            var taken: [ClientDelivery] = []
+            for (client, places) in try db.clientsToBeTold(at: moment, share, underWay) where taken.count < most {
+                taken += try db.takeDeliveries(
+                    of: client, at: moment, lease: lease, limit: min(places, most - taken.count))
             }
+            return taken
         }
     }
 
@@ -148,11 +151,18 @@ extension Database {
         return ended.count
     }
 
-    fileprivate func clientsToBeTold(at moment: Timestamp, exceptOf busy: Set<ExactText>) throws -> [String] {
+    /// Clients of which something is due, in the order of their turns, and how many more of each can be under way.
+    fileprivate func clientsToBeTold(at moment: Timestamp, _ share: Int, _ underWay: [ExactText: Int]) throws
+        -> [(client: String, places: Int)]
+    {
         try String.fetchAll(
-            self.cachedStatement(sql: "SELECT DISTINCT client FROM oauth_delivery WHERE due_at <= ? ORDER BY client"),
-            arguments: [moment.milliseconds]
-        ).filter { !busy.contains(ExactText($0)) }
+            self.cachedStatement(
+                sql: """
+                    SELECT client FROM oauth_delivery WHERE due_at <= ? GROUP BY client
+                    ORDER BY min(due_at), client
+                    """), arguments: [moment.milliseconds]
+        ).map { ($0, share - (underWay[ExactText($0)] ?? 0)) }.filter { $0.places > 0 }
+            .sorted { $0.places > $1.places }
     }
 
     fileprivate func takeDeliveries(of client: String, at moment: Timestamp, lease: Timestamp, limit: Int) throws

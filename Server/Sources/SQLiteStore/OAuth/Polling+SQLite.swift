@@ -3,7 +3,7 @@ import Store
 import _Primitives
 
 /// A table of what clients ask about again and again, until a person has answered: by a `digest`, each `client` about its
-/// own, with a `pause` from one question (`asked_at`) to the next, until it `ends_at`, and once for what `grant_id` gives.
+/// own, with a `pause` from the last question that was judged (`asked_at`) to the next, until it `ends_at`, and once for what `grant_id` gives.
 struct PolledTable: Sendable {
     let name: String
     /// The columns, as its own statements have them.
@@ -64,10 +64,15 @@ extension Database {
         guard try !isOver(row) else { return .open(row) }
         let pause = Duration.milliseconds(try row.integer("pause", as: Int64.self))
         let isTooSoon = try row.optionalMoment("asked_at").map { moment < $0 + pause - question.tolerance } ?? false
-        let next = isTooSoon ? pause + question.slowdown : pause
-        try self.cachedStatement(
-            sql: "UPDATE \(table.name) SET asked_at = ?, pause = ? WHERE digest = ? AND client = ?"
-        ).execute(arguments: [moment.milliseconds, next.milliseconds, question.digest.blob, question.client])
-        return isTooSoon ? .tooSoon : .open(row)
+        guard !isTooSoon else {
+            // From the last question that was judged on, so that whoever keeps asking too soon is answered all the same.
+            let next = min(pause + question.slowdown, max(pause, question.longestInterval))
+            try self.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
+                .execute(arguments: [next.milliseconds, question.digest.blob, question.client])
+            return .tooSoon
+        }
+        try self.cachedStatement(sql: "UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?")
+            .execute(arguments: [moment.milliseconds, question.digest.blob, question.client])
+        return .open(row)
     }
 }

@@ -35,7 +35,7 @@ extension SQLiteDatabase: PasswordStore {
                     """
             ).execute(arguments: [holder.key, holder.account, next.count, next.at.milliseconds])
             if let audit { try db.appendAudit(audit, sealing) }
-            if let mail, try db.waitingMails() < mail.most { try db.leaveMail(mail.0) }
+            _ = try db.leaveMail(mail)
             return true
         }
     }

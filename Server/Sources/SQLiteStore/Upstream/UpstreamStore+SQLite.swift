@@ -67,6 +67,14 @@ extension SQLiteDatabase: UpstreamStore {
         }
     }
 
+    public func requestOfTrip(
+        stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
+    ) async throws -> String? {
+        try await self.read { [sealing] db in
+            try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)?.request
+        }
+    }
+
     public func takeTrip(
         stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
     ) async throws -> UpstreamTrip? {

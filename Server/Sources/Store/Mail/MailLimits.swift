@@ -18,13 +18,17 @@ extension Limits {
         /// How long it is tried to send what carries no link. Past it it is given up, and the audit trail says so.
         public var mailLifetime: Duration = .seconds(24 * 60 * 60)
         /// Letters that wait to be sent, and as many that were asked for. Past it no more links are mailed; whoever asks is
-        /// told the same.
+        /// told the same, and the operator is told how many there were.
         public var waitingMails = 10_000
+        /// Of those, letters that wait for strangers: whoever asked for them has shown nothing of who they are.
+        public var waitingAnonymousMails = 2000
         /// Letters that one node sends at a time. The others wait.
         public var mailsAtOnce = 4
+        /// Of those, letters for strangers.
+        public var anonymousMailsAtOnce = 2
         /// How long a node has for a letter that it has taken. Past it another one takes it.
         public var mailLease: Duration = .seconds(2 * 60)
-        /// How often a node looks whether something is due.
+        /// How often a node looks whether something is due, beside each time that a letter was handed over.
         public var mailInterval: Duration = .seconds(1)
         /// How long a letter waits that was not taken. Each time it waits twice as long.
         public var mailRetryPause: Duration = .seconds(5)

@@ -57,10 +57,22 @@ public struct MailRecord: Sendable, Equatable {
         case newActivation = "new-activation"
     }
 
+    /// When its turn is, where more waits than can be sent at once: the first case comes first. Kept as its number.
+    public enum Turn: Int, Sendable, CaseIterable {
+        /// Its person waits for it, to go on with what they have begun.
+        case awaited = 0
+        /// It tells of something, or is sent by an operator's wish.
+        case told = 1
+        /// A stranger has asked for it, who has shown nothing of who they are. Strangers have a share of all mail.
+        case stranger = 2
+    }
+
     /// Who is told.
     public var accountID: String
     /// What.
     public var subject: Subject
+    /// When its turn is.
+    public var turn: Turn
     /// The link that it carries, and the name of which its secret is made; `nil` for mail without one.
     public var link: (name: String, record: MailedLinkRecord)?
     /// What it is about, by its identifier: an invitation, the offer of an activation, or a further address.
@@ -71,12 +83,15 @@ public struct MailRecord: Sendable, Equatable {
     public var expiresAt: Timestamp
 
     /// Mail of these values.
+    ///
+    /// - Parameter turn: `nil` for the turn that is usual for what it says.
     public init(
-        accountID: String, subject: Subject, link: (name: String, record: MailedLinkRecord)? = nil,
+        accountID: String, subject: Subject, turn: Turn? = nil, link: (name: String, record: MailedLinkRecord)? = nil,
         about: String? = nil, createdAt: Timestamp, expiresAt: Timestamp
     ) {
         self.accountID = accountID
         self.subject = subject
+        self.turn = turn ?? subject.usualTurn
         self.link = link
         self.about = about
         self.createdAt = createdAt
@@ -84,9 +99,20 @@ public struct MailRecord: Sendable, Equatable {
     }
 
     public static func == (lhs: Self, rhs: Self) -> Bool {
-        lhs.accountID == rhs.accountID && lhs.subject == rhs.subject && lhs.link?.name == rhs.link?.name
-            && lhs.link?.record == rhs.link?.record && lhs.about == rhs.about && lhs.createdAt == rhs.createdAt
+        lhs.accountID == rhs.accountID && lhs.subject == rhs.subject && lhs.turn == rhs.turn
+            && lhs.link?.name == rhs.link?.name && lhs.link?.record == rhs.link?.record && lhs.about == rhs.about
+            && lhs.createdAt == rhs.createdAt
             && lhs.expiresAt == rhs.expiresAt
+    }
+}
+
+extension MailRecord.Subject {
+    /// When the turn of such mail is, unless a stranger has asked for it.
+    fileprivate var usualTurn: MailRecord.Turn {
+        switch self {
+        case .passwordReset, .addressConfirmation, .newActivation: .awaited
+        case .passwordChanged, .secondFactorChanged, .invitation: .told
+        }
     }
 }
 
@@ -98,6 +124,8 @@ public struct MailDelivery: Sendable, Hashable {
     public let accountID: String
     /// What.
     public let subject: MailRecord.Subject
+    /// When its turn was.
+    public let turn: MailRecord.Turn
     /// The name of which the secret of its link is made, where it has one.
     public let linkName: String?
     /// What it is about, as in ``MailRecord``.
@@ -109,12 +137,13 @@ public struct MailDelivery: Sendable, Hashable {
 
     /// A delivery of these values.
     public init(
-        number: Int64, accountID: String, subject: MailRecord.Subject, linkName: String?, about: String? = nil,
-        attempt: Int, expiresAt: Timestamp
+        number: Int64, accountID: String, subject: MailRecord.Subject, turn: MailRecord.Turn, linkName: String?,
+        about: String? = nil, attempt: Int, expiresAt: Timestamp
     ) {
         self.number = number
         self.accountID = accountID
         self.subject = subject
+        self.turn = turn
         self.linkName = linkName
         self.about = about
         self.attempt = attempt
@@ -141,15 +170,17 @@ public struct ResetAsk: Sendable, Hashable {
 
 /// Keeps mail until it is sent, whatever becomes of this process, and the links in it until they are used.
 ///
-/// Mail is left by the steps that it tells of (``PasswordStore``, ``InviteStore``, ``IdentityStore``). It goes with its account and with its link; a link goes
+/// Mail is left by the steps that it tells of (``PasswordStore``, ``InviteStore``, ``IdentityStore``), where fewer wait than
+/// may: for a stranger, fewer strangers' letters. Mail that is not left for that reason is counted as dropped. Mail goes with its account and with its link; a link goes
 /// with everything that the account has authenticated, with a new password, and with another address of the account.
 public protocol MailStore: Sendable {
-    /// Keeps that a new password was asked for. `false`, and nothing is kept, where `most` wait already.
+    /// Keeps that a new password was asked for. `false`, and the letter counts as dropped, where `most` wait already.
     ///
     /// Must be one step, durable before it answers, and the same for every name: nothing is looked for.
     func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool
 
-    /// Takes what was asked for and is due at `moment`, as ``takeMails(at:lease:limit:)`` takes mail.
+    /// Takes what was asked for and is due at `moment`, as ``takeMails(at:lease:limit:strangers:)`` takes mail; the oldest
+    /// comes first.
     func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk]
 
     /// Forgets what was asked for.
@@ -160,10 +191,17 @@ public protocol MailStore: Sendable {
     func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool
 
     /// Takes mail that is due at `moment` for the caller, who has it until `lease`: then it is due again, whatever became of
-    /// the caller. The oldest comes first.
+    /// the caller. What has the earlier turn comes first, and of one turn the oldest.
     ///
     /// Must be atomic: of any number of callers one has a delivery.
-    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery]
+    ///
+    /// - Parameter strangers: How many strangers' letters may be among them.
+    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws -> [MailDelivery]
+
+    /// How many letters were dropped since this was last asked, by what they were to say.
+    ///
+    /// Must be atomic: of any number of callers one is told of a letter.
+    func takeDroppedMails() async throws -> [MailRecord.Subject: Int]
 
     /// Removes mail: it is sent, or has to be given up, with the audit event then. What the offer of an activation keeps for
     /// its letter is erased with it.

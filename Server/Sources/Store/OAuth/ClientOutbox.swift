@@ -68,10 +68,12 @@ public protocol ClientOutbox: Sendable {
     /// Must be atomic: of any number of callers one has a delivery.
     ///
     /// - Parameters:
-    ///   - limit: Of one client's; the oldest come first.
-    ///   - busy: Clients whose deliveries stay where they are.
+    ///   - share: How many of one client's, those among them that are under way; the oldest come first.
+    ///   - most: How many in all. The client of which the fewest are under way comes first, then the one that has waited the
+    ///     longest.
+    ///   - underWay: How many of each client's are under way already.
     func takeDeliveries(
-        at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
+        at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery]
 
     /// Removes a delivery: the client has been told, or has to be given up, with the audit event then.

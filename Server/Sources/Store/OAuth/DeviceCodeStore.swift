@@ -59,15 +59,21 @@ public struct PollingQuestion: Sendable, Equatable {
     public let tolerance: Duration
     /// By how much the interval grows where a question comes sooner than that.
     public let slowdown: Duration
+    /// How far it grows at most.
+    public let longestInterval: Duration
     /// The audit event of a code that was taken before; the store adds the account to it.
     public let replay: AuditEvent
 
     /// A question of these values.
-    public init(digest: [UInt8], client: String, tolerance: Duration, slowdown: Duration, replay: AuditEvent) {
+    public init(
+        digest: [UInt8], client: String, tolerance: Duration, slowdown: Duration, longestInterval: Duration,
+        replay: AuditEvent
+    ) {
         self.digest = digest
         self.client = client
         self.tolerance = tolerance
         self.slowdown = slowdown
+        self.longestInterval = longestInterval
         self.replay = replay
     }
 }
@@ -122,6 +128,8 @@ public protocol DeviceCodeStore: Sendable {
     func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws
 
     /// Answers a device.
+    ///
+    /// A question that comes too soon is not judged: the interval grows, and still counts from the last question that was.
     ///
     /// Must be atomic: of any number of calls for one code one gets ``DeviceAnswer/taken(_:)``; the next of the same client
     /// deletes the grant with all that hangs on it. Another client changes nothing.

@@ -30,18 +30,27 @@ extension Limits {
         public var longestDeliveryRetryPause: Duration = .seconds(15 * 60)
         /// How long a server has for a delivery that it has taken, before another one takes it: longer than a call lasts.
         public var deliveryLease: Duration = .seconds(60)
-        /// How often the server looks whether a client has to be told something.
+        /// How often the server looks whether a client has to be told something, beside each time that a delivery is over.
         public var deliveryInterval: Duration = .seconds(1)
         /// Deliveries to one client that are under way at once.
-        public var deliveriesAtOncePerClient = 4
+        public var deliveriesAtOncePerClient = 8
         /// Deliveries that are under way at once.
         public var deliveriesAtOnce = 64
         /// How long a call to an address of somebody else's can last.
         public var outgoingCallTime: Duration = .seconds(10)
-        /// Calls to addresses of others that are under way at once. Past it a call fails, and is tried again like any other.
+        /// Calls to addresses that clients have named (keys, logouts, answers) that are under way at once. Past it a call
+        /// fails, and is tried again like any other.
         public var outgoingCalls = 128
-        /// Calls to one host that are under way at once. Past it a call fails, and is tried again like any other.
-        public var outgoingCallsPerHost = 8
+        /// Those to one host that are under way at once. Past it a call fails, and is tried again like any other.
+        public var outgoingCallsPerHost = 16
+        /// People who have come back from one other provider and for whom it is asked at once. The others wait.
+        public var arrivalsAtOncePerProvider = 32
+        /// People who have come back from other providers and for whom these are asked at once. The others wait.
+        public var arrivalsAtOnce = 128
+        /// People who wait for that. Past it: 503, as a page that leads back, and nothing is spent.
+        public var waitingArrivals = 2000
+        /// How long they wait, which is looked at whenever somebody has been asked for. Past it: the same page.
+        public var longestArrivalWait: Duration = .seconds(25)
         /// How long after its first use a refresh token still gives the same next token, of a client without a secret or a
         /// key: the answer may have been lost. Whoever shows the token later is not the one whom it was given to, and the
         /// family ends.
@@ -84,11 +93,6 @@ extension Limits {
         public var deviceCodeBurst = 600
         /// Devices that it can have wait each minute after that. Past it: 429, and the log names client and setting.
         public var deviceCodesPerMinute = 600
-        /// Codes of devices that are none and that people everywhere can type at once. Past it no code is looked for: 429,
-        /// as a page. One source has ``Limits/guessBurst`` of them.
-        public var deviceGuessBurst = 600
-        /// Those that they can type each minute after that. Past it: 429, as a page.
-        public var deviceGuessesPerMinute = 600
         /// Sign-ins by a device secret that one person's apps can have at once. Past it: 429. A secret that is not right is
         /// counted for its source (``Limits/guessBurst``).
         public var nativeSignInBurst = 60
@@ -113,7 +117,8 @@ extension Limits {
         /// How often they are fetched at most: again for a key that was not among them, or where the address did not answer
         /// with keys. A quarter of a code's life: a client that is told to ask again can do so while its code is good.
         public var keySetPause: Duration = .seconds(15)
-        /// Requests of a client that can wait while its keys are fetched. Past it: `invalid_client`.
+        /// Requests of a client that can wait while its keys are fetched. Past it: `invalid_client`. While another provider
+        /// says where it is ``waitingArrivals`` of its people can.
         public var keySetWaiters = 100
         /// How far the clock of a client that signs may be ahead, or behind.
         public var clientClockSkew: Duration = .seconds(30)

@@ -28,6 +28,12 @@ public protocol UpstreamStore: UpstreamProviderStore {
     /// then on. Throws ``StoreError/Code/notFound`` where the request or the provider is gone.
     func begin(_ trip: UpstreamTrip) async throws
 
+    /// Whether a trip can be taken as ``takeTrip(stateDigest:provider:browserDigest:at:)`` takes it, and of which request it
+    /// is; `nil` where it cannot. Takes nothing.
+    func requestOfTrip(
+        stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
+    ) async throws -> String?
+
     /// Takes a trip to a provider by the digest of its state, for the browser that started its request, where it has not
     /// ended at `moment`.
     ///

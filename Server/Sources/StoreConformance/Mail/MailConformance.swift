@@ -28,10 +28,11 @@ public enum MailConformance {
     }
 
     private static func mail(
-        _ byte: UInt8, _ purpose: MailedLinkRecord.Purpose = .passwordReset, about: String? = nil
+        _ byte: UInt8, _ purpose: MailedLinkRecord.Purpose = .passwordReset, about: String? = nil,
+        turn: MailRecord.Turn? = nil
     ) -> MailRecord {
         MailRecord(
-            accountID: Self.alice, subject: .passwordReset,
+            accountID: Self.alice, subject: .passwordReset, turn: turn,
             link: (
                 "name-\(byte)",
                 MailedLinkRecord(
@@ -47,10 +48,10 @@ public enum MailConformance {
         }
     }
 
-    private static func take(_ store: any Subject, at moment: Timestamp = .start, limit: Int = 9) async throws
-        -> [MailDelivery]
+    private static func take(_ store: any Subject, at moment: Timestamp = .start, limit: Int = 9, strangers: Int = 9)
+        async throws -> [MailDelivery]
     {
-        try await store.takeMails(at: moment, lease: moment + .seconds(100), limit: limit)
+        try await store.takeMails(at: moment, lease: moment + .seconds(100), limit: limit, strangers: strangers)
     }
 
     private static let asks: [ConformanceCheck<any Subject>] = [
@@ -88,14 +89,45 @@ public enum MailConformance {
             let first = try await Self.take(store, limit: 2)
             try expect(first.map(\.linkName) == ["name-1", "name-2"], "the oldest")
             let delivery = MailDelivery(
-                number: first[0].number, accountID: Self.alice, subject: .passwordReset, linkName: "name-1", attempt: 1,
-                expiresAt: .start + .seconds(900))
+                number: first[0].number, accountID: Self.alice, subject: .passwordReset, turn: .awaited,
+                linkName: "name-1", attempt: 1, expiresAt: .start + .seconds(900))
             try expect(first[0] == delivery, "as it was left")
             let count = try await winners(16) { _ in try await !Self.take(store).isEmpty }
             try expect(count == 1, "one of 16 has the third, not \(count)")
             try expect(try await Self.take(store, at: Self.later - .seconds(1)).isEmpty, "the leases go on")
             let again = try await Self.take(store, at: Self.later)
             try expect(again.map(\.attempt) == [2, 2, 2], "due again, whatever became of the taker")
+        },
+        ConformanceCheck("what somebody waits for goes first, and strangers' letters are no more than their share") {
+            store in
+            try await Self.begin(store)
+            for (byte, turn): (UInt8, MailRecord.Turn) in [
+                (1, .stranger), (2, .stranger), (3, .stranger), (4, .told), (5, .awaited), (6, .told), (7, .awaited),
+            ] {
+                try await Self.leave(Self.mail(byte, turn: turn), store)
+            }
+            let first = try await Self.take(store, limit: 3, strangers: 2)
+            try expect(first.map(\.linkName) == ["name-5", "name-7", "name-4"], "in their turns: \(first)")
+            try expect(first.map(\.turn) == [.awaited, .awaited, .told], "which they say")
+            let second = try await Self.take(store, limit: 4, strangers: 2)
+            try expect(second.map(\.linkName) == ["name-6", "name-1", "name-2"], "two of strangers: \(second)")
+            try expect(try await Self.take(store, strangers: 0).isEmpty, "and no more while those are under way")
+            try expect(try await Self.take(store, strangers: 1).map(\.linkName) == ["name-3"], "the last")
+        },
+        ConformanceCheck("what is not left because too many wait is counted once; strangers' letters count apart") {
+            store in
+            try await Self.begin(store)
+            for byte: UInt8 in 1...4 { try await Self.leave(Self.mail(byte, turn: .stranger), store, most: 2) }
+            for byte: UInt8 in 5...8 { try await Self.leave(Self.mail(byte), store, most: 5) }
+            try expect(try await Self.take(store).count == 5, "two of strangers, and three beside them")
+            try expect(try await store.keepAsk(for: "alice", at: .start, most: 0) == false, "no room")
+            let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<16 { group.addTask { try await store.takeDroppedMails().values.reduce(0, +) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            try expect(counts.filter { $0 > 0 } == [4], "two, one, and the one that was asked for: \(counts)")
+            try await Self.leave(Self.mail(9), store, most: 0)
+            try expect(try await store.takeDroppedMails() == [.passwordReset: 1], "by what it was to say")
         },
         ConformanceCheck("mail is removed with what the trail says of it, or waits, where nobody has taken it since") {
             store in

@@ -41,6 +41,7 @@ public enum DeviceCodeConformance {
     private static func question(_ number: UInt8 = 1, client: String = "c") -> PollingQuestion {
         PollingQuestion(
             digest: Self.bytes(number), client: client, tolerance: .seconds(1), slowdown: .seconds(5),
+            longestInterval: .seconds(15),
             replay: Self.event)
     }
 
@@ -113,8 +114,11 @@ public enum DeviceCodeConformance {
             try expect(try await answer(0) == .pending, "the first time at once")
             try expect(try await answer(4000) == .pending, "within the tolerance")
             try expect(try await answer(7999) == .tooSoon, "too soon")
-            try expect(try await answer(7999 + 8999) == .tooSoon, "ten seconds from now on")
-            try expect(try await answer(7999 + 8999 + 14_000) == .pending, "and then fifteen")
+            try expect(try await answer(4000 + 8999) == .tooSoon, "ten seconds after the last that was judged")
+            try expect(try await answer(4000 + 13_999) == .tooSoon, "and then fifteen")
+            try expect(try await answer(4000 + 14_000) == .pending, "and no more than the longest")
+            try expect(try await answer(18_000 + 13_999) == .tooSoon, "for all questions that follow")
+            try expect(try await answer(18_000 + 14_000) == .pending, "from that one on")
         },
         ConformanceCheck("another client, and whoever invents a code, is told of none, and changes nothing") { store in
             try await Self.confirm(in: store)

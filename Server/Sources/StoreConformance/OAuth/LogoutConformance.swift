@@ -45,10 +45,10 @@ public enum LogoutConformance {
     }
 
     private static func take(
-        _ store: Subject, at moment: Timestamp = Self.start, lease: Timestamp = Self.lease, limit: Int = 9,
-        exceptOf busy: Set<ExactText> = []
+        _ store: Subject, at moment: Timestamp = Self.start, lease: Timestamp = Self.lease, share: Int = 9,
+        most: Int = 99, underWay: [ExactText: Int] = [:]
     ) async throws -> [ClientDelivery] {
-        try await store.takeDeliveries(at: moment, lease: lease, limit: limit, exceptOf: busy)
+        try await store.takeDeliveries(at: moment, lease: lease, share: share, most: most, underWay: underWay)
     }
 
     private static func notified(_ number: Int, _ mode: BackchannelNotification.Mode?) -> BackchannelRequestRecord {
@@ -266,14 +266,26 @@ public enum LogoutConformance {
                 try await Self.signIn(number, store)
                 try expect(try await store.endSession("session-\(number)", audit: Self.event), "ended")
             }
-            let first = try await Self.take(store, limit: 2)
+            let first = try await Self.take(store, share: 2)
             try expect(
                 first.map { "\($0.client) \($0.session ?? "")" } == [
                     "c session-1", "c session-2", "d session-1", "d session-2",
                 ], "two each, the oldest: \(first)")
-            let others = try await Self.take(store, limit: 9, exceptOf: ["c"])
-            try expect(others.map(\.session) == ["session-3", "session-4", "session-5"], "the rest of d's")
+            let others = try await Self.take(store, share: 3, underWay: ["c": 3, "d": 1])
+            try expect(others.map(\.session) == ["session-3", "session-4"], "what there is room for of d's")
             try expect(others.allSatisfy { $0.client == "d" }, "and nothing of c's")
+        },
+        ConformanceCheck("of all clients so many are taken, first of the one that has the fewest under way") { store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            for number: UInt8 in 1...3 {
+                try await Self.signIn(number, store)
+                try expect(try await store.endSession("session-\(number)", audit: Self.event), "ended")
+            }
+            try expect(try await Self.take(store, most: 0).isEmpty, "there is no room")
+            let first = try await Self.take(store, share: 2, most: 3, underWay: ["c": 1])
+            try expect(
+                first.map { "\($0.client) \($0.session ?? "")" } == ["d session-1", "d session-2", "c session-1"],
+                "d before c: \(first)")
         },
     ]
 }

@@ -154,12 +154,25 @@ public enum UpstreamConformance {
                     stateDigest: Self.bytes(state), provider: provider, browserDigest: browser,
                     at: Self.start + .seconds(seconds))
             }
+            func request(
+                _ state: UInt8 = 1, _ provider: String = "up", _ browser: [UInt8] = Self.browser, seconds: Int = 59
+            ) async throws -> String? {
+                try await store.requestOfTrip(
+                    stateDigest: Self.bytes(state), provider: provider, browserDigest: browser,
+                    at: Self.start + .seconds(seconds))
+            }
+            try expect(try await request(2) == nil, "another state can be taken by nobody")
+            try expect(try await request(1, "other") == nil, "nor from another provider")
+            try expect(try await request(1, "up", Self.bytes(1)) == nil, "nor by another browser")
+            try expect(try await request(seconds: 60) == nil, "nor later")
+            for _ in 0..<2 { try expect(try await request() == "request-1", "its own can, as often as is asked") }
             try expect(try await take(2) == nil, "another state")
             try expect(try await take(1, "other") == nil, "another provider")
             try expect(try await take(1, "up", Self.bytes(1)) == nil, "another browser")
             try expect(try await take(seconds: 60) == nil, "too late")
             try expect(try await take() == Self.trip(1), "whole")
             try expect(try await take() == nil, "once")
+            try expect(try await request() == nil, "and nobody is told that it was there")
             try await store.begin(Self.trip(2))
             try await store.begin(Self.trip(3))
             try await store.begin(Self.trip(4, provider: "other"))

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -74,6 +75,22 @@ struct NewcomerTests {
                     == .unprocessableContent)
             #expect(try await place.ask("a%0d%0aBcc:b@post.example").status == .badRequest)
             #expect(try await place.invites().isEmpty)
+        }
+    }
+
+    @Test("a newcomer's letter is a stranger's, whose letters have a share; an operator's invitation is not")
+    func turn() async throws {
+        try await self.run { place async throws in
+            #expect(try await place.ask("new@post.example").status == .ok)
+            let (store, now) = (place.server.database, place.server.clock.timeSource.now())
+            let lease = now + .seconds(60)
+            #expect(try await store.takeMails(at: now, lease: lease, limit: 9, strangers: 0).isEmpty)
+            let letters = try await store.takeMails(at: now, lease: lease, limit: 9, strangers: 9)
+            #expect(letters.map(\.turn) == [.stranger])
+            _ = try await place.server.assembly.identities.invite(
+                .init(email: "b@post.example", service: place.party.id, role: "guest"), by: "root")
+            let invited = try await store.takeMails(at: now, lease: lease, limit: 9, strangers: 0)
+            #expect(invited.map(\.turn) == [.told])
         }
     }
 

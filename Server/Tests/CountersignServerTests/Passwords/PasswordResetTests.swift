@@ -31,8 +31,10 @@ final class CaughtMail: MailTransport {
     }
 
     /// The text of the last message.
-    var text: String {
-        let body = self.messages.last?.components(separatedBy: "\n\n").dropFirst().joined() ?? ""
+    var text: String { self.messages.last.map(Self.text) ?? "" }
+
+    static func text(of message: String) -> String {
+        let body = message.components(separatedBy: "\n\n").dropFirst().joined()
         return Data(base64Encoded: body, options: .ignoreUnknownCharacters).map { String(decoding: $0, as: UTF8.self) }
             ?? ""
     }

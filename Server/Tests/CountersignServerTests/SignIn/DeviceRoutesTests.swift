@@ -205,9 +205,9 @@ struct DeviceRoutesTests {
         let lines = try await server.requestLines { client in
             let browser = TestBrowser(client)
             _ = try await browser.get("/device")
-            let wrong = try await browser.post("/device", form: "user_code=abcd-2345")
+            let wrong = try await browser.post("/device", form: "user_code=abcde-23456")
             #expect(wrong.status == .badRequest && wrong.text.contains("No device waits for this code."))
-            #expect(wrong.text.contains("value=\"ABCD-2345\""))
+            #expect(wrong.text.contains("value=\"ABCDE-23456\""))
             let hostile = try await browser.post("/device", form: "user_code=%22%3E%3Cb%3E")
             #expect(hostile.status == .badRequest && hostile.text.contains("value=\"\""))
             let address = try await browser.get("/device?user_code=%22%3E%3Cb%3E")
@@ -223,9 +223,9 @@ struct DeviceRoutesTests {
         try await self.withTelevision(limits: limits) { _, _, browser in
             _ = try await browser.get("/device")
             for _ in 0..<2 {
-                #expect(try await browser.post("/device", form: "user_code=ZZZZ-ZZZZ").status == .badRequest)
+                #expect(try await browser.post("/device", form: "user_code=ZZZZZ-ZZZZZ").status == .badRequest)
             }
-            let refused = try await browser.post("/device", form: "user_code=ZZZZ-ZZZZ")
+            let refused = try await browser.post("/device", form: "user_code=ZZZZZ-ZZZZZ")
             #expect(refused.status == .tooManyRequests && refused.headers[.retryAfter] == "10")
         }
     }

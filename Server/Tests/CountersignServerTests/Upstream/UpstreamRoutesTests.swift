@@ -55,6 +55,26 @@ struct UpstreamRoutesTests {
         }
     }
 
+    @Test("where more come back at once than can wait, a page says so and leads the same way again")
+    func crowded() async throws {
+        var limits = Limits()
+        (limits.oauth.arrivalsAtOncePerProvider, limits.oauth.waitingArrivals) = (0, 0)
+        try await TwoServers.run(settings: Self.created, limits: limits) { two async throws in
+            var page = try await two.signIn(try await two.open())
+            for _ in 0..<2 {
+                #expect(page.status == .serviceUnavailable)
+                #expect(page.text.contains("Very many people are signing in") && page.text.contains("nothing is lost"))
+                let target = try page.attribute("href", of: "link").replacing("&amp;", with: "&")
+                #expect(target.hasPrefix("/sign-in/provider/staff/callback?") && target.contains("state="))
+                #expect(target.contains("code=") && target.contains("iss="))
+                page = try await two.here.get(target)
+            }
+            let numbers = two.server.assembly.configuration.metrics.registry.text
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"crowded\"} 3"))
+            #expect(numbers.contains("countersign_provider_waiting 0"))
+        }
+    }
+
     @Test("where there are several ways the person is asked, by the provider's title")
     func chooser() async throws {
         try await TwoServers.run(methods: ["phone", "provider:staff", "provider:gone"], settings: Self.created) {

@@ -53,7 +53,7 @@ struct TwoServers: Sendable {
     let there: TestBrowser
 
     static func run(
-        methods: [String] = ["provider:staff"], settings: JSONObject = [:],
+        methods: [String] = ["provider:staff"], settings: JSONObject = [:], limits: Limits = Limits(),
         _ body: @escaping @Sendable (TwoServers) async throws -> Void
     ) async throws {
         let other = try await ServerFixture(issuer: Self.upstream)
@@ -64,7 +64,8 @@ struct TwoServers: Sendable {
             try await PasswordPlace.hash(Self.password), username: "pat", by: "test")
         try await other.withPublicClient { upstream in
             let server = try await ServerFixture(
-                issuer: "http://127.0.0.1:8080", calls: RouterCalls(client: upstream, origin: Self.upstream))
+                issuer: "http://127.0.0.1:8080", limits: limits,
+                calls: RouterCalls(client: upstream, origin: Self.upstream))
             let registered = try await other.assembly.provider.registerClient(
                 name: "The other server", redirectURIs: ["http://127.0.0.1:8080/sign-in/provider/staff/callback"],
                 settings: ClientSettings(idTokenAlgorithm: .es256, signInMethods: ["password"]))

@@ -140,14 +140,14 @@ struct UpstreamPlace: Sendable {
     /// - Parameter settings: Changes what the operator says of the provider `up`.
     static func run(
         kind: UpstreamProvider.Kind = .openID, limits: Limits = Limits(),
-        _ settings: (inout UpstreamChange) -> Void = { _ in },
+        calls: (SimulatedProvider) -> any OutgoingCalls = { $0 }, _ settings: (inout UpstreamChange) -> Void = { _ in },
         _ body: (UpstreamPlace) async throws -> Void
     ) async throws {
         try await ProviderFixture.run { f in
             let upstream = try SimulatedProvider()
             var configuration = OpenIDProvider.Configuration(
                 issuer: ProviderFixture.issuer, limits: limits, levels: Self.levels)
-            configuration.calls = upstream
+            configuration.calls = calls(upstream)
             let provider = try await OpenIDProvider.open(
                 configuration, store: f.store,
                 methods: [
@@ -232,7 +232,8 @@ struct UpstreamPlace: Sendable {
 
     /// The browser comes back. Changes are of the answer's parameters; `nil` leaves one out.
     func comeBack(
-        _ trip: Trip, _ changes: [String: String?] = [:], to name: String = "up", browser: BrowserSecret? = nil
+        _ trip: Trip, _ changes: [String: String?] = [:], to name: String = "up", browser: BrowserSecret? = nil,
+        source: String = "a"
     ) async throws -> UpstreamSignIns.Answer? {
         var values: [String: String?] = ["state": trip["state"], "code": "code-1", "iss": SimulatedProvider.issuer]
         values.merge(changes) { $1 }
@@ -240,7 +241,7 @@ struct UpstreamPlace: Sendable {
         for (name, value) in values { if let value { parameters.append(name, value) } }
         return try await self.signIns.arrive(
             name, query: parameters.encoded, browser: browser ?? self.f.browser,
-            place: .init(source: "a", browser: "Chrome on Linux", address: "192.0.2.7"))
+            place: .init(source: source, browser: "Chrome on Linux", address: "192.0.2.7"))
     }
 
     /// A whole way there and back; gives what became of it.
