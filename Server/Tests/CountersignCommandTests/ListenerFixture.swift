@@ -137,8 +137,9 @@ enum Listener {
         let gate = Gate()
         let router = try await store.assembly(.init(issuer: "http://localhost:8080", facets: [])).publicRouter()
         router.get("/quick") { _, _ in "quick" }
+        router.head("/quick") { _, _ in "quick" }
         router.post("/unread") { _, _ in "unread" }
-        router.get("/pieces") { _, _ in
+        let pieces: @Sendable (Request, ServerContext) -> Response = { _, _ in
             Response(
                 status: .ok,
                 body: ResponseBody { writer in
@@ -147,6 +148,8 @@ enum Listener {
                     try await writer.finish(nil)
                 })
         }
+        router.get("/pieces", use: pieces)
+        router.head("/pieces") { request, context in pieces(request, context).createHeadResponse() }
         // Answers HEAD as it would GET, in chunks: what the router itself makes of a GET has a length.
         router.head("/chunks") { _, _ in
             Response(

@@ -69,7 +69,8 @@ struct IdentityPageTests {
                 RemoveValuePage(id: "v/1", attribute: "Email", alias: name, services: [name], confirmation: "token")),
             renderer.html(RemoveAddressPage(id: "m/1", address: name, isVerified: true, confirmation: "token")),
             renderer.html(
-                ActivationRequestPage(proof: .confirmation("token", change: "ch"), digits: 5...32, problem: .notTheSame)),
+                ActivationRequestPage(proof: .confirmation("token", change: "ch"), digits: 5...32, problem: .notTheSame)
+            ),
             renderer.html(
                 ActivationRequestPage(
                     proof: .invitation(link: "a.b", to: Self.matter(name), action: "/invitation"), digits: 5...32)),

@@ -120,7 +120,7 @@ public struct ChangeConfirmations: CeremonyPart {
     ) async throws -> Bool {
         let now = self.time.now()
         return try await self.changed(reference) { record in
-            guard try record.waitingChange(ofBrowser: browser)?.isByPassword == true,
+            guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.isByPassword,
                 record.accountID?.hasSameBytes(as: accountID) == true, record.phase == .created, now < record.expiresAt
             else { throw RefusedEvent(refusal: .over) }
             // No phone takes part: nothing was redeemed, and no machine has a step for that.

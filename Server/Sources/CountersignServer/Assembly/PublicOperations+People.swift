@@ -13,9 +13,9 @@ extension PublicOperations {
                     [
                         .required("confirmation", "What the page carried."), .optional("password", "The password."),
                         .optional("code", "A code beside it."), .optional("new-password", "The password to keep."),
-                        .optional("offer", "What the page with the picture carried."),
+                        .optional("offer", "What the page with the picture carried."), Self.change,
                     ]
-                ), answers: [Self.page], refusals: .pages,
+                ), answers: [Self.page, Self.goOn], refusals: .pages,
                 refusing: [
                     Self.tooMany, (403, "Nobody is signed in, or it is not right."), (422, "It cannot be chosen."),
                 ])
@@ -27,6 +27,48 @@ extension PublicOperations {
             ]
         }
 
+    /// The confirmation by which a page makes a change of the account.
+    private static let change = DescribedField.optional(
+        "change", "The change that was confirmed, as the page has carried it.")
+
+    /// Where the person's phone, or their password, confirms a change.
+    static let changePages: [PublicOperation] = {
+        let change = DescribedField.required("request", "The change.")
+        let unknown = (status: 404, meaning: "This browser has not asked for such a change.")
+        func page(_ path: String, _ id: String, _ summary: String) -> PublicOperation {
+            PublicOperation(
+                method: .get, path: "/account/change/\(path)", id: id, summary: summary, query: [change],
+                answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [unknown, Self.tooMany, (403, "Nobody is signed in who has a password.")])
+        }
+        return [
+            page("wait", "waitForChange", "The page of a change that waits for the phone."),
+            page("complete", "completeChange", "The way to the page that makes the change."),
+            page("again", "askForChangeAgain", "The way to the page on which the change is asked for."),
+            page("password", "askForChangePassword", "The form that confirms a change without a phone."),
+            PublicOperation(
+                method: .get, path: "/account/change/wait/events", id: "changeEvents",
+                summary: "The page's own channel.", query: [change],
+                answers: [.init(status: 200, meaning: "States, as they come.", type: "text/event-stream")],
+                refusing: [unknown]),
+            PublicOperation(
+                method: .post, path: "/account/change/cancel", id: "cancelChange",
+                summary: "The person gives the change up.", body: (.form, [change]), answers: [Self.page],
+                refusals: .pages, refusing: [unknown]),
+            PublicOperation(
+                method: .post, path: "/account/change/password", id: "confirmChangeByPassword",
+                summary: "A change of an account without a phone is confirmed.",
+                body: (
+                    .form,
+                    [
+                        change, .required("confirmation", "What the page carried."),
+                        .optional("password", "The password."), .optional("code", "A code beside it."),
+                    ]
+                ), answers: [Self.goOn], refusals: .pages,
+                refusing: [unknown, Self.tooMany, (403, "Nobody is signed in, or it is not right.")]),
+        ]
+    }()
+
     /// What people change of what services can ask for.
     static let ownValuePages: [PublicOperation] = {
         let confirmation = DescribedField.required("confirmation", "What the page carried.")
@@ -37,7 +79,7 @@ extension PublicOperations {
         /// The form of a page, and what is done by it.
         func form(
             _ path: String, _ id: String, _ ask: String, _ summary: String, query: [DescribedField] = [],
-            body: [DescribedField], refusing: [(status: Int, meaning: String)]
+            body: [DescribedField], isConfirmed: Bool = false, refusing: [(status: Int, meaning: String)]
         ) -> [PublicOperation] {
             [
                 PublicOperation(
@@ -45,7 +87,8 @@ extension PublicOperations {
                     refusals: .pages, refusing: [refused] + (query.isEmpty ? [] : [gone])),
                 PublicOperation(
                     method: .post, path: path, id: "take\(id)", summary: summary,
-                    body: (.form, [confirmation] + body), answers: [Self.page], refusals: .pages,
+                    body: (.form, [confirmation] + body + (isConfirmed ? [Self.change] : [])),
+                    answers: isConfirmed ? [Self.page, Self.goOn] : [Self.page], refusals: .pages,
                     refusing: [refused, Self.tooMany] + refusing),
             ]
         }
@@ -54,11 +97,12 @@ extension PublicOperations {
             form(
                 "/account/value/email", "OwnEmail", "The form of an e-mail address.",
                 "An address is a value, or a link is mailed there that makes it one.",
-                body: [.required("email", "The address.")], refusing: [full, (422, "It is no address.")]),
+                body: [.required("email", "The address.")], isConfirmed: true,
+                refusing: [full, (422, "It is no address.")]),
             form(
                 "/account/value/phone", "OwnPhone", "The form of a phone number.",
                 "A number is a value, which nobody has verified.", body: [.required("phone", "The number.")],
-                refusing: [full, (422, "It is no number.")]),
+                isConfirmed: true, refusing: [full, (422, "It is no number.")]),
             form(
                 "/account/value/name", "OwnValueName", "The form that has a value called otherwise.",
                 "A value is called otherwise.", query: [value],
@@ -103,19 +147,27 @@ extension PublicOperations {
             PublicOperation(
                 method: .post, path: "/account/activation", id: "makeActivation",
                 summary: "The code for another device, shown by this answer alone.",
-                body: (.form, [confirmation, .optional("name", "What the device is to be called.")] + pins),
-                answers: [Self.page], refusals: .pages,
+                body: (
+                    .form, [confirmation, .optional("name", "What the device is to be called."), Self.change] + pins
+                ),
+                answers: [Self.page, Self.goOn], refusals: .pages,
                 refusing: [
-                    Self.tooMany, (403, "Nobody is signed in, or not just now by two factors."),
+                    Self.tooMany, nobody,
                     (409, "As many codes wait as can be."), (422, "The PIN is none."),
                 ]),
             page(
                 "/account/activation/end", "askForEnd", "The question whether a device ends.", query: [activation],
-                refusing: [nobody, (404, "There is no such device.")]),
+                refusing: [
+                    (403, "Nobody is signed in, or not just now by two factors."), (404, "There is no such device."),
+                ]),
             PublicOperation(
                 method: .post, path: "/account/activation/end", id: "endOwnActivation",
-                summary: "A device ends, or a code for one.", body: (.form, [confirmation, activation]),
-                answers: [Self.page], refusals: .pages, refusing: [nobody, (404, "There is no such device.")]),
+                summary: "A device ends, or a code for one.", body: (.form, [confirmation, activation, Self.change]),
+                answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [
+                    Self.tooMany, (403, "Nobody is signed in, or not just now by two factors."),
+                    (404, "There is no such device."),
+                ]),
             page(
                 "/account/activation/name", "askForActivationName", "The form that gives a device another name.",
                 query: [activation], refusing: [nobody, (404, "There is no such device.")]),
@@ -195,7 +247,8 @@ extension PublicOperations {
                 refusing: [over, Self.tooMany, (403, "The code is not right."), (422, "It cannot be chosen.")]),
             PublicOperation(
                 method: .get, path: "/account/address", id: "ownAddress", summary: "A person's e-mail address.",
-                answers: [Self.page], refusals: .pages, refusing: [nobody]),
+                query: [.optional("address", "A further address, by its identifier.")], answers: [Self.page],
+                refusals: .pages, refusing: [nobody]),
             PublicOperation(
                 method: .post, path: "/account/address", id: "askForConfirmation",
                 summary: "A link to confirm it, or a further address, is mailed there.",
@@ -203,14 +256,14 @@ extension PublicOperations {
                     .form,
                     [
                         .required("confirmation", "What the page carried."),
-                        .optional("address", "The further address, by its identifier."),
+                        .optional("address", "The further address, by its identifier."), Self.change,
                     ]
-                ), answers: [Self.page], refusals: .pages,
+                ), answers: [Self.page, Self.goOn], refusals: .pages,
                 refusing: [
                     Self.tooMany,
                     (
                         403,
-                        "Nobody is signed in, for a further address not just now by two factors, or no link is mailed."
+                        "Nobody is signed in, or no link is mailed."
                     ),
                 ]),
             PublicOperation(

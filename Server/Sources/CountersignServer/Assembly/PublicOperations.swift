@@ -27,7 +27,8 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages, Self.identityPages,
+            Self.signIn, Self.changePages, Self.devices, Self.passwords, Self.upstream, Self.ownPages,
+            Self.identityPages,
             Self.ownValuePages, self.challenge,
             Self.signInService,
             self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
@@ -329,8 +330,9 @@ struct PublicOperations {
                     .optional("confirmation", "What the page's form has."),
                     .optional("terms", "The version of the operator's terms that the page has shown."),
                     .optional("connection", "The other provider that the page has asked about."),
+                    .optional("change", "The connection that was confirmed, as the page has carried it."),
                 ]
-            ), answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.unknown]),
+            ), answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.unknown, Self.tooMany]),
         PublicOperation(
             method: .get, path: "/sign-in/wait/events", id: "signInEvents", summary: "The page's own channel.",
             query: [Self.signInRequest, Self.service],

@@ -24,10 +24,8 @@ struct ErrorMiddleware: RouterMiddleware {
             return try await next(request, context)
         } catch {
             let problem = self.problem(error, context)
-            var answer = problem.response
-            if let page, request.asksForPage { answer = page(problem, context) }
-            // An answer to HEAD has no content: a client would take its bytes for the beginning of the next answer.
-            return request.method == .head ? answer.createHeadResponse() : answer
+            guard let page, request.asksForPage else { return problem.response }
+            return page(problem, context)
         }
     }
 

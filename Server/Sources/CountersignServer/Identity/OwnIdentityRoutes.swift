@@ -124,7 +124,8 @@ struct OwnIdentityRoutes: Sendable {
                 case .aborted: .aborted
                 }
             return IdentityHistoryPage.Entry(
-                what: Self.purpose(session.record.purpose, at: session.record.service), service: session.service, role: session.role,
+                what: Self.purpose(session.record.purpose, at: session.record.service), service: session.service,
+                role: session.role,
                 outcome: outcome, moment: session.record.at.description, shownMoment: session.record.at.shownMinute)
         }
         // Beside the newest sessions; older pages are of sessions alone.
@@ -133,7 +134,8 @@ struct OwnIdentityRoutes: Sendable {
         let agreements = consents.map { consent in
             let document = consent.document
             return IdentityHistoryPage.Agreement(
-                what: Self.purpose(document.purpose.rawValue, at: consent.record.service), service: document.service.name,
+                what: Self.purpose(document.purpose.rawValue, at: consent.record.service),
+                service: document.service.name,
                 role: document.role.name,
                 values: consent.attributes.map { attribute in
                     let name = Self.words(attribute.rawValue)

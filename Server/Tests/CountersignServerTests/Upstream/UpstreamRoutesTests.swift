@@ -210,7 +210,9 @@ struct UpstreamRoutesTests {
             fields["change"] = request
             #expect(try await two.here.post("/sign-in/consent", form: PasswordPlace.form(fields)).asksForPhone)
             phone.person.forget()
-            phone.person.script.reactions[.transaction] = .cancels
+            for question in [VirtualPerson.Question.pin, .authenticator] {
+                phone.person.script.reactions[question] = .cancels
+            }
             _ = try? await phone.authenticate(try two.typedPayload(try await two.here.get(waiting)))
             let shown = phone.person.asked.compactMap(\.transaction).map { String(decoding: $0, as: UTF8.self) }
             #expect(shown.first?.contains("let \u{201C}Staff <&> accounts\u{201D} sign you in from now on.") == true)

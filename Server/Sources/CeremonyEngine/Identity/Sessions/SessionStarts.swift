@@ -129,7 +129,8 @@ public struct SessionStarts: CeremonyPart {
         let document = try SessionDocument(
             purpose: turn.progress.session.purpose, server: self.configuration.issuer, session: turn.ceremony.id,
             activation: turn.activation.device.id, service: terms.service, role: role, attributes: sources,
-            text: try (turn.progress.agreement ?? turn.ceremony.changeText
+            text: try
+                (turn.progress.agreement ?? turn.ceremony.changeText
                 ?? turn.progress.replaces.map { _ in Self.replacement }).map { try TransactionText(normalizing: $0) },
             expiresAt: turn.progress.session.deadline, random: self.random)
         turn.progress.role = role
