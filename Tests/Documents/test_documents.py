@@ -152,6 +152,11 @@ def test_administration(world):
         *(word for name in ending for word in ("--include-name", name)),
         headers=[f"Authorization: Bearer {world.token}"])
     assert fine, said
+    # A client has more settings than any other thing, each with a few right values: most of what is drawn is refused.
+    fine, said = explore(
+        world.server.issuer + "/admin/v1/openapi.json", world.known, "--include-name", "POST /clients",
+        examples=10 * EXAMPLES, headers=[f"Authorization: Bearer {world.token}"])
+    assert fine, said
     counts = assert_all_were_asked(world, described, "/admin/v1")
     # The requests got further than the checks at the door.
     for operation in (

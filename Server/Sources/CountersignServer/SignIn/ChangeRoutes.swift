@@ -68,11 +68,7 @@ struct ChangeRoutes: Sendable {
         if let reason = view.reason {
             context.notes.note(RequestRefusal(code: "change-\(state.rawValue)", reason: reason))
         }
-        let codes = view.codes.map { codes in
-            SignInPage.Codes(
-                qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
-                secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
-        }
+        let codes = view.codes.map { $0.shown(at: self.time.now()) }
         var page = SignInPage(
             requestID: reference, clientName: self.answers.pages.serviceName, state: state, codes: codes,
             reference: context.reference)

@@ -122,11 +122,7 @@ struct SignInRoutes: Sendable {
         if let reason = view.reason {
             context.notes.note(RequestRefusal(code: "sign-in-\(pageState.rawValue)", reason: reason))
         }
-        let codes = view.codes.map { codes in
-            SignInPage.Codes(
-                qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
-                secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
-        }
+        let codes = view.codes.map { $0.shown(at: self.time.now()) }
         if codes != nil { self.trace?.record(.codeShown, in: pending.run(address.request)) }
         var page = SignInPage(
             requestID: address.request, clientName: pending.clientName, client: pending.client,
@@ -266,6 +262,15 @@ extension SignInView {
             ("ASM status code", self.statusCodes.asm),
         ].compactMap { name, code in code.map { "\(name) \($0)" } }
         return ([words] + codes).joined(separator: ", ") + "."
+    }
+}
+
+extension SignInCodes {
+    /// The codes as a page shows them.
+    func shown(at now: Timestamp) -> SignInPage.Codes {
+        SignInPage.Codes(
+            qrContent: self.qrContent, sameDeviceLink: self.link, typedCode: self.typedCode,
+            secondsLeft: Int((self.expiresAt - now).components.seconds))
     }
 }
 

@@ -18,8 +18,6 @@ public struct ActivationRequestPage: Sendable {
         case noPIN
         /// A PIN that is guessed first.
         case tooSimple
-        /// The account has as many codes as it may.
-        case tooManyCodes
     }
 
     /// Who asks.
@@ -110,7 +108,6 @@ extension PageRenderer {
             case .noPIN: "A PIN has \(digits), and nothing else."
             case .tooSimple:
                 "Others try that PIN first. Choose one that is no date, no row like 123456, and nothing that repeats."
-            case .tooManyCodes: "As many codes wait for a device as can be. Take one of them back first."
             case nil: nil
             }
         var view: FormView
