@@ -22,9 +22,9 @@ struct ChangeRoutes: Sendable {
     let metrics: ServerMetrics
     let time: TimeSource
 
-    /// Where a change waits for the phone.
+    /// The page of a change that waits for the phone.
     static let waiting = SignInPage.Matter.change.path + "/wait"
-    /// Where a browser goes that has waited, before or after the approval.
+    /// The address that leads from the waiting page to the page that makes the change.
     static let complete = SignInPage.Matter.change.path + "/complete"
 
     func mount(on router: ServerRouter) {

@@ -2,11 +2,11 @@
 public struct ChangeQuestionPage: Sendable {
     /// The change, in a short sentence.
     public var headline: String
-    /// What the change means.
+    /// The meaning of the change, in a sentence.
     public var explanation: String
-    /// Where the form goes.
+    /// The path to which the form is sent.
     public var action: String
-    /// What the form carries, names and values.
+    /// The hidden fields of the form, names and values.
     public var fields: [(name: String, value: String)]
 
     /// A question.
@@ -20,20 +20,20 @@ public struct ChangeQuestionPage: Sendable {
 
 /// The form by which an account without a phone confirms a change: with its password, and a code beside the password.
 public struct ChangePasswordPage: Sendable {
-    /// Where the form goes.
+    /// The path to which the form is sent.
     public static let path = "/account/change/password"
 
-    /// By what the page names the change.
+    /// The reference of the change.
     public var request: String
-    /// What is changed, in the words that a phone would sign.
+    /// The change, in the words that a phone would sign.
     public var text: String
-    /// Whose account it is.
+    /// The user name of the account.
     public var username: String
-    /// Whether a code of an authenticator app is asked for.
+    /// `true` if the form asks for a code of an authenticator app.
     public var asksForCode: Bool
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// What was wrong with what came before: a sentence of ours.
+    /// The reason why the form is shown once more; `nil` the first time.
     public var problem: String?
 
     /// A form.
