@@ -212,7 +212,7 @@ private struct MailContent {
     let recipient: String
     /// What the account is called.
     let name: String
-    /// What its link carries, where that is made of what it is about.
+    /// The secret of the letter's link, where the secret is made of the invitation or the offer itself.
     var secret = ""
     /// Until when that is good.
     var until: Timestamp?

@@ -76,7 +76,7 @@ struct WaitingChange: Equatable {
     let change: AccountChange
     /// The page on which the change is made once it is confirmed: a path of this server.
     let page: String
-    /// Whether a password is the way to confirm it, because the account has no phone.
+    /// `true` if the account has no phone, so that its password confirms the change.
     let isByPassword: Bool
 
     init(_ change: AccountChange, page: String, isByPassword: Bool) {

@@ -7,7 +7,7 @@ import _Primitives
 public struct ChangeRequest: Sendable {
     /// The change.
     public let change: AccountChange
-    /// Whose account is changed.
+    /// The identifier of the account that is changed.
     public let accountID: String
     /// The page on which the change is made once it is confirmed: a path of this server, with its query.
     public let page: String
@@ -39,11 +39,11 @@ public struct ChangeRequest: Sendable {
 public struct RequestedChange: Sendable, Equatable {
     /// The change.
     public let change: AccountChange
-    /// Whose account is changed.
+    /// The identifier of the account that is changed.
     public let accountID: String
     /// The page on which the change is made.
     public let page: String
-    /// Whether the account's password confirms the change, because the account has no phone.
+    /// `true` if the account has no phone, so that its password confirms the change.
     public let isByPassword: Bool
     /// The change's state; `approved` means that the change can be made.
     public let state: SignInState
@@ -84,10 +84,10 @@ public struct ChangeConfirmations: CeremonyPart {
         return reference
     }
 
-    /// Whether an account has a phone that can confirm a change. Cost: two queries.
+    /// `true` if the account has a phone that can confirm a change. Cost: two queries.
     public func hasPhone(accountID: String) async throws -> Bool { try await self.kind(of: accountID) != nil }
 
-    /// By what an account's phone signs; `nil` where the account has no phone.
+    /// The kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
     private func kind(of accountID: String) async throws -> CeremonyRecord.Kind? {
         let activations = try await self.store.activations(accountID: accountID)
         if activations.contains(where: \.isActive) { return .identity }
@@ -160,7 +160,7 @@ public struct ChangeConfirmations: CeremonyPart {
         self.time.now() < record.changedAt + self.limits.freshSignIn
     }
 
-    /// Whether the phone has signed the text. An identity's session document has the text in it.
+    /// `true` if the phone has signed the text. An identity's session document has the text in it.
     private func isShown(_ record: CeremonyRecord, _ waiting: WaitingChange) -> Bool {
         guard record.kind == .authentication, !waiting.isByPassword else { return true }
         guard let signed = record.contentHash, let content = record.detail.content else { return false }

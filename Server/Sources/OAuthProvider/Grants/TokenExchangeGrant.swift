@@ -4,9 +4,9 @@ import _Primitives
 
 /// A token for another one (RFC 8693): a service that was called with a person's token calls the next one for them.
 ///
-/// Who may is a rule of the operator's: whose tokens the client may exchange, for which resources and scopes. What it gets
-/// is never wider than the token that it shows, lives no longer, is bound to its key where it has one, and is over with it
-/// (decision 41).
+/// The operator says whose tokens a client may exchange, for which resources and scopes. The new token is never wider than
+/// the token that was shown and never lives longer. The new token is bound to the client's key where the client has one, and
+/// ends with the token that was shown (decision 41).
 /// There is no refresh token: the token that was shown is what there is to renew.
 struct TokenExchangeGrant: TokenGrant {
     static let type = TokenExchange.grantType

@@ -24,7 +24,7 @@ extension OpenIDProvider {
     ///   - scope: The grant's, or a part of it.
     ///   - audience: Where it can be used.
     ///   - details: What it is good for in detail (RFC 9396): the grant's.
-    ///   - binding: What it is bound to; `nil` where whoever has it may use it.
+    ///   - binding: The key that the token is bound to; `nil` for a token that any holder may use.
     ///
     /// Cost: two queries, one ES256 signature, one hash; of an opaque token one encryption.
     func accessToken(

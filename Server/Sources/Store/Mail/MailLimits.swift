@@ -20,7 +20,7 @@ extension Limits {
         /// Letters that wait to be sent, and as many that were asked for. Past it no more links are mailed; whoever asks is
         /// told the same, and the operator is told how many there were.
         public var waitingMails = 10_000
-        /// Of those, letters that wait for strangers: whoever asked for them has shown nothing of who they are.
+        /// Letters that wait for strangers, who have not shown who they are; a part of all letters that wait.
         public var waitingAnonymousMails = 2000
         /// Letters that one node sends at a time. The others wait.
         public var mailsAtOnce = 4

@@ -32,9 +32,9 @@ public enum CodeTaking: Sendable, Equatable {
 
 /// Keeps authorization requests, grants and codes.
 ///
-/// What hangs on what: a grant on its authentication and, unless it lasts, on its session; a code on its grant; what somebody
-/// has got by a grant's session or device secret on that grant (``GrantRecord/origin``). Whatever ends one ends what hangs on
-/// it, at once and on every node.
+/// A grant hangs on its authentication and, unless the grant lasts, on its session. A code hangs on its grant. A grant that
+/// was got by another grant's session or device secret hangs on that other grant (``GrantRecord/origin``). The end of a row
+/// ends every row that hangs on the row, at once and on every node.
 public protocol AuthorizationStore: Sendable {
     /// Keeps a new request.
     func addRequest(_ request: AuthorizationRequestRecord) async throws

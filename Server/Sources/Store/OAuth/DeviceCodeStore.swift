@@ -28,8 +28,8 @@ public struct DeviceCodeRecord: Sendable, Equatable {
     }
 }
 
-/// What a person gives a device: the session that begins for it, with the authentication that it begins with, and what its
-/// client may have.
+/// A device that a person has confirmed: the session that begins for the device, the authentication of that session, and the
+/// scopes of the device's client.
 public struct ConfirmedDevice: Sendable, Equatable {
     /// The request that waited for the person, by its identifier.
     public let request: String
