@@ -14,6 +14,17 @@ public struct CodeVerifier: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// A verifier of 32 hexadecimal digits in lower case, which is 128 random bits at most and shorter than RFC 7636,
+    /// section 4.1, allows; `nil` for any other text. Only a server that an operator has told to takes one.
+    public init?(shortHexadecimal text: String) {
+        let isDigit = { (byte: UInt8) in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        guard text.utf8.count == 32, text.utf8.allSatisfy(isDigit) else { return nil }
+        self.text = text
+    }
+
     /// A new verifier of 256 random bits.
     public init(random: RandomSource) { self.text = random.token(byteCount: 32) }
 

@@ -5,7 +5,7 @@ public import _Primitives
 
 /// Everything that the engine keeps its state in.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
-    & IdentityStores & DeviceIdentityStore & ReplayStore
+    & IdentityStores & DeviceIdentityStore & ReplayStore & AccountChangeStore
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. It is its parts,
 /// one for each use case, and what they go by.

@@ -4,7 +4,7 @@ enum PageTemplates {
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
         "form": Self.form, "choice": Self.choice, "consent": Self.consent, "codes": Self.codes, "terms": Self.terms,
-        "connection": Self.connection, "identity": Self.identity, "history": Self.history,
+        "connection": Self.connection, "identity": Self.identity, "history": Self.history, "changes": Self.changes,
         "activation": Self.activation,
     ]
 

@@ -3,6 +3,9 @@ extension Limits {
     public enum Fixed {
         // MARK: Settings
 
+        /// The letters of a code that is mailed and typed: 50 bits.
+        public static let mailedCodeLetters = 10
+
         /// The least that two moments are apart: timestamps are whole milliseconds.
         public static let clockTick: Duration = .milliseconds(1)
         /// The largest number that a budget can be set to. Past it there is none.

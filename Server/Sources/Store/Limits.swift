@@ -196,6 +196,9 @@ public struct Limits: Sendable, Equatable {
     /// How long after signing in a person can end or rename something of their account on a page, and how long after the
     /// phone's confirmation a change can be made. Past it the page asks the person to sign in, or to confirm, once more.
     public var freshSignIn: Duration = .seconds(10 * 60)
+    /// How long a person can say of a change of their account that it was somebody else's, and after that, that it was
+    /// theirs. Past it the page refuses the question, and what rests of the change is deleted.
+    public var changeQuestionLifetime: Duration = .seconds(7 * 24 * 60 * 60)
     /// How long an account's history has a session of its identity. Past it the session is forgotten.
     public var identityHistoryRetention: Duration = .seconds(396 * 24 * 60 * 60)
     /// The sessions that an account's history has: ten a day for as long as they are kept. Past it the oldest is forgotten,

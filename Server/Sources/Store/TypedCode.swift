@@ -8,9 +8,11 @@ public struct TypedCode: Sendable, Equatable {
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     /// A new code. Each of its letters carries five random bits.
-    public init(letters count: Int, random: RandomSource) {
-        let letters = random.bytes(count).map { Self.alphabet[Int($0 & 31)] }
-        self.letters = String(decoding: letters, as: UTF8.self)
+    public init(letters count: Int, random: RandomSource) { self.init(of: random.bytes(count)) }
+
+    /// The code of some bytes: five bits of each byte are a letter.
+    public init(of bytes: some Collection<UInt8>) {
+        self.letters = String(decoding: bytes.map { Self.alphabet[Int($0 & 31)] }, as: UTF8.self)
     }
 
     /// What somebody has typed; `nil` where no code of so many letters reads like that.

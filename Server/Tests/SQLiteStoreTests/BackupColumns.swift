@@ -30,6 +30,13 @@ enum BackupColumns {
         "upstream_provider.secret": "upstream provider secret", "upstream_trip.nonce": "upstream trip nonce",
         "upstream_trip.verifier": "upstream trip verifier",
         "personal_value.alias": "personal alias", "personal_value.value": "personal value",
+        "account_change.addition": "addition of an account change",
+        "account_change.words": "words of an account change",
+        "oauth_consent.browser": "oauth consent browser", "oauth_consent.address": "oauth consent address",
+        "rested_upstream_link.subject": "upstream link subject",
+        "rested_account_email.address": "further e-mail address",
+        "rested_personal_value.value": "personal value", "rested_personal_value.alias": "personal alias",
+        "rested_password.hash": "password hash", "rested_totp.secret": "time-based codes",
         "invite.email": "invited e-mail address", "account_email.address": "further e-mail address",
     ]
     static let unsealed = [
@@ -50,7 +57,8 @@ enum BackupColumns {
         "oauth_refresh.step",
         "oauth_request.browser_digest", "oauth_request.code_challenge", "oauth_session.cookie_digest",
         "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "reset_ask.username_code",
-        "upstream_link.subject_code",
+        "upstream_link.subject_code", "rested_upstream_link.subject_code", "rested_account_email.address_code",
+        "rested_recovery_code.code",
         "upstream_trip.state_digest",
     ]
 }

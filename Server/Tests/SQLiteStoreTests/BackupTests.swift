@@ -348,6 +348,23 @@ struct BackupTests {
                 INSERT INTO oauth_consent (id, account, client, content, scope, resources, granted_at)
                 VALUES ('c', 'alice', 'bank', X'00', 'openid', '', 1)
                 """,
+                """
+                INSERT INTO account_change (id, account_id, addition, words, made_at, state, decided_at)
+                VALUES ('c', 'alice', X'00', X'00', 1, 'disowned', 1)
+                """,
+                "INSERT INTO rested_password VALUES ('alice', X'00', 1, 0, 'c')",
+                "INSERT INTO rested_totp VALUES ('alice', X'00', 'SHA1', 6, 30, 1, NULL, 'c')",
+                "INSERT INTO rested_account_email VALUES ('e', 'alice', X'00', X'00', 1, 1, 'c')",
+                """
+                INSERT INTO rested_upstream_link
+                SELECT id, provider, issuer, subject_code, subject, account_id, created_at, 'c'
+                FROM upstream_link LIMIT 1
+                """,
+                """
+                INSERT INTO rested_personal_value
+                SELECT id, account_id, attribute, alias, value, is_primary, is_verified, source, created_at, 'c'
+                FROM personal_value LIMIT 1
+                """,
             ] { try db.execute(sql: statement) }
             let agreed = try place.store.sealing.seal(
                 "what somebody has agreed to", purpose: SealingPurpose("identity consent"), row: "session alice")
@@ -436,7 +453,8 @@ struct BackupTests {
             "mail", "notice", "oauth_client", "oauth_delivery", "oauth_key", "oauth_secret", "oauth_shown",
             "oauth_subject", "organisation", "organisation_member", "password", "personal_value", "recovery_code",
             "sealing_key", "sealing_root", "service", "service_roles", "store_check", "totp", "upstream_link",
-            "upstream_provider",
+            "upstream_provider", "account_change", "rested_activation", "rested_upstream_link", "rested_account_email",
+            "rested_personal_value", "rested_password", "rested_totp", "rested_recovery_code",
         ]
         #expect(tables == (voided + kept).sorted())
     }

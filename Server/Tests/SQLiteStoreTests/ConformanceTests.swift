@@ -119,6 +119,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("changes of accounts, and what rests of them", arguments: AccountChangeConformance.checks)
+    func keepsTheRuleOfAccountChanges(check: ConformanceCheck<AccountChangeConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("other providers", arguments: UpstreamConformance.checks)
     func keepsTheRuleOfOtherProviders(check: ConformanceCheck<UpstreamConformance.Subject>) async throws {
         let store = try TemporaryStore()

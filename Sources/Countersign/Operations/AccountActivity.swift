@@ -51,12 +51,14 @@ extension OperationBuilder where Operation == AccountActivity {
     }
 }
 
-/// Ends a browser's session: the services there lose their access at once, and the browser must sign in anew. Configure
-/// it and execute it once.
+/// Ends a browser's session: the services there lose their access at once, and the browser must sign in anew. With
+/// `everySession()` the revocation ends all sessions of the account, and with them lasting grants, device secrets and
+/// consents. Configure it and execute it once.
 public struct SessionRevocation: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var sessionId: String?
+    fileprivate var isEverySession = false
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
 
     init(core: ClientCore) { self.core = core }
@@ -64,13 +66,14 @@ public struct SessionRevocation: SingleOperation {
     /// Ends the session; `sessionUnknown` where it has ended before.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let sessionId, let authorizationProvider else {
-            throw OperationError(.missingInteraction, "a session and an authorization provider are needed")
+        guard let authorizationProvider, (self.sessionId == nil) == self.isEverySession else {
+            throw OperationError(
+                .missingInteraction, "either a session or every session, and an authorization provider are needed")
         }
         do {
-            try await AccountExchange(
-                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)
-            ).endSession(sessionId)
+            let exchange = AccountExchange(
+                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
+            if let sessionId { try await exchange.endSession(sessionId) } else { try await exchange.endSessions() }
         } catch {
             throw OperationError(translating: error)
         }
@@ -78,8 +81,11 @@ public struct SessionRevocation: SingleOperation {
 }
 
 extension OperationBuilder where Operation == SessionRevocation {
-    /// Which session: ``BrowserSession/id``. Needed.
+    /// Which session: ``BrowserSession/id``. Either this or ``everySession()`` is needed.
     public func sessionId(_ id: String) -> Self { self.changing { $0.sessionId = id } }
+    /// Ends all sessions of the account, also of the other devices and browsers, and everything that outlasts a session:
+    /// lasting grants, device secrets and consents.
+    public func everySession() -> Self { self.changing { $0.isEverySession = true } }
     /// What proves to the server whose session it is. Needed.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }

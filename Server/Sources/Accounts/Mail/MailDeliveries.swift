@@ -29,7 +29,8 @@ public enum MailResult: String, Sendable, CaseIterable {
 /// was killed loses nothing; a person can be told twice for that reason.
 public final class MailDeliveries: Sendable {
     /// Where accounts are, and their mail.
-    public typealias Outbox = AccountStore & AdditionalEmailStore & IdentityStore & InviteStore & MailStore
+    public typealias Outbox = AccountStore & AccountChangeStore & AdditionalEmailStore & CeremonyStore & IdentityStore
+        & InviteStore & MailStore
 
     /// What every message has.
     public struct Letterhead: Sendable {
@@ -179,6 +180,22 @@ public final class MailDeliveries: Sendable {
             content.secret = code
             content.until = offer.expiresAt
         }
+        switch delivery.subject {
+        case .accountChanged, .passwordChanged, .secondFactorChanged:
+            // A letter from before changes were kept is about none.
+            guard let id = delivery.about else { break }
+            guard let change = try await self.store.accountChange(id) else {
+                return .over("its change is too long ago")
+            }
+            content.change = change
+        case .changeCode:
+            guard let reference = delivery.about,
+                let ceremony = try await self.store.ceremony(.reference(reference)), ceremony.phase == .created,
+                now < ceremony.expiresAt, let text = ceremony.detail.content
+            else { return .over("its change does not wait any more") }
+            content.text = String(decoding: text, as: UTF8.self)
+        default: break
+        }
         return .found(content)
     }
 
@@ -216,6 +233,10 @@ private struct MailContent {
     var secret = ""
     /// Until when that is good.
     var until: Timestamp?
+    /// The change that the letter tells of.
+    var change: AccountChangeRecord?
+    /// The text of the change that the letter's code confirms.
+    var text = ""
 }
 
 /// What mail says.
@@ -230,6 +251,15 @@ private struct MailWords {
         let until = content.until.map { " It works until \($0.shownMinute)." } ?? ""
         func link(_ path: String) -> String {
             "\(letterhead.issuer)\(path)?link=\(delivery.linkName.map(links.secret) ?? "")"
+        }
+        let tell = "tell the people who run \(service) at once"
+        let question = content.change.map { change in
+            """
+            open this address and say so. It works once, and for a quarter of an hour; for \
+            seven days it offers to mail another one:
+
+            \(link(MailedLinkPaths.changeQuestion))&id=\(change.id)
+            """
         }
         switch delivery.subject {
         case .passwordReset:
@@ -263,7 +293,50 @@ private struct MailWords {
                 The password of the name \(name) at \(service) is another one now, and everybody who was signed in with \
                 that name was signed out.
 
-                If it was not you, tell the people who run \(service) at once.
+                If it was not you, \(question ?? "\(tell).")
+
+                """
+        case .accountChanged:
+            let (change, made) = (content.change?.shown ?? "", content.change?.madeAt.shownMinute ?? "")
+            switch content.change?.state {
+            case .disowned?:
+                self.subject = "A change at \(service) rests"
+                self.text = """
+                    Somebody has said of a change of the name \(name) at \(service) that it was not you: \(change), \
+                    \(made). It rests now, and everybody who was signed in with that name was signed out.
+
+                    If the change was yours, \(question ?? "\(tell).")
+
+                    """
+            case .reclaimed?:
+                self.subject = "A change at \(service) counts again"
+                self.text = """
+                    Somebody has said of a change of the name \(name) at \(service) that it was you after all: \
+                    \(change), \(made). It counts again.
+
+                    If that is not so, \(tell).
+
+                    """
+            case .made?, nil:
+                self.subject = "Your account at \(service) was changed"
+                self.text = """
+                    The account of the name \(name) at \(service) was changed, \(made): \(change).
+
+                    If it was you, there is nothing to do. If it was not you, \(question ?? "\(tell).")
+
+                    """
+            }
+        case .changeCode:
+            self.subject = "Your code for \(service)"
+            self.text = """
+                \(delivery.linkName.map { links.code(ofName: $0).shown } ?? "")
+
+                Type this code on the page in your own browser where you have asked for this:
+
+                \(content.text)
+
+                The code works for a quarter of an hour at most. If it was not you, tell nobody the code: somebody knows \
+                the password of the name \(name). Set another one, and \(tell).
 
                 """
         case .invitation:
@@ -296,7 +369,7 @@ private struct MailWords {
             self.text = """
                 The authenticator app or the recovery codes of the name \(name) at \(service) are others now.
 
-                If it was not you, tell the people who run \(service) at once.
+                If it was not you, \(question ?? "\(tell).")
 
                 """
         }
@@ -307,6 +380,8 @@ private struct MailWords {
 public enum MailedLinkPaths {
     /// To choose a new password.
     public static let passwordReset = "/account/reset"
+    /// To say that a change of the account was somebody else's.
+    public static let changeQuestion = "/account/changes/question"
     /// To say that an address is one's own.
     public static let addressConfirmation = "/account/address/confirm"
     /// To see an invitation, and to accept it.

@@ -1,6 +1,6 @@
 import Passwords
 import Store
-import _Primitives
+public import _Primitives
 
 /// What people change of their own passwords, and of what is asked for beside them.
 ///
@@ -17,6 +17,10 @@ public struct OwnPassword: Sendable {
         public let hasSecondFactor: Bool
         /// How many recovery codes are left.
         public let recoveryCodes: Int
+        /// The moment since which the password and the second factor are what they are; `nil` without a password.
+        public let unchangedSince: Timestamp?
+        /// `true` if letters can be sent to an address that is known to be the person's.
+        public let hasMailbox: Bool
     }
 
     /// What a person shows to be let at a change.
@@ -51,6 +55,8 @@ public struct OwnPassword: Sendable {
     public struct Proved: Sendable {
         let account: AccountRecord
         let shown: ShownPassword
+        /// The moment since which the password and the second factor are what they are.
+        public let unchangedSince: Timestamp
     }
 
     private let accounts: PasswordAccounts
@@ -67,7 +73,9 @@ public struct OwnPassword: Sendable {
         }
         return Summary(
             username: known.account.shownName, hasPassword: known.password.map { !$0.isOneTime } ?? false,
-            hasSecondFactor: known.totp != nil, recoveryCodes: known.recoveryCodes)
+            hasSecondFactor: known.totp != nil, recoveryCodes: known.recoveryCodes,
+            unchangedSince: known.unchangedSince,
+            hasMailbox: self.accounts.sendsMail && known.account.email?.isVerified == true)
     }
 
     /// Judges a proof, and spends its code.
@@ -110,7 +118,7 @@ public struct OwnPassword: Sendable {
                 shown, spent: spent, audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
         else { return .refused(.wrong) }
         accounts.guesses.refund(proof.source)
-        return .right(Proved(account: known.account, shown: shown))
+        return .right(Proved(account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? now))
     }
 
     /// Takes a new password in place of the one that was shown. Every session of the account ends, and the person's devices
@@ -130,5 +138,12 @@ public struct OwnPassword: Sendable {
     /// Throws `PasswordRefusal`, and `HashingError`.
     public func check(new typed: String) async throws {
         try await self.accounts.check(new: typed)
+    }
+}
+
+extension PasswordAccount {
+    /// The moment since which the password and the second factor are what they are; `nil` without a password.
+    var unchangedSince: Timestamp? {
+        self.password.map { password in self.totp.map { max($0.setAt, password.setAt) } ?? password.setAt }
     }
 }

@@ -6,7 +6,8 @@ public import _Primitives
 /// breached ones.
 public struct PasswordAccounts: Sendable {
     /// Where accounts are, and the trail.
-    public typealias AccountsStore = AccountStore & AdditionalEmailStore & PasswordStore & MailStore
+    public typealias AccountsStore = AccountStore & AccountChangeStore & AdditionalEmailStore & PasswordStore
+        & MailStore
 
     let store: any AccountsStore
     let pool: HashingPool
@@ -55,15 +56,17 @@ public struct PasswordAccounts: Sendable {
     /// What the threads do now, for metrics.
     public var load: HashingLoad { self.pool.load }
 
-    /// Forgets wrong attempts that are too long ago to count, and mailed links whose time is over. Says how many there
-    /// were; call again while that is not zero.
+    /// Forgets wrong attempts that are too long ago to count, mailed links whose time is over, and changes of accounts that
+    /// nobody can decide about any more. Says how many there were; call again while that is not zero.
     ///
-    /// Cost: two store steps.
+    /// Cost: three store steps.
     public func sweep() async throws -> Int {
         let now = self.time.now()
         return try await self.store.deleteAttempts(
             before: now - self.limits.passwords.attemptMemory, limit: self.limits.sweepBatch)
             + self.store.deleteMailedLinks(before: now, limit: self.limits.sweepBatch)
+            + self.store.deleteAccountChanges(
+                before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)
     }
 
     /// Holds a password that somebody chooses against what it must be, before anything is spent for it.
@@ -87,6 +90,8 @@ public struct PasswordAccounts: Sendable {
             switch purpose {
             case .passwordReset: .passwordReset
             case .addressConfirmation: .addressConfirmation
+            case .changeQuestion: .accountChanged
+            case .changeCode: .changeCode
             }
         return MailRecord(
             accountID: accountID, subject: subject,
@@ -114,7 +119,9 @@ public struct PasswordAccounts: Sendable {
             endsSessions: true,
             audit: AuditEvent(.passwordChanged, at: now, accountID: account.id, address: address),
             notice: self.notice(.passwordChanged, of: account, at: now))
-        change.mail = self.told(.passwordChanged, of: account, at: now)
+        let made = self.accountChange(.password, of: account, at: now)
+        change.accountChange = made
+        change.mail = self.told(.passwordChanged, of: account, made)
         return change
     }
 
@@ -124,11 +131,36 @@ public struct PasswordAccounts: Sendable {
             id: self.random.identifier(), accountID: account.id, kind: kind, at: now, subject: account.shownName)
     }
 
-    /// What the person of an account is told by mail; `nil` where no mail can be sent, or there is no confirmed address.
-    func told(_ subject: MailRecord.Subject, of account: AccountRecord, at now: Timestamp) -> MailRecord? {
-        guard self.sendsMail, account.email?.isVerified == true else { return nil }
+    /// A change of the password, or of what is beside it, as its person can disown it.
+    func accountChange(_ addition: AccountAddition, of account: AccountRecord, at now: Timestamp)
+        -> AccountChangeRecord
+    {
+        let words =
+            switch addition {
+            case .secondFactor: "an authenticator app"
+            case .recoveryCodes: "new recovery codes"
+            default: "another password"
+            }
+        return AccountChangeRecord(
+            id: self.random.identifier(), accountID: account.id, addition: addition, words: words, madeAt: now)
+    }
+
+    /// The letter that tells the person of an account of a change, with a link to the question whether the change was the
+    /// person's own; `nil` if no mail can be sent, or the account has no confirmed address.
+    func told(_ subject: MailRecord.Subject, of account: AccountRecord, _ change: AccountChangeRecord) -> MailRecord? {
+        guard account.email?.isVerified == true else { return nil }
+        return self.told(subject, change)
+    }
+
+    /// The letter that tells of a change; `nil` if no mail can be sent. A letter to an account without a confirmed address is
+    /// given up when its turn comes.
+    func told(_ subject: MailRecord.Subject, _ change: AccountChangeRecord) -> MailRecord? {
+        guard self.sendsMail else { return nil }
+        let end = change.decidedAt + self.limits.mail.mailLifetime
         return MailRecord(
-            accountID: account.id, subject: subject, createdAt: now, expiresAt: now + self.limits.mail.mailLifetime)
+            accountID: change.accountID, subject: subject,
+            link: self.links.make(.changeQuestion, accountID: change.accountID, about: change.id, until: end),
+            about: change.id, createdAt: change.decidedAt, expiresAt: end)
     }
 
     /// What the store keeps of a recovery code: worth nothing with another account.

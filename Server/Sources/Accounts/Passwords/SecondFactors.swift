@@ -59,7 +59,9 @@ public struct SecondFactors: Sendable {
                 periodSeconds: limits.totpPeriodSeconds)
         else { return nil }
         return Offer(
-            totp: totp, sealed: text, person: OwnPassword.Proved(account: known.account, shown: shown))
+            totp: totp, sealed: text,
+            person: OwnPassword.Proved(
+                account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? offeredAt))
     }
 
     /// Keeps the secret of an offer, of which the person has typed a code, in place of the one before, and gives the
@@ -95,6 +97,8 @@ public struct SecondFactors: Sendable {
     ) async throws -> [RecoveryCode]? {
         let id = person.account.id
         let codes = RecoveryCode.set(random: self.accounts.random, limits: self.accounts.hashing)
+        let made = self.accounts.accountChange(
+            totp == nil ? .recoveryCodes : .secondFactor, of: person.account, at: now)
         let isSet = try await self.accounts.store.setFactors(
             FactorChange(
                 accountID: id, totp: totp,
@@ -102,7 +106,7 @@ public struct SecondFactors: Sendable {
                 session: session,
                 audit: AuditEvent(event, at: now, accountID: id),
                 notice: self.accounts.notice(.secondFactorChanged, of: person.account, at: now),
-                mail: self.accounts.told(.secondFactorChanged, of: person.account, at: now)))
+                mail: self.accounts.told(.secondFactorChanged, of: person.account, made), accountChange: made))
         return isSet ? codes : nil
     }
 }

@@ -21,6 +21,10 @@ public enum AccountChange: Hashable, Sendable {
     case secondFactor
     /// Recovery codes in place of the former ones.
     case recoveryCodes
+    /// "This was not me": a change that was made rests, by its identifier. `words` name the change.
+    case disownment(id: String, words: String)
+    /// "This was me": a change that was disowned rests no longer, by its identifier. `words` name the change.
+    case reclaim(id: String, words: String)
 
     /// The most characters of a name that stands in the text: the name is somebody else's word, and all else is ours.
     static let nameLength = 32
@@ -37,8 +41,40 @@ public enum AccountChange: Hashable, Sendable {
             case .password: "set another password."
             case .secondFactor: "set up an authenticator app for codes beside the password."
             case .recoveryCodes: "make new recovery codes. The former ones end."
+            case .disownment(_, let words): "undo \(Self.quoted(words)), and sign out everywhere."
+            case .reclaim(_, let words): "let \(Self.quoted(words)) count again."
             }
         return "Change your account: \(sentence) Decline unless you asked for this in your own browser just now."
+    }
+
+    /// The change in a few words of ours, at most 32 characters, for lists, letters and the text of a decision about the
+    /// change.
+    public var words: String {
+        switch self {
+        case .device: "another device"
+        case .endOfDevice: "the end of a device"
+        case .provider: "another provider"
+        case .email: "an e-mail address"
+        case .phone: "a phone number"
+        case .password: "another password"
+        case .secondFactor: "an authenticator app"
+        case .recoveryCodes: "new recovery codes"
+        case .disownment(_, let words), .reclaim(_, let words): words
+        }
+    }
+
+    /// The addition that the step of the confirmation keeps. `nil` for a decision about another change, and for changes of
+    /// the password and of what is beside it: the step that sets those keeps the change, also without a confirmation of the
+    /// phone.
+    var addition: AccountAddition? {
+        switch self {
+        case .device: .device
+        case .endOfDevice: .nothing
+        case .provider(let name, _): .provider(name)
+        case .email(let address): .email(address)
+        case .phone(let number): .phone(number)
+        case .password, .secondFactor, .recoveryCodes, .disownment, .reclaim: nil
+        }
     }
 
     /// A name between quotation marks, of which the name itself has none. Of a name that is too long `keepsEnd` leaves the
@@ -66,6 +102,8 @@ public enum AccountChange: Hashable, Sendable {
         case .password: "password"
         case .secondFactor: "second-factor"
         case .recoveryCodes: "recovery-codes"
+        case .disownment: "disownment"
+        case .reclaim: "reclaim"
         }
     }
 }
@@ -78,11 +116,14 @@ struct WaitingChange: Equatable {
     let page: String
     /// `true` if the account has no phone, so that its password confirms the change.
     let isByPassword: Bool
+    /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
+    let before: Timestamp?
 
-    init(_ change: AccountChange, page: String, isByPassword: Bool) {
+    init(_ change: AccountChange, page: String, isByPassword: Bool, before: Timestamp?) {
         self.change = change
         self.page = page
         self.isByPassword = isByPassword
+        self.before = before
     }
 
     /// The JSON object that ``CeremonyDetail/change`` has.
@@ -90,8 +131,9 @@ struct WaitingChange: Equatable {
         var object: JSONObject = [
             "kind": .string(self.change.kind), "page": .string(self.page), "byPassword": .bool(self.isByPassword),
         ]
+        object["before"] = self.before.map { .string("\($0.milliseconds)") }
         switch self.change {
-        case .endOfDevice(let id, let name):
+        case .endOfDevice(let id, let name), .disownment(let id, let name), .reclaim(let id, let name):
             object["id"] = .string(id)
             object["name"] = .string(name)
         case .provider(let name, let title):
@@ -110,6 +152,7 @@ struct WaitingChange: Equatable {
             case .bool(let isByPassword)? = object["byPassword"]
         else { throw StoreError(.corrupt, "a ceremony's change is none") }
         let (id, name) = (try? object.string("id"), try? object.string("name"))
+        let before = try? object.string("before")
         let change: AccountChange? =
             switch (kind, id ?? nil, name ?? nil) {
             case ("device", nil, nil): .device
@@ -120,10 +163,14 @@ struct WaitingChange: Equatable {
             case ("password", nil, nil): .password
             case ("second-factor", nil, nil): .secondFactor
             case ("recovery-codes", nil, nil): .recoveryCodes
+            case ("disownment", let id?, let words?): .disownment(id: id, words: words)
+            case ("reclaim", let id?, let words?): .reclaim(id: id, words: words)
             default: nil
             }
         guard let change else { throw StoreError(.corrupt, "a ceremony's change is of no kind") }
-        self.init(change, page: page, isByPassword: isByPassword)
+        self.init(
+            change, page: page, isByPassword: isByPassword,
+            before: (before ?? nil).flatMap(Int64.init).map { Timestamp(milliseconds: $0) })
     }
 }
 

@@ -1,7 +1,7 @@
 import Crypto
-import Store
+public import Store
 import UAF
-import _Primitives
+public import _Primitives
 
 /// A change that a browser asks for, before anybody has confirmed the change.
 public struct ChangeRequest: Sendable {
@@ -19,12 +19,15 @@ public struct ChangeRequest: Sendable {
     public let browserWords: String?
     /// The network whose budget of codes is spent.
     public let source: String
+    /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
+    public let before: Timestamp?
 
     /// Describes a change that a browser asks for.
     public init(
         change: AccountChange, accountID: String, page: String, browser: String, address: String?,
-        browserWords: String?, source: String
+        browserWords: String?, source: String, before: Timestamp? = nil
     ) {
+        self.before = before
         self.change = change
         self.accountID = accountID
         self.page = page
@@ -45,6 +48,10 @@ public struct RequestedChange: Sendable, Equatable {
     public let page: String
     /// `true` if the account has no phone, so that its password confirms the change.
     public let isByPassword: Bool
+    /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
+    public let before: Timestamp?
+    /// `true` if the password was right, and a mailed code is still to confirm the change.
+    public let hasPassword: Bool
     /// The change's state; `approved` means that the change can be made.
     public let state: SignInState
 }
@@ -56,7 +63,7 @@ public struct RequestedChange: Sendable, Equatable {
 /// a UAF transaction. Of an account without a phone the password and a second factor confirm the change.
 public struct ChangeConfirmations: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore & CeremonyStore & IdentityStore
+    let store: any AccountStore & AccountChangeStore & CeremonyStore & IdentityStore
     let signIns: SignIns
 
     /// Begins to have a change confirmed, and returns the reference by which the page names the change.
@@ -67,8 +74,9 @@ public struct ChangeConfirmations: CeremonyPart {
     public func begin(_ request: ChangeRequest) async throws -> String {
         let now = self.time.now()
         try self.signIns.spendCodes(of: request.source, at: now)
-        let kind = try await self.kind(of: request.accountID)
-        let waiting = WaitingChange(request.change, page: request.page, isByPassword: kind == nil)
+        let kind = try await self.kind(of: request.accountID, before: request.before)
+        let waiting = WaitingChange(
+            request.change, page: request.page, isByPassword: kind == nil, before: request.before)
         let reference = self.newIdentifier()
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: kind ?? .authentication, reference: reference,
@@ -88,12 +96,34 @@ public struct ChangeConfirmations: CeremonyPart {
     public func hasPhone(accountID: String) async throws -> Bool { try await self.kind(of: accountID) != nil }
 
     /// The kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
-    private func kind(of accountID: String) async throws -> CeremonyRecord.Kind? {
+    ///
+    /// - Parameter moment: Only phones and keys from before this moment count; `nil` for all.
+    private func kind(of accountID: String, before moment: Timestamp? = nil) async throws -> CeremonyRecord.Kind? {
         let activations = try await self.store.activations(accountID: accountID)
-        if activations.contains(where: \.isActive) { return .identity }
+        if activations.contains(where: { $0.isActive && moment.isAfter($0.device.createdAt) }) { return .identity }
         let devices = Set(activations.map(\.device.id))
         let keys = try await self.store.credentials(accountID: accountID)
-        return keys.contains { $0.isActive && !devices.contains($0.deviceID) } ? .authentication : nil
+        let isAny = keys.contains {
+            $0.isActive && !devices.contains($0.deviceID) && moment.isAfter($0.createdAt)
+        }
+        return isAny ? .authentication : nil
+    }
+
+    /// `true` if everything that has confirmed a change was there before a moment: the device that answered, and for a UAF
+    /// answer the keys of the device.
+    private func wasConfirmed(_ reference: String, before moment: Timestamp) async throws -> Bool {
+        guard let record = try await self.store.ceremony(.reference(reference)), let device = record.deviceID,
+            let account = record.accountID
+        else { return false }
+        if let activation = try await self.store.activations(accountID: account)
+            .first(where: { $0.device.id.hasSameBytes(as: device) })
+        {
+            return activation.isActive && activation.device.createdAt < moment
+        }
+        let keys = try await self.store.credentials(accountID: account).filter {
+            $0.deviceID.hasSameBytes(as: device)
+        }
+        return !keys.isEmpty && keys.allSatisfy { $0.createdAt < moment }
     }
 
     /// A change that a browser has asked for; `nil` where there is none, or another browser has asked.
@@ -110,8 +140,12 @@ public struct ChangeConfirmations: CeremonyPart {
         }
         return RequestedChange(
             change: waiting.change, accountID: accountID, page: waiting.page, isByPassword: waiting.isByPassword,
+            before: waiting.before, hasPassword: record.phase == .created && record.methods == Self.password,
             state: state)
     }
+
+    /// The RFC 8176 name of a password.
+    private static let password = ["pwd"]
 
     /// Confirms a change of an account without a phone, whose password and second factor were right a moment ago.
     /// `methods` are their RFC 8176 names. Says whether there was such a change.
@@ -119,33 +153,65 @@ public struct ChangeConfirmations: CeremonyPart {
         _ reference: String, browser: String, accountID: String, methods: [String]
     ) async throws -> Bool {
         let now = self.time.now()
-        return try await self.changed(reference) { record in
-            guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.isByPassword,
-                record.accountID?.hasSameBytes(as: accountID) == true, record.phase == .created, now < record.expiresAt
-            else { throw RefusedEvent(refusal: .over) }
+        return try await self.changedByPassword(reference, browser: browser, accountID: accountID, at: now) { record in
             // No phone takes part: nothing was redeemed, and no machine has a step for that.
             record.phase = .ended
             record.outcome = .succeeded
             record.changedAt = now
             record.methods = methods
+        }
+    }
+
+    /// Notes that the password of an account without a phone was right a moment ago; a mailed code is still to confirm the
+    /// change. Says whether there was such a change.
+    public func notePassword(_ reference: String, browser: String, accountID: String) async throws -> Bool {
+        try await self.changedByPassword(
+            reference, browser: browser, accountID: accountID, at: self.time.now()
+        ) { $0.methods = Self.password }
+    }
+
+    private func changedByPassword(
+        _ reference: String, browser: String, accountID: String, at now: Timestamp,
+        _ change: @escaping @Sendable (inout CeremonyRecord) -> Void
+    ) async throws -> Bool {
+        try await self.changed(reference) { record in
+            guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.isByPassword,
+                record.accountID?.hasSameBytes(as: accountID) == true, record.phase == .created, now < record.expiresAt
+            else { throw RefusedEvent(refusal: .over) }
+            change(&record)
             return CeremonyChange()
         }
     }
 
     /// Takes a confirmed change for the browser that asked: says whether the change may be made now. A confirmation is good
-    /// for one change, of one account, in one browser, for ``Limits/freshSignIn`` from the approval.
+    /// for one change, of one account, in one browser, for ``Limits/freshSignIn`` from the approval. The change is kept, so
+    /// that its person can say that the change was somebody else's.
     ///
-    /// Cost: one store step.
+    /// - Parameter letter: Returns the letter that tells the person of the change, and the number of letters that may wait.
+    ///
+    /// Cost: one store step; for a decision about another change up to three queries more.
     public func take(
-        _ change: AccountChange, _ reference: String, browser: String, accountID: String
+        _ change: AccountChange, _ reference: String, browser: String, accountID: String,
+        letter: @escaping @Sendable (AccountChangeRecord) -> (MailRecord, most: Int)?
     ) async throws -> Bool {
-        try await self.changed(reference) { record in
+        if let requested = try await self.requested(reference, browser: browser), let moment = requested.before,
+            !requested.isByPassword
+        {
+            guard try await self.wasConfirmed(reference, before: moment) else { return false }
+        }
+        let id = self.newIdentifier()
+        return try await self.changed(reference) { record in
             guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.change == change,
                 record.accountID?.hasSameBytes(as: accountID) == true, record.outcome == .succeeded,
                 !record.isConsumed, self.isTimely(record), self.isShown(record, waiting)
             else { throw RefusedEvent(refusal: .over) }
             record.isConsumed = true
             var step = CeremonyChange()
+            if let addition = change.addition {
+                let made = AccountChangeRecord(
+                    id: id, accountID: accountID, addition: addition, words: change.words, madeAt: record.changedAt)
+                step.accountChange = (made, letter(made))
+            }
             step.audit = [
                 AuditEvent(
                     .changeConfirmed, at: self.time.now(), accountID: accountID, ceremonyID: record.id,
@@ -172,6 +238,11 @@ public struct ChangeConfirmations: CeremonyPart {
             return false
         }
     }
+}
+
+extension Timestamp? {
+    /// `true` if there is no moment, or the moment is after another one.
+    fileprivate func isAfter(_ other: Timestamp) -> Bool { self.map { other < $0 } ?? true }
 }
 
 extension CeremonyRecord {

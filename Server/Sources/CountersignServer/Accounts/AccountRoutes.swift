@@ -27,7 +27,7 @@ struct AccountRoutes: Sendable {
     func mount(on router: ServerRouter) {
         router.endpoint(RouterPath(Self.notices), [.get: self.notices])
         router.endpoint(RouterPath(Self.questions), [.get: self.questions])
-        router.endpoint("/account/v1/sessions", [.get: self.sessions])
+        router.endpoint("/account/v1/sessions", [.get: self.sessions, .delete: self.endSessions])
         router.endpoint("/account/v1/sessions/{id}", [.delete: self.endSession])
         router.endpoint("/account/v1/consents", [.get: self.consents])
         router.endpoint("/account/v1/consents/{id}", [.delete: self.endConsent])
@@ -84,6 +84,13 @@ struct AccountRoutes: Sendable {
         guard try await self.provider.endSession(try context.pathParameter("id"), ofAccount: account.id) else {
             throw Problem(.notFound, Problem.Name.notFound, "The account has no such session.")
         }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+
+    /// Ends every session, and everything that outlasts a session.
+    @Sendable private func endSessions(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        _ = try await self.provider.endSessions(ofAccount: account.id)
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 
@@ -182,6 +189,17 @@ extension GrantListing {
             "since": .string(self.since.description), "expiresAt": .string(self.expiresAt.description),
         ]
         object["usedAt"] = self.usedAt.map { .string($0.description) }
+        object["session"] = self.session.map { .object($0.json) }
+        return object
+    }
+}
+
+extension GivingSession {
+    /// The session as people and operators read it.
+    fileprivate var json: JSONObject {
+        var object: JSONObject = ["id": .string(self.id)]
+        object["browser"] = self.browser.map(JSON.string)
+        object["address"] = self.address.map(JSON.string)
         return object
     }
 }
@@ -205,11 +223,13 @@ extension AccountSession {
 extension GivenConsent {
     /// As phones and operators see it.
     var json: JSONObject {
-        [
+        var object: JSONObject = [
             "id": .string(self.id), "clientId": .string(self.client), "name": .string(self.clientName),
             "items": .array(self.items.map { .string($0.rawValue) }),
             "scopes": .array(self.scopes.map(JSON.string)), "resources": .array(self.resources.map(JSON.string)),
             "grantedAt": .string(self.grantedAt.description),
         ]
+        object["session"] = self.session.map { .object($0.json) }
+        return object
     }
 }

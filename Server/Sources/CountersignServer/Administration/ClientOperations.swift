@@ -95,6 +95,13 @@ struct ClientOperations: Sendable {
         .optional(
             "anyScheme", .boolean,
             "Whether it may be answered at a scheme that no domain stands behind. Any app can take that."),
+        .optional(
+            "backEndCookies", .boolean,
+            "Whether requests with its cookies count that say nothing of a page, because its back end sends them. A link of somebody else's can sign people out whose browser is too old for Sec-Fetch-Site."
+        ),
+        .optional(
+            "shortVerifiers", .boolean,
+            "Whether a code_verifier of 32 hexadecimal digits is taken, which RFC 7636 does not allow."),
     ]
 
     private static let home = "The page where people find it and can start again: https, or http to a loopback address."

@@ -58,10 +58,17 @@ extension ServerAssembly {
             signIns: self.upstream, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics
         ).mount(on: router)
-        let changes = ConfirmedChanges(confirmations: self.ceremonies.changes, cookies: cookies)
+        let questions = AccountChangeQuestions(self.passwords)
+        let changes = ConfirmedChanges(
+            confirmations: self.ceremonies.changes, questions: questions, cookies: cookies)
+        ChangeQuestionRoutes(
+            questions: questions, changes: changes, provider: self.provider, answers: answers, cookies: cookies,
+            limits: limits
+        ).mount(on: router)
         ChangeRoutes(
             confirmations: self.ceremonies.changes, signIns: self.ceremonies.signIns,
-            passwords: OwnPassword(self.passwords), provider: self.provider, answers: answers, cookies: cookies,
+            passwords: OwnPassword(self.passwords), codes: ChangeCodes(self.passwords), provider: self.provider,
+            answers: answers, cookies: cookies,
             channels: self.channels, limits: limits, metrics: self.configuration.metrics, time: self.time
         ).mount(on: router)
         ConsentRoutes(

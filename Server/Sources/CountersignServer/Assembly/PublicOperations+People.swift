@@ -63,9 +63,40 @@ extension PublicOperations {
                     [
                         change, .required("confirmation", "What the page carried."),
                         .optional("password", "The password."), .optional("code", "A code beside it."),
+                        .optional("mailed-code", "The code that was mailed once the password was right."),
                     ]
                 ), answers: [Self.goOn], refusals: .pages,
                 refusing: [unknown, Self.tooMany, (403, "Nobody is signed in, or it is not right.")]),
+        ]
+    }()
+
+    /// "This was not me": the latest changes of an account, and the question about each.
+    static let changeQuestionPages: [PublicOperation] = {
+        let over = (status: 404, meaning: "The link is spent or too old, or nothing can be decided any more.")
+        let nobody = (status: 403, meaning: "Nobody is signed in.")
+        let parts: [DescribedField] = [
+            .optional("link", "The mailed link."), .optional("id", "The change."),
+            .optional("change", "The confirmation by a phone or a password."),
+        ]
+        return [
+            PublicOperation(
+                method: .get, path: "/account/changes", id: "accountChanges",
+                summary: "The latest changes of an account.",
+                answers: [Self.page], refusals: .pages, refusing: [nobody]),
+            PublicOperation(
+                method: .get, path: "/account/changes/question", id: "askAboutChange",
+                summary: "The question whether a change was the person's own.", query: parts, answers: [Self.page],
+                refusals: .pages, refusing: [over]),
+            PublicOperation(
+                method: .post, path: "/account/changes/question", id: "decideAboutChange",
+                summary: "The answer: first it is confirmed, then the change rests, or counts again.",
+                body: (.form, parts + [.optional("confirmation", "What the page carried.")]),
+                answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [over, Self.tooMany, (403, "Nothing older than the change has confirmed.")]),
+            PublicOperation(
+                method: .post, path: "/account/changes/again", id: "mailChangeQuestion",
+                summary: "Another link to the question is mailed.", body: (.form, [.required("id", "The change.")]),
+                answers: [Self.page], refusals: .pages, refusing: [Self.tooMany]),
         ]
     }()
 

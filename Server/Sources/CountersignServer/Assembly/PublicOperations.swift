@@ -27,7 +27,8 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.changePages, Self.devices, Self.passwords, Self.upstream, Self.ownPages,
+            Self.signIn, Self.changePages, Self.changeQuestionPages, Self.devices, Self.passwords, Self.upstream,
+            Self.ownPages,
             Self.identityPages,
             Self.ownValuePages, self.challenge,
             Self.signInService,
@@ -509,6 +510,11 @@ struct PublicOperations {
                     status: 200, meaning: "Sessions.", type: "application/json",
                     members: [.required("sessions", .objects([.required("id", "The session.")]), "All of them.")])
             ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
+            method: .delete, path: "/account/v1/sessions", id: "endAccountSessions",
+            summary: "Sign every browser out, and end what services have that lasts, device secrets and consents.",
+            caller: .token, answers: [.init(status: 204, meaning: "All of them have ended.")],
+            refusing: [(403, "The account is locked.")]),
         PublicOperation(
             method: .delete, path: "/account/v1/sessions/{id}", id: "endSession", summary: "Sign a browser out.",
             caller: .token, answers: [.init(status: 204, meaning: "It is signed out.")],

@@ -14,6 +14,7 @@ struct ChangeRoutes: Sendable {
     let confirmations: ChangeConfirmations
     let signIns: SignIns
     let passwords: OwnPassword
+    let codes: ChangeCodes
     let provider: OpenIDProvider
     let answers: PageAnswers
     let cookies: BrowserCookies
@@ -116,15 +117,17 @@ struct ChangeRoutes: Sendable {
 
     // MARK: The password
 
-    /// A person who is signed in here and has a password; `nil` for everybody else.
-    private func visitor(_ request: Request, accountID: String) async throws -> (
-        session: SessionSecret, summary: OwnPassword.Summary
-    )? {
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
-            active.account.hasSameBytes(as: accountID),
-            let summary = try await self.passwords.summary(accountID: accountID), summary.hasPassword
+    /// The person of a change's account, who has a password; `nil` if the password cannot confirm the change here. The person
+    /// is signed in, except for a decision about a change that was made: the password is older than that change then.
+    private func visitor(_ request: Request, _ change: RequestedChange) async throws -> OwnPassword.Summary? {
+        guard let summary = try await self.passwords.summary(accountID: change.accountID), summary.hasPassword,
+            let since = summary.unchangedSince
         else { return nil }
-        return (session, summary)
+        if let moment = change.before { return since < moment ? summary : nil }
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
+            active.account.hasSameBytes(as: change.accountID)
+        else { return nil }
+        return summary
     }
 
     private var unconfirmable: Response {
@@ -134,32 +137,32 @@ struct ChangeRoutes: Sendable {
                     outcome: .refused, headline: "This change cannot be confirmed here",
                     explanation:
                         "Your phone confirms a change, or your password, in the browser that is signed in. Your account has "
-                        + "neither, or nobody is signed in here. Ask the people who run this service.",
+                        + "neither, or nobody is signed in here, or both are younger than the change in question. Ask the "
+                        + "people who run this service.",
                     link: ("Back to your identity", IdentityPaths.overview))),
             status: .forbidden)
     }
 
     private func page(
-        _ reference: String, _ change: RequestedChange,
-        _ visitor: (session: SessionSecret, summary: OwnPassword.Summary),
+        _ reference: String, _ browser: BrowserSecret, _ change: RequestedChange, _ summary: OwnPassword.Summary,
         problem: String? = nil, status: HTTPResponse.Status = .ok
     ) -> Response {
         .page(
             self.answers.pages.html(
                 ChangePasswordPage(
-                    request: reference, text: change.change.text, username: visitor.summary.username,
-                    asksForCode: visitor.summary.hasSecondFactor, confirmation: self.cookies.formToken(visitor.session),
-                    problem: problem)), status: status)
+                    request: reference, text: change.change.text, username: summary.username,
+                    asksForCode: summary.hasSecondFactor, asksForMailedCode: change.hasPassword,
+                    confirmation: self.cookies.formToken(browser, request: reference), problem: problem)),
+            status: status)
     }
 
     @Sendable private func showPassword(_ request: Request, _ context: ServerContext) async throws -> Response {
         let reference = try SignInAddress(query: request.uri.query, context).request
-        let (_, change) = try await self.requested(reference, request)
+        let (browser, change) = try await self.requested(reference, request)
         guard change.isByPassword else { return .seeOther(Self.address(Self.waiting, reference)) }
-        guard let visitor = try await self.visitor(request, accountID: change.accountID) else {
-            return self.unconfirmable
-        }
-        return self.page(reference, change, visitor)
+        if change.state == .approved { return .seeOther(Self.address(Self.complete, reference)) }
+        guard let summary = try await self.visitor(request, change) else { return self.unconfirmable }
+        return self.page(reference, browser, change, summary)
     }
 
     @Sendable private func takePassword(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -168,10 +171,29 @@ struct ChangeRoutes: Sendable {
             throw Problem(.badRequest, "invalid-request", "The form lacks request.")
         }
         let (browser, change) = try await self.requested(reference, request)
-        guard change.isByPassword, let visitor = try await self.visitor(request, accountID: change.accountID) else {
+        guard change.isByPassword, let summary = try await self.visitor(request, change) else {
             return self.unconfirmable
         }
-        try self.cookies.requireToken(of: form, visitor.session)
+        guard
+            constantTimeEqual(
+                Array((form["confirmation"] ?? "").utf8),
+                Array(self.cookies.formToken(browser, request: reference).utf8))
+        else {
+            throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.")
+        }
+        let ways = (browser: browser, change: change, summary: summary)
+        return change.hasPassword
+            ? try await self.takeMailedCode(form["mailed-code"] ?? "", reference, ways, context)
+            : try await self.takePassword(form, reference, ways, context)
+    }
+
+    /// A change that waits for its password, the browser that has asked, and the account's password.
+    private typealias Ways = (browser: BrowserSecret, change: RequestedChange, summary: OwnPassword.Summary)
+
+    private func takePassword(
+        _ form: OAuth.Parameters, _ reference: String, _ ways: Ways, _ context: ServerContext
+    ) async throws -> Response {
+        let (browser, change, summary) = ways
         let proof = OwnPassword.Proof(
             accountID: change.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
             source: context.source)
@@ -181,18 +203,54 @@ struct ChangeRoutes: Sendable {
             context.notes.note(
                 RequestRefusal(code: "password-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
             return self.page(
-                reference, change, visitor,
+                reference, browser, change, summary,
                 problem:
                     "This did not work: the password or the code is not right, or rests after several wrong ones.",
                 status: .forbidden)
-        case .right:
+        case .right(let person):
             self.metrics.judgedPassword("right")
+            guard change.before.map({ person.unchangedSince < $0 }) ?? true else { return self.unconfirmable }
+            guard self.codes.areNeeded(summary) else {
+                return try await self.confirm(reference, ways, by: summary.hasSecondFactor ? ["pwd", "otp"] : ["pwd"])
+            }
             guard
-                try await self.confirmations.confirmByPassword(
-                    reference, browser: browser.cookieValue, accountID: change.accountID,
-                    methods: visitor.summary.hasSecondFactor ? ["pwd", "otp"] : ["pwd"])
+                try await self.codes.ask(accountID: change.accountID, reference: reference, source: context.source)
+            else {
+                return self.page(
+                    reference, browser, change, summary,
+                    problem: "No code was mailed: several letters were mailed just now. Wait a while, then try again.",
+                    status: .forbidden)
+            }
+            guard
+                try await self.confirmations.notePassword(
+                    reference, browser: browser.cookieValue, accountID: change.accountID)
             else { throw SignInProblem.unknown }
-            return .seeOther(Self.address(Self.complete, reference))
+            return .seeOther(Self.address(ChangePasswordPage.path, reference))
         }
+    }
+
+    private func takeMailedCode(_ code: String, _ reference: String, _ ways: Ways, _ context: ServerContext)
+        async throws -> Response
+    {
+        guard
+            try await self.codes.judge(
+                code, accountID: ways.change.accountID, reference: reference, source: context.source)
+        else {
+            context.notes.note(
+                RequestRefusal(code: "mailed-code", reason: "A mailed code was not right, or rests after several."))
+            return self.page(
+                reference, ways.browser, ways.change, ways.summary,
+                problem: "This code does not count: it is not right, too old, or rests after several wrong ones.",
+                status: .forbidden)
+        }
+        return try await self.confirm(reference, ways, by: ["pwd", "otp"])
+    }
+
+    private func confirm(_ reference: String, _ ways: Ways, by methods: [String]) async throws -> Response {
+        guard
+            try await self.confirmations.confirmByPassword(
+                reference, browser: ways.browser.cookieValue, accountID: ways.change.accountID, methods: methods)
+        else { throw SignInProblem.unknown }
+        return .seeOther(Self.address(Self.complete, reference))
     }
 }

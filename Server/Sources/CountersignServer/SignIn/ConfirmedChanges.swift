@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -10,17 +11,42 @@ import _Primitives
 /// Lets a page make a change of an account once the account's phone has confirmed the change (``AccountChange``).
 struct ConfirmedChanges: Sendable {
     let confirmations: ChangeConfirmations
+    let questions: AccountChangeQuestions
     let cookies: BrowserCookies
 
     /// The confirmed change that an address names, for the page that makes the change; `nil` where the address names none,
     /// or one of another browser or account.
     func confirmed(_ request: Request, accountID: String) async throws -> (reference: String, change: AccountChange)? {
-        guard let query = request.uri.query, let browser = self.cookies.browser(of: request),
+        guard let confirmed = try await self.confirmed(request), confirmed.accountID.hasSameBytes(as: accountID) else {
+            return nil
+        }
+        return (confirmed.reference, confirmed.change)
+    }
+
+    /// The same of any account, for a browser in which nobody has to be signed in.
+    func confirmed(_ request: Request) async throws -> (
+        reference: String, change: AccountChange, accountID: String
+    )? {
+        guard let query = request.uri.query,
             let reference = (try? SignInAddress.parameter(ConfirmedChange.field, of: query)),
-            let requested = try await self.confirmations.requested(reference, browser: browser.cookieValue),
-            requested.accountID.hasSameBytes(as: accountID), requested.state == .approved
+            let requested = try await self.requested(reference, request), requested.state == .approved
         else { return nil }
-        return (reference, requested.change)
+        return (reference, requested.change, requested.accountID)
+    }
+
+    /// The change of a reference that this browser has asked for; `nil` if there is none.
+    func requested(_ reference: String, _ request: Request) async throws -> RequestedChange? {
+        guard let browser = self.cookies.browser(of: request) else { return nil }
+        return try await self.confirmations.requested(reference, browser: browser.cookieValue)
+    }
+
+    /// Takes the confirmation of a change. `false` if there is none for this browser and account.
+    func take(_ change: AccountChange, _ reference: String?, accountID: String, _ request: Request) async throws
+        -> Bool
+    {
+        guard let reference, let browser = self.cookies.browser(of: request) else { return false }
+        return try await self.confirmations.take(
+            change, reference, browser: browser.cookieValue, accountID: accountID, letter: self.questions.letter)
     }
 
     /// Takes the confirmation of a change that a form names, and answers `nil`: the change is made now. Without a
@@ -33,19 +59,24 @@ struct ConfirmedChanges: Sendable {
         unlessConfirmed change: AccountChange, on page: String, accountID: String, reference: String?,
         _ request: Request, _ context: ServerContext
     ) async throws -> Response? {
-        let known = self.cookies.browser(of: request)
-        if let reference, let known,
-            try await self.confirmations.take(
-                change, reference, browser: known.cookieValue, accountID: accountID)
-        {
-            return nil
-        }
-        let browser = known ?? self.cookies.newBrowser()
+        if try await self.take(change, reference, accountID: accountID, request) { return nil }
+        return try await self.begin(change, on: page, accountID: accountID, request, context)
+    }
+
+    /// Begins to have a change confirmed, and leads to the page on which the person confirms the change.
+    ///
+    /// - Parameter before: Only phones and passwords from before this moment confirm; `nil` for all.
+    func begin(
+        _ change: AccountChange, on page: String, accountID: String, before: Timestamp? = nil, _ request: Request,
+        _ context: ServerContext
+    ) async throws -> Response {
+        let browser = self.cookies.browser(of: request) ?? self.cookies.newBrowser()
         let begun = try await self.confirmations.begin(
             ChangeRequest(
                 change: change, accountID: accountID, page: page, browser: browser.cookieValue,
                 address: context.clientAddress,
-                browserWords: BrowserWords.describe(userAgent: request.headers[.userAgent]), source: context.source))
+                browserWords: BrowserWords.describe(userAgent: request.headers[.userAgent]), source: context.source,
+                before: before))
         return .seeOther(
             ChangeRoutes.address(ChangeRoutes.waiting, begun), headers: HTTPFields([self.cookies.set(browser)]))
     }

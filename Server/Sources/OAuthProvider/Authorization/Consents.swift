@@ -53,6 +53,8 @@ public struct GivenConsent: Sendable, Equatable {
     public let scopes: [String]
     /// Where its tokens are good for (RFC 8707), beside this server.
     public let resources: [String]
+    /// The session that it was given in last; `nil` where that is not known.
+    public let session: GivingSession?
     /// When it was given last.
     public let grantedAt: Timestamp
 }
@@ -82,7 +84,7 @@ public struct Consents: Sendable {
                     id: consent.id, client: client.id, clientName: client.name,
                     items: try ConsentItem.items(scope: Scope(consent.scope), claims: consent.claims),
                     scopes: try Scope(consent.scope).ofClients, resources: consent.resources,
-                    grantedAt: consent.grantedAt))
+                    session: consent.session, grantedAt: consent.grantedAt))
         }
         return given
     }
@@ -131,10 +133,11 @@ struct ConsentTerms {
         return Array(SHA256.hash(data: parts.serialized))
     }
 
-    func record(id: String, account: String, at now: Timestamp) -> ConsentRecord {
+    func record(id: String, in session: SessionRecord, at now: Timestamp) -> ConsentRecord {
         ConsentRecord(
-            id: id, account: account, client: self.client, content: self.content, scope: self.scope.description,
-            claims: self.claims, resources: self.resources, grantedAt: now)
+            id: id, account: session.account, client: self.client, content: self.content,
+            scope: self.scope.description, claims: self.claims, resources: self.resources,
+            session: GivingSession(id: session.id, session.authentication), grantedAt: now)
     }
 }
 
@@ -349,7 +352,7 @@ extension OpenIDProvider {
             try await self.store.consent(
                 ConsentedAuthorization(
                     request: id,
-                    consent: terms.record(id: self.random.identifier(), account: session.account, at: now),
+                    consent: terms.record(id: self.random.identifier(), in: session, at: now),
                     grant: issue.grant, code: issue.code), usedAt: now,
                 audit: AuditEvent(
                     .consentGiven, at: now, accountID: session.account, detail: client.id, address: address))

@@ -10,7 +10,31 @@ public struct ClientWarning: Sendable, Equatable {
 
     /// The warnings of a client, in a fixed order.
     public static func all(of client: ClientRecord) -> [Self] {
-        [Self.ofScheme(client), Self.ofRefreshTokens(client)].compactMap(\.self)
+        [
+            Self.ofScheme(client), Self.ofRefreshTokens(client), Self.ofBackEndCookies(client),
+            Self.ofShortVerifiers(client),
+        ].compactMap(\.self)
+    }
+
+    private static func ofBackEndCookies(_ client: ClientRecord) -> Self? {
+        guard let service = client.settings.signInService, service.takesBackEndCookies, service.answers == .cookie
+        else {
+            return nil
+        }
+        return Self(
+            setting: "--sign-in-service backEndCookies",
+            sentence:
+                "A link of somebody else's signs people out whose browser does not send Sec-Fetch-Site (made before 2023): have the back end send anti_csrf_token as a parameter, and an Origin of the client's."
+        )
+    }
+
+    private static func ofShortVerifiers(_ client: ClientRecord) -> Self? {
+        guard client.settings.signInService?.takesShortVerifiers == true else { return nil }
+        return Self(
+            setting: "--sign-in-service shortVerifiers",
+            sentence:
+                "A code_verifier of 32 hexadecimal digits has 128 random bits at most, where RFC 7636 wants 256: use one of 43 characters or more."
+        )
     }
 
     private static func ofScheme(_ client: ClientRecord) -> Self? {

@@ -72,7 +72,8 @@ extension OpenIDProvider {
                 .sessionRevoked, at: self.time.now(), accountID: account, actor: `operator`, detail: id))
     }
 
-    /// Ends all sessions of an account, as ``endSession(_:ofAccount:by:)`` does each. Says how many there were.
+    /// Ends all sessions of an account and everything that outlasts a session: lasting grants, device secrets and consents.
+    /// Returns the number of sessions that ended.
     ///
     /// Cost: one store step.
     public func endSessions(ofAccount account: String, by operator: String? = nil) async throws -> Int {

@@ -219,12 +219,15 @@ extension SignInService {
             }
         }
         if self.isCaused(request, byPageOf: session.client) { return }
-        throw SignInServiceError(
+        if session.settings.takesBackEndCookies, request.site == nil, request.origin == nil { return }
+        var error = SignInServiceError(
             OAuthError(
                 .invalidRequest, "It does not show which page has asked for this.",
                 detail:
                     "neither Sec-Fetch-Site: same-origin, nor Origin or Referer of an address of the client's, nor anti_csrf_token"
             ), status: status)
+        if request.site == nil, request.origin == nil { error.setting = "--sign-in-service backEndCookies=true" }
+        throw error
     }
 
     /// Whether a browser says that a page of this server has caused a request, or a page of the client's on the same site.
@@ -275,10 +278,11 @@ extension SignInService {
             named = session.client.id
             let (person, authentication) = (session.person, session.standing.authentication)
             let id = self.subject(ofAccount: session.account)
-            var attributes: JSONObject = ["uuid": .string(id)]
-            attributes["first_name"] = SignInServiceAttribute.firstName.value(of: person)
-            attributes["last_name"] = SignInServiceAttribute.lastName.value(of: person)
-            attributes["email"] = person.email.map { .string($0.address) }
+            var attributes = Self.unknownAttributes
+            attributes["uuid"] = .string(id)
+            attributes["first_name"] = SignInServiceAttribute.firstName.value(of: person) ?? .string("")
+            attributes["last_name"] = SignInServiceAttribute.lastName.value(of: person) ?? .string("")
+            attributes["email"] = person.email.map { .string($0.address) } ?? .string("")
             attributes["phone_number"] = person.phone.map { .string($0.number) }
             attributes["address"] = person.address.map { .object($0.parts) }
             attributes["authn_context"] = .string(authentication.acr)
@@ -293,6 +297,18 @@ extension SignInService {
                 ])
         }
     }
+
+    /// The attributes that the pages of the service's clients read without asking whether they are there, and that this
+    /// server does not know: empty.
+    private static let unknownAttributes: JSONObject = {
+        var attributes: JSONObject = ["id_theft_flag": .bool(false)]
+        for name in [
+            "middle_name", "icn", "idme_uuid", "logingov_uuid", "birth_date", "gender", "birls_id", "edipi", "sec_id",
+            "vet360_id", "participant_id", "cerner_id",
+        ] { attributes[name] = .string("") }
+        for name in ["active_mhv_ids", "cerner_facility_ids", "vha_facility_ids"] { attributes[name] = .array([]) }
+        return attributes
+    }()
 
     /// Whether an authentication of that level is enough for the most that the client may ask for: every word of its that
     /// needs something.

@@ -38,7 +38,8 @@ extension SignInService {
         let secret = try parameters.required("code")
         let proof = try self.binding(of: request)
         let proven = try await self.provenClient(parameters)
-        let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) }
+        let shortVerifier = parameters["code_verifier"].flatMap(CodeVerifier.init(shortHexadecimal:))
+        let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) } ?? shortVerifier
         let now = self.provider.time.now()
         let taking = try await self.store.takeCode(
             digest: Sealing.digest(ofSecret: secret), at: now,
@@ -64,6 +65,11 @@ extension SignInService {
         guard client.settings.isPublic || proven != nil else {
             throw SignInServiceError.malformed(
                 "The client did not authenticate.", "it is registered for client_assertion", setting: "--auth-method")
+        }
+        guard shortVerifier == nil || settings.takesShortVerifiers else {
+            throw SignInServiceError.malformed(
+                "The code_verifier is missing or malformed.", "it has 32 hexadecimal digits, and needs 43 characters",
+                setting: "--sign-in-service shortVerifiers=true")
         }
         try self.checkPlace(of: request, settings)
         try self.checkPage(of: request, client, settings, status: 400)

@@ -18,6 +18,68 @@ public struct ChangeQuestionPage: Sendable {
     }
 }
 
+/// The question about a change that was made, and the form that answers the question.
+public struct ChangeDecisionPage: Sendable {
+    /// The question, in a short sentence.
+    public var headline: String
+    /// The change, and the consequences of the answer.
+    public var explanation: String
+    /// The path to which the form is sent.
+    public var action: String
+    /// The words of the button.
+    public var label: String
+    /// The hidden fields of the form, names and values.
+    public var fields: [(name: String, value: String)]
+
+    /// A question.
+    public init(
+        headline: String, explanation: String, action: String, label: String, fields: [(name: String, value: String)]
+    ) {
+        self.headline = headline
+        self.explanation = explanation
+        self.action = action
+        self.label = label
+        self.fields = fields
+    }
+}
+
+/// The latest changes of an account.
+public struct AccountChangesPage: Sendable {
+    /// A change.
+    public struct Change: Sendable {
+        /// The identifier of the change.
+        public var id: String
+        /// The change, in words.
+        public var what: String
+        /// The moment of the change, as RFC 3339.
+        public var moment: String
+        /// The moment of the change, as people read it.
+        public var shownMoment: String
+        /// The latest decision about the change, in words.
+        public var state: String
+        /// The words of the question that the person can answer; `nil` for none.
+        public var question: String?
+
+        /// Describes a change.
+        public init(
+            id: String, what: String, moment: String, shownMoment: String, state: String, question: String?
+        ) {
+            self.id = id
+            self.what = what
+            self.moment = moment
+            self.shownMoment = shownMoment
+            self.state = state
+            self.question = question
+        }
+    }
+
+    /// The changes, the latest first.
+    public var changes: [Change]
+
+    /// A list.
+    public init(changes: [Change]) { self.changes = changes }
+}
+
 /// The form by which an account without a phone confirms a change: with its password, and a code beside the password.
 public struct ChangePasswordPage: Sendable {
     /// The path to which the form is sent.
@@ -31,6 +93,8 @@ public struct ChangePasswordPage: Sendable {
     public var username: String
     /// `true` if the form asks for a code of an authenticator app.
     public var asksForCode: Bool
+    /// `true` if the password was right, and the form asks for the code that was mailed.
+    public var asksForMailedCode: Bool
     /// The sign that the form stood on a page of this server.
     public var confirmation: String
     /// The reason why the form is shown once more; `nil` the first time.
@@ -38,8 +102,10 @@ public struct ChangePasswordPage: Sendable {
 
     /// A form.
     public init(
-        request: String, text: String, username: String, asksForCode: Bool, confirmation: String, problem: String? = nil
+        request: String, text: String, username: String, asksForCode: Bool, asksForMailedCode: Bool,
+        confirmation: String, problem: String? = nil
     ) {
+        self.asksForMailedCode = asksForMailedCode
         self.asksForCode = asksForCode
         self.request = request
         self.text = text
@@ -75,6 +141,46 @@ extension PageRenderer {
         return self.render(view, template: "message", title: page.headline)
     }
 
+    /// Renders the question about a change that was made.
+    public func html(_ page: ChangeDecisionPage) -> RenderedPage {
+        let view = MessageView(
+            emblem: PageAssets.keyEmblem, headline: page.headline, explanation: page.explanation,
+            form: MessageView.Form(
+                action: page.action, label: page.label,
+                fields: page.fields.map { .init(name: $0.name, value: $0.value) }), testID: "change-decision")
+        return self.render(view, template: "message", title: page.headline)
+    }
+
+    /// Renders the latest changes of an account.
+    public func html(_ page: AccountChangesPage) -> RenderedPage {
+        let view = ChangesView(
+            hasChanges: !page.changes.isEmpty,
+            changes: page.changes.map { change in
+                ChangesView.Change(
+                    changeID: change.id, what: change.what, moment: change.moment, shownMoment: change.shownMoment,
+                    state: change.state, question: change.question,
+                    target: Self.address("\(IdentityPaths.changes)/question", "id", change.id))
+            })
+        return self.render(view, template: "changes", title: "Changes of your account")
+    }
+
+    /// The list as the template reads the list.
+    private struct ChangesView {
+        struct Change {
+            let changeID: String
+            let what: String
+            let moment: String
+            let shownMoment: String
+            let state: String
+            let question: String?
+            let target: String
+        }
+
+        let hasChanges: Bool
+        let changes: [Change]
+        let back = IdentityPaths.overview
+    }
+
     /// Renders the form that confirms a change by a password.
     public func html(_ page: ChangePasswordPage) -> RenderedPage {
         var view = FormView(
@@ -84,6 +190,15 @@ extension PageRenderer {
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "request", hiddenValue: page.request),
         ]
+        guard !page.asksForMailedCode else {
+            view.fields = [
+                .init(
+                    id: "mailed-code", label: "Code", type: "text", autocomplete: "one-time-code",
+                    hint: "A code is on its way to your e-mail address. Type the code here.")
+            ]
+            view.links = [.init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")]
+            return self.render(view, template: "form", title: view.headline)
+        }
         view.fields = [
             .init(
                 id: "username", label: "Name", type: "text", autocomplete: "username", value: page.username,

@@ -304,6 +304,7 @@ extension PageRenderer {
         let addEmail = IdentityPaths.email
         let addPhone = IdentityPaths.phone
         let history = IdentityPaths.history
+        let changes = IdentityPaths.changes
     }
 
     private struct HistoryView {
@@ -339,7 +340,7 @@ extension PageRenderer {
 
     private static func end(_ id: String) -> String { self.address(IdentityPaths.activationEnd, "activation", id) }
 
-    private static func address(_ path: String, _ parameter: String, _ value: String) -> String {
+    static func address(_ path: String, _ parameter: String, _ value: String) -> String {
         "\(path)?\(parameter)=\(percentEncoded(value))"
     }
 

@@ -4,6 +4,8 @@ public enum IdentityPaths {
     public static let overview = "/account"
     /// What their identity was used for.
     public static let history = "/account/history"
+    /// The list of the account's latest changes.
+    public static let changes = "/account/changes"
     /// Where a code for another device is asked for.
     public static let activation = "/account/activation"
     /// Where an activation, or a code that waits, is ended.

@@ -62,7 +62,28 @@ extension PageTemplates {
         {{#organisations}}<h2>Your organisations</h2>
         <p data-testid="organisations"><bdi>{{.}}</bdi></p>{{/organisations}}
         <p class="other"><a href="{{history}}" data-testid="history">What your identity was used for</a></p>
+        <p class="other"><a href="{{changes}}" data-testid="changes">Changes of your account</a></p>
         <p class="other"><a href="\(SignOutQuestionPage.path)" data-testid="sign-out">Sign out</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    static let changes = """
+        {{<frame}}{{$main}}
+        <section class="card account" aria-labelledby="title" data-testid="changes">
+        <h1 id="title">Changes of your account</h1>
+        <p class="lead">The latest of the last seven days. If one was not you, say so: it rests then.</p>
+        {{#hasChanges}}<ul class="things">
+        {{#changes}}
+        <li data-testid="change" data-id="{{changeID}}">
+        <p><strong><bdi>{{what}}</bdi></strong></p>
+        <p class="small">{{state}} · <time datetime="{{moment}}">{{shownMoment}}</time></p>
+        {{#question}}<p><a href="{{target}}" data-testid="question">{{question}}</a></p>{{/question}}
+        </li>
+        {{/changes}}
+        </ul>{{/hasChanges}}
+        {{^hasChanges}}<p class="small" data-testid="no-changes">Nothing was changed.</p>{{/hasChanges}}
+        <p class="other"><a href="{{back}}" data-testid="back">Back to your identity</a></p>
         </section>
         {{/main}}{{/frame}}
         """

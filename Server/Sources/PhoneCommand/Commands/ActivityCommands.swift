@@ -55,6 +55,7 @@ struct ActivityCommand: AsyncParsableCommand {
                 guard !activity.sessions.isEmpty || !activity.grants.isEmpty else { return }
                 terminal.print()
                 terminal.print("Not you? End it with `countersign-phone revoke SESSION --account NAME`.")
+                terminal.print("All of it: `countersign-phone revoke --all --account NAME`.")
                 guard !activity.grants.isEmpty else { return }
                 terminal.print("What a service has: `countersign-phone revoke --grant GRANT --account NAME`.")
             }
@@ -98,12 +99,21 @@ struct ActivityCommand: AsyncParsableCommand {
             "expiresAt": .string(Self.machineText(grant.expiresAt)),
         ]
         members.set("usedAt", grant.usedAt.map(Self.machineText))
+        members.set("session", grant.session?.id)
+        members.set("browser", grant.session?.browser)
+        members.set("address", grant.session?.address)
         report.say(members) { terminal in
             terminal.print("  \(grant.service)")
-            terminal.list([
-                ("  May", grant.scopes.joined(separator: " ")), ("  Since", Self.humanText(grant.since)),
+            var rows = [("  May", grant.scopes.joined(separator: " "))]
+            if let session = grant.session {
+                let from = session.address.map { " from \($0)" } ?? ""
+                rows.append(("  Given in", "\(session.browser ?? "a browser")\(from), session \(session.id)"))
+            }
+            rows += [
+                ("  Since", Self.humanText(grant.since)),
                 ("  Last used", grant.usedAt.map(Self.humanText) ?? "not yet"), ("  Grant", grant.id),
-            ])
+            ]
+            terminal.list(rows.map { (name: $0.0, value: $0.1) })
         }
     }
 
@@ -175,8 +185,9 @@ struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "End a browser's session, or what a service has that goes on without one.",
         discussion: """
-            SESSION and --grant are as `activity` lists them. The browser must sign in anew; the service must ask anew. The \
-            phone authenticates first, with --account's keys.
+            SESSION and --grant are as `activity` lists them. The browser must sign in anew; the service must ask anew. \
+            --all ends every session, and with them what services have that lasts, device secrets and consents. The phone \
+            authenticates first, with --account's keys.
             """)
 
     @Argument(help: "The session.")
@@ -185,12 +196,15 @@ struct RevokeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "In the place of a session: what a service has.")
     var grant: String?
 
+    @Flag(name: .long, help: "Every session of the account, and everything that outlasts a session.")
+    var all = false
+
     @OptionGroup var answers: AnswerOptions
     @OptionGroup var phone: PhoneOptions
 
     func validate() throws {
-        guard (self.session == nil) != (self.grant == nil) else {
-            throw ValidationError("Name one: SESSION or --grant GRANT.")
+        guard [self.session != nil, self.grant != nil, self.all].count(where: \.self) == 1 else {
+            throw ValidationError("Name one: SESSION, --grant GRANT or --all.")
         }
         if self.answers.account == nil { throw ValidationError("Say whose it is: --account NAME.") }
     }
@@ -213,10 +227,15 @@ struct RevokeCommand: AsyncParsableCommand {
             } else if let grant = self.grant {
                 try await client.operations.grantRevocation.grantId(grant).authorizationProvider(provider).execute()
                 members["grant"] = .string(grant)
+            } else {
+                try await client.operations.sessionRevocation.everySession().authorizationProvider(provider).execute()
+                members["all"] = .bool(true)
             }
-            report.say(members) {
-                $0.success(self.grant == nil ? "The browser is signed out." : "The service has lost its access.")
-            }
+            let words =
+                self.all
+                ? "Every browser is signed out, and no service goes on."
+                : self.grant == nil ? "The browser is signed out." : "The service has lost its access."
+            report.say(members) { $0.success(words) }
         }
     }
 }

@@ -251,6 +251,10 @@ extension Database {
             }
         }
         if let outcome = change.identityOutcome { try self.apply(outcome, sealing) }
+        if let (record, mail) = change.accountChange {
+            try self.insert(record, sealing)
+            _ = try self.leaveMail(mail)
+        }
         for event in change.audit { try self.appendAudit(event, sealing) }
         for notice in change.notices { try self.insertNotice(notice, sealing) }
     }

@@ -345,8 +345,10 @@ extension Database {
         return waiting ?? 0
     }
 
-    /// Forgets every link that was sent to an account's mailbox, and the mail that carries one.
+    /// Forgets the links that were sent to an account's mailbox, and the mail that carries one. The questions about changes
+    /// stay.
     func deleteMailedLinks(ofAccount id: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ?").execute(arguments: [id])
+        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose <> ?")
+            .execute(arguments: [id, MailedLinkRecord.Purpose.changeQuestion.rawValue])
     }
 }

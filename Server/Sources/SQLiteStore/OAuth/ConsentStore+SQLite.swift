@@ -21,9 +21,25 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// The session that each consent was given in. The session of the consents that are there already is not known.
+    static let consentSessions = Migration(name: "sessions of consents") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_consent ADD COLUMN session TEXT;
+                ALTER TABLE oauth_consent ADD COLUMN browser BLOB;
+                ALTER TABLE oauth_consent ADD COLUMN address BLOB;
+                """)
+    }
+}
+
 extension SealingPurpose {
     /// What a person let a client have by name, bound to the consent.
     static let consentClaims = SealingPurpose("oauth consent claims")
+    /// The browser in which a consent was given, bound to the consent.
+    static let consentBrowser = SealingPurpose("oauth consent browser")
+    /// The network address from which a consent was given, bound to the consent.
+    static let consentAddress = SealingPurpose("oauth consent address")
 }
 
 private enum ConsentColumn: Int, TableColumn {
@@ -31,7 +47,7 @@ private enum ConsentColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, account, client, content, scope, claims, resources, grantedAt
+    case id, account, client, content, scope, claims, resources, grantedAt, session, browser, address
 }
 
 extension SQLiteDatabase: ConsentStore {
@@ -110,7 +126,7 @@ extension SQLiteDatabase: ConsentStore {
 extension Database {
     /// Ends the consents that a condition on `oauth_consent` chooses, with what stands on them and what came of that. Says how
     /// many consents there were.
-    fileprivate func endConsents(where condition: String, _ arguments: StatementArguments) throws -> Int {
+    func endConsents(where condition: String, _ arguments: StatementArguments) throws -> Int {
         let ended = try String.fetchAll(
             self.cachedStatement(sql: "SELECT oauth_consent.id FROM oauth_consent WHERE \(condition)"),
             arguments: arguments)
@@ -125,18 +141,31 @@ extension Database {
     /// Keeps a consent within the present step, and answers with the identifier that it has: of what was agreed to before
     /// the former one.
     fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
-        try self.cachedStatement(
-            sql: "UPDATE oauth_consent SET granted_at = ? WHERE account = ? AND client = ? AND content = ?"
-        ).execute(
-            arguments: [consent.grantedAt.milliseconds, consent.account, consent.client, consent.content.blob])
-        if self.changesCount == 0 {
+        let former = try String.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?"),
+            arguments: [consent.account, consent.client, consent.content.blob])
+        let row = former ?? consent.id
+        let browser = try consent.session?.browser.map {
+            try sealing.seal($0, purpose: .consentBrowser, row: row).blob
+        }
+        let address = try consent.session?.address.map {
+            try sealing.seal($0, purpose: .consentAddress, row: row).blob
+        }
+        if former != nil {
+            try self.cachedStatement(
+                sql: "UPDATE oauth_consent SET granted_at = ?, session = ?, browser = ?, address = ? WHERE id = ?"
+            ).execute(
+                arguments: [consent.grantedAt.milliseconds, consent.session?.id, browser, address, row])
+        } else {
             let claims = try consent.claims.map { try sealing.seal($0, purpose: .consentClaims, row: consent.id).blob }
             try self.insert(
                 [
                     ConsentColumn.id: consent.id, .account: consent.account, .client: consent.client,
                     .content: consent.content.blob, .scope: consent.scope, .claims: claims,
                     .resources: consent.resources.joined(separator: " "),
-                    .grantedAt: consent.grantedAt.milliseconds,
+                    .grantedAt: consent.grantedAt.milliseconds, .session: consent.session?.id, .browser: browser,
+                    .address: address,
                 ], by: ConsentColumn.insertion)
             _ = try self.endConsents(
                 where: """
@@ -145,12 +174,7 @@ extension Database {
                         ORDER BY granted_at DESC, id = ?3 DESC LIMIT ?4)
                     """, [consent.account, consent.client, consent.id, Limits.Fixed.consentsPerClient])
         }
-        let id = try String.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?"),
-            arguments: [consent.account, consent.client, consent.content.blob])
-        guard let id else { throw StoreError(.corrupt, "a consent that was kept") }
-        return id
+        return row
     }
 
     /// Notes that a session was used. Throws ``StoreError/Code/notFound`` where it has ended.
@@ -176,7 +200,16 @@ extension ConsentRecord {
             content: try row.bytes(ConsentColumn.content), scope: try row.text(ConsentColumn.scope),
             claims: try row.optionalBytes(ConsentColumn.claims).map {
                 try sealing.openText($0, purpose: .consentClaims, row: id)
-            }, resources: try row.resources(ConsentColumn.resources), grantedAt: try row.moment(ConsentColumn.grantedAt)
-        )
+            }, resources: try row.resources(ConsentColumn.resources),
+            session: try row.optionalText(ConsentColumn.session).map { session in
+                GivingSession(
+                    id: session,
+                    browser: try row.optionalBytes(ConsentColumn.browser).map {
+                        try sealing.openText($0, purpose: .consentBrowser, row: id)
+                    },
+                    address: try row.optionalBytes(ConsentColumn.address).map {
+                        try sealing.openText($0, purpose: .consentAddress, row: id)
+                    })
+            }, grantedAt: try row.moment(ConsentColumn.grantedAt))
     }
 }

@@ -51,18 +51,28 @@ extension SQLiteDatabase {
 extension SQLiteDatabase {
     public func endSessions(account: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
-            _ = try db.endGrants(
-                where: """
-                    is_lasting = 1 AND session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)
-                    """, [account])
-            let count = try db.endSessions(where: "account = ?", [account], at: audit.at)
-            if count > 0 { try db.appendAudit(audit, sealing) }
-            return count
+            let lasting = try db.endLasting(account: account)
+            let sessions = try db.endSessions(where: "account = ?", [account], at: audit.at)
+            if sessions + lasting > 0 { try db.appendAudit(audit, sealing) }
+            return sessions
         }
     }
 }
 
 extension Database {
+    /// Ends everything of an account that outlasts a session: lasting grants, device secrets, and consents with the grants
+    /// that stand on them. Returns the number of what ended.
+    func endLasting(account: String) throws -> Int {
+        let grants = try self.endGrants(
+            where: """
+                is_lasting = 1 AND authentication IN (
+                    SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?)
+                """, [account])
+        let secrets = try self.endDeviceSecrets(
+            where: "session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)", [account])
+        return try grants + secrets + self.endConsents(where: "account = ?", [account])
+    }
+
     /// Remembers, for as long as the session lasts, where it signed its person in. An app that was given no address to go
     /// back to is known by its first one.
     func noteService(_ client: String, redirectURI: String, session: String) throws {

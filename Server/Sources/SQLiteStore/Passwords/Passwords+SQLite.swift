@@ -106,6 +106,7 @@ extension SQLiteDatabase {
             if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
             for event in [change.spentAudit, change.audit].compactMap(\.self) { try db.appendAudit(event, sealing) }
             if let notice = change.notice { try db.insertNotice(notice, sealing) }
+            if let made = change.accountChange { try db.insert(made, sealing) }
             if let mail = change.mail { try db.leaveMail(mail) }
             return true
         }
@@ -137,6 +138,7 @@ extension SQLiteDatabase {
             try db.insert(recoveryCodes: change.recoveryCodes, accountID: change.accountID)
             try db.appendAudit(change.audit, sealing)
             if let notice = change.notice { try db.insertNotice(notice, sealing) }
+            if let made = change.accountChange { try db.insert(made, sealing) }
             if let mail = change.mail { try db.leaveMail(mail) }
             return true
         }

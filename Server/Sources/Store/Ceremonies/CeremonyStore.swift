@@ -67,6 +67,9 @@ public struct CeremonyChange: Sendable {
     public var tokensKeptSince: Timestamp?
     /// What a session of a personalised identity leaves with the account: values, choices and history.
     public var identityOutcome: IdentityOutcomeChange?
+    /// A change of the account that was confirmed by the ceremony, and the letter that tells of the change with the number
+    /// of letters that may wait. The letter is left if the change is kept.
+    public var accountChange: (record: AccountChangeRecord, mail: (MailRecord, most: Int)?)?
     /// What the trail keeps of it.
     public var audit: [AuditEvent] = []
     /// What the person's devices are told of it.

@@ -8,6 +8,11 @@ public struct MailedLinkRecord: Sendable, Equatable {
         case passwordReset = "password-reset"
         /// The person shows that mail to an address of the account reaches them.
         case addressConfirmation = "address-confirmation"
+        /// The question whether a change of the account was the person's own; the change is ``MailedLinkRecord/about``.
+        case changeQuestion = "change-question"
+        /// A typed code that confirms a change beside the password. ``MailedLinkRecord/about`` is the reference of the
+        /// change, and the digest is that of the code and the reference.
+        case changeCode = "change-code"
     }
 
     /// The digest of its secret.
@@ -16,7 +21,7 @@ public struct MailedLinkRecord: Sendable, Equatable {
     public var accountID: String
     /// What it is good for.
     public var purpose: Purpose
-    /// The further address that it is about, by its identifier; `nil` for the account's first.
+    /// The further address that it is about, by its identifier, and `nil` for the account's first; or the change.
     public var about: String?
     /// From when on it is none.
     public var expiresAt: Timestamp
@@ -55,6 +60,10 @@ public struct MailRecord: Sendable, Equatable {
         case invitation
         /// The code of the activation that it is about, for another device of the person's.
         case newActivation = "new-activation"
+        /// That the account was changed, by the change that the letter is about, and how to say that it was somebody else.
+        case accountChanged = "account-changed"
+        /// The code that confirms a change, by the reference that the letter is about.
+        case changeCode = "change-code"
     }
 
     /// When its turn is, where more waits than can be sent at once: the first case comes first. Kept as its number.
@@ -75,7 +84,8 @@ public struct MailRecord: Sendable, Equatable {
     public var turn: Turn
     /// The link that it carries, and the name of which its secret is made; `nil` for mail without one.
     public var link: (name: String, record: MailedLinkRecord)?
-    /// What it is about, by its identifier: an invitation, the offer of an activation, or a further address.
+    /// What it is about, by its identifier: an invitation, the offer of an activation, a further address, a change, or the
+    /// reference of a change that waits.
     public var about: String?
     /// Since when it waits.
     public var createdAt: Timestamp
@@ -110,8 +120,8 @@ extension MailRecord.Subject {
     /// When the turn of such mail is, unless a stranger has asked for it.
     fileprivate var usualTurn: MailRecord.Turn {
         switch self {
-        case .passwordReset, .addressConfirmation, .newActivation: .awaited
-        case .passwordChanged, .secondFactorChanged, .invitation: .told
+        case .passwordReset, .addressConfirmation, .newActivation, .changeCode: .awaited
+        case .passwordChanged, .secondFactorChanged, .invitation, .accountChanged: .told
         }
     }
 }
@@ -172,7 +182,9 @@ public struct ResetAsk: Sendable, Hashable {
 ///
 /// Mail is left by the steps that it tells of (``PasswordStore``, ``InviteStore``, ``IdentityStore``), where fewer wait than
 /// may: for a stranger, fewer strangers' letters. Mail that is not left for that reason is counted as dropped. Mail goes with its account and with its link; a link goes
-/// with everything that the account has authenticated, with a new password, and with another address of the account.
+/// with everything that the account has authenticated, with a new password, and with another address of the account. The
+/// links of ``MailedLinkRecord/Purpose/changeQuestion`` stay: a change of the password must not take the letter that tells of
+/// the change.
 public protocol MailStore: Sendable {
     /// Keeps that a new password was asked for. `false`, and the letter counts as dropped, where `most` wait already.
     ///

@@ -16,14 +16,18 @@ public struct ConsentRecord: Sendable, Equatable {
     public let claims: String?
     /// Where the client's tokens are good for (RFC 8707), beside this server.
     public let resources: [String]
+    /// The session that it was given in last; `nil` for a consent from before sessions were kept with consents. The browser
+    /// and the address are sealed at rest.
+    public let session: GivingSession?
     /// When it was given last.
     public let grantedAt: Timestamp
 
     /// A record of these values.
     public init(
         id: String, account: String, client: String, content: [UInt8], scope: String, claims: String? = nil,
-        resources: [String] = [], grantedAt: Timestamp
+        resources: [String] = [], session: GivingSession? = nil, grantedAt: Timestamp
     ) {
+        self.session = session
         self.resources = resources
         self.id = id
         self.account = account

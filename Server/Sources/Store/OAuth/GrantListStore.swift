@@ -1,5 +1,27 @@
 public import _Primitives
 
+/// The session in which a person gave something that outlasts the browser, as lists show the session.
+public struct GivingSession: Sendable, Equatable {
+    /// The session's identifier, also after the session has ended.
+    public let id: String
+    /// The browser and its system in words; `nil` if the server did not learn them.
+    public let browser: String?
+    /// The browser's network address; `nil` if the server did not learn the address.
+    public let address: String?
+
+    /// Describes a session.
+    public init(id: String, browser: String?, address: String?) {
+        self.id = id
+        self.browser = browser
+        self.address = address
+    }
+
+    /// Describes a session by an authentication of the session.
+    public init(id: String, _ authentication: AuthenticationRecord) {
+        self.init(id: id, browser: authentication.browser, address: authentication.address)
+    }
+}
+
 /// What a client has of a person that goes on by itself, as its person, or an operator, is shown it.
 public struct GrantListing: Sendable, Equatable {
     /// What it is.
@@ -20,6 +42,8 @@ public struct GrantListing: Sendable, Equatable {
     public let clientName: String
     /// The granted scopes, separated by spaces.
     public let scope: String
+    /// The session that it was given in; `nil` for a grant that was given without a browser.
+    public let session: GivingSession?
     /// When it was given.
     public let since: Timestamp
     /// When the client last renewed its tokens by it, or an app signed in by it; `nil` where none has yet.
@@ -29,9 +53,10 @@ public struct GrantListing: Sendable, Equatable {
 
     /// A listing of these values.
     public init(
-        kind: Kind, id: String, client: String, clientName: String, scope: String, since: Timestamp, usedAt: Timestamp?,
-        expiresAt: Timestamp
+        kind: Kind, id: String, client: String, clientName: String, scope: String, session: GivingSession?,
+        since: Timestamp, usedAt: Timestamp?, expiresAt: Timestamp
     ) {
+        self.session = session
         self.kind = kind
         self.id = id
         self.client = client

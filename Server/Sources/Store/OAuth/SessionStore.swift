@@ -82,7 +82,8 @@ public protocol SessionStore: Sendable {
     /// account has no such session, whoever else may have it.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
-    /// Ends all sessions of that account as ``endSession(_:account:audit:)`` does each, in one step and with one audit
-    /// event. Says how many there were; where there was none, there is no event.
+    /// Ends all sessions of that account and everything that outlasts a session: lasting grants, device secrets and
+    /// consents, also those of sessions that ended before. One step, with one audit event if anything ended. Returns the
+    /// number of sessions that ended.
     func endSessions(account: String, audit: AuditEvent) async throws -> Int
 }

@@ -64,6 +64,11 @@ public struct SignInServiceSettings: Sendable, Equatable {
     public var takesQuery: Bool
     /// Whether it may be answered at a scheme that no domain stands behind, which any app can take.
     public var takesAnyScheme: Bool
+    /// `true` if requests with the client's cookies count also if they say nothing of a page (no `Origin`, `Referer` or
+    /// `Sec-Fetch-Site`), because they come from the client's back end.
+    public var takesBackEndCookies: Bool
+    /// `true` if a code verifier of 32 hexadecimal digits is taken, which RFC 7636, section 4.1, does not allow.
+    public var takesShortVerifiers: Bool
 
     /// Settings; by default those of an app that keeps to itself.
     public init(
@@ -72,8 +77,11 @@ public struct SignInServiceSettings: Sendable, Equatable {
         refreshTokenLifetime: Duration = Limits.Fixed.usualAppSessionLifetime, audience: String = "",
         attributes: [String] = [], userAttributes: [String] = [],
         sharesSessions: Bool = false, enforcesTerms: Bool = true, levels: [Level] = [], wrapsData: Bool = true,
-        takesQuery: Bool = false, takesAnyScheme: Bool = false
+        takesQuery: Bool = false, takesAnyScheme: Bool = false, takesBackEndCookies: Bool = false,
+        takesShortVerifiers: Bool = false
     ) {
+        self.takesBackEndCookies = takesBackEndCookies
+        self.takesShortVerifiers = takesShortVerifiers
         self.answers = answers
         self.usesPKCE = usesPKCE
         self.usesAntiCSRF = usesAntiCSRF
@@ -106,6 +114,7 @@ extension SignInServiceSettings {
             "serviceLevels": .array(self.levels.map { .string($0.text) }),
             "jsonApiCompatibility": .bool(self.wrapsData),
             "queryParameters": .bool(self.takesQuery), "anyScheme": .bool(self.takesAnyScheme),
+            "backEndCookies": .bool(self.takesBackEndCookies), "shortVerifiers": .bool(self.takesShortVerifiers),
         ]
     }
 
@@ -131,6 +140,8 @@ extension SignInServiceSettings {
         changed.wrapsData = try json.bool("jsonApiCompatibility") ?? self.wrapsData
         changed.takesQuery = try json.bool("queryParameters") ?? self.takesQuery
         changed.takesAnyScheme = try json.bool("anyScheme") ?? self.takesAnyScheme
+        changed.takesBackEndCookies = try json.bool("backEndCookies") ?? self.takesBackEndCookies
+        changed.takesShortVerifiers = try json.bool("shortVerifiers") ?? self.takesShortVerifiers
         return changed
     }
 

@@ -41,6 +41,8 @@ public struct PasswordChange: Sendable {
     public var notice: NoticeRecord?
     /// What the person is told by mail.
     public var mail: MailRecord?
+    /// The change as its person can disown it; `nil` for a change that an operator makes.
+    public var accountChange: AccountChangeRecord?
 
     /// A change to `password`.
     public init(
@@ -92,12 +94,16 @@ public struct FactorChange: Sendable {
     public var notice: NoticeRecord?
     /// What the person is told by mail.
     public var mail: MailRecord?
+    /// The change as its person can disown it; `nil` for a change that an operator makes.
+    public var accountChange: AccountChangeRecord?
 
     /// A change of these values.
     public init(
         accountID: String, totp: TOTPRecord?, recoveryCodes: [[UInt8]], shown: ShownPassword?, session: String? = nil,
-        audit: AuditEvent, notice: NoticeRecord? = nil, mail: MailRecord? = nil
+        audit: AuditEvent, notice: NoticeRecord? = nil, mail: MailRecord? = nil,
+        accountChange: AccountChangeRecord? = nil
     ) {
+        self.accountChange = accountChange
         self.session = session
         self.accountID = accountID
         self.totp = totp

@@ -12,14 +12,15 @@ public enum ConsentConformance {
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
-    private static func consent(_ id: String, content: UInt8 = 1, account: String = "a", at seconds: Int = 0)
-        -> ConsentRecord
-    {
+    private static func consent(
+        _ id: String, content: UInt8 = 1, account: String = "a", in session: String? = nil, at seconds: Int = 0
+    ) -> ConsentRecord {
         ConsentRecord(
             id: id, account: account, client: "c", content: Self.bytes(content), scope: "openid email",
             claims: content == 1 ? "{\"userinfo\":{\"\u{20AC}\":{}}}" : nil,
-            resources: content == 1 ? ["https://api.example/a", "urn:b"] : [], grantedAt: Self.start + .seconds(seconds)
-        )
+            resources: content == 1 ? ["https://api.example/a", "urn:b"] : [],
+            session: GivingSession(id: "session-\(session ?? id)", browser: "Firefox \(session ?? id)", address: nil),
+            grantedAt: Self.start + .seconds(seconds))
     }
 
     /// A session, and a request that waits in it for its person's word.
@@ -103,14 +104,25 @@ public enum ConsentConformance {
             }
             try expect(try await Self.events(store) == 1, "one event")
         },
-        ConformanceCheck("the same that is agreed to again is one consent, with another moment") { store in
+        ConformanceCheck("the same that is agreed to again is one consent, with another moment and session") { store in
             let first = try await Self.waiting(store, "one", cookie: 10)
             try await Self.agree(store, first, Self.consent("one"))
             let second = try await Self.waiting(store, "two", cookie: 11)
             try await Self.agree(store, second, Self.consent("other", at: 9))
             try expect(
-                try await store.consents(account: "a", limit: 9) == [Self.consent("one", at: 9)], "one consent")
+                try await store.consents(account: "a", limit: 9) == [Self.consent("one", in: "other", at: 9)],
+                "one consent")
             try expect(try await Self.grant(store, "two")?.consent == "one", "the later grant stands on it too")
+        },
+        ConformanceCheck("the end of all sessions of an account ends the account's consents, and nobody else's") {
+            store in
+            let sample = try await Self.waiting(store, "r", cookie: 10)
+            try await Self.agree(store, sample, Self.consent("one"))
+            _ = try await store.endSessions(account: "b", audit: Self.event)
+            try expect(try await store.consents(account: "a", limit: 9).count == 1, "another account's end")
+            try expect(try await store.endSessions(account: "a", audit: Self.event) == 1, "the session")
+            try expect(try await store.consents(account: "a", limit: 9).isEmpty, "taken back")
+            try expect(try await Self.grant(store, "r") == nil, "the grant ends with the consent")
         },
         ConformanceCheck("with a consent every grant ends that stands on it, and no other") { store in
             for (name, cookie, content) in [("one", 10, 1), ("two", 11, 1), ("three", 12, 2)]

@@ -185,7 +185,9 @@ public enum DeviceSecretConformance {
             let expected = ["first", "second", "third"].enumerated().map { number, client in
                 GrantListing(
                     kind: .deviceSecret, id: "secret-\(number + 1)", client: client, clientName: "App",
-                    scope: "openid profile", since: Self.start, usedAt: nil, expiresAt: sample.session.expiresAt)
+                    scope: "openid profile",
+                    session: GivingSession(id: sample.session.id, sample.session.authentication),
+                    since: Self.start, usedAt: nil, expiresAt: sample.session.expiresAt)
             }
             try expect(try await list() == expected, "all three")
             try await store.addGrant(

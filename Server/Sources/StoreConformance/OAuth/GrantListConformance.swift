@@ -35,7 +35,8 @@ public enum GrantListConformance {
     ) async throws {
         let moment = Self.start + time
         var sample = SampleSignIn(
-            "\(number)", secret: Self.bytes(number), account: account, client: client, at: moment)
+            "\(number)", secret: Self.bytes(number), account: account, client: client, at: moment,
+            browser: "Firefox \(number)", address: "192.0.2.\(number)")
         sample.grant = GrantRecord(
             id: "grant-\(number)", client: client, subject: "\(client)-\(account)",
             authentication: sample.grant.authentication, session: sample.session.id, isLasting: true,
@@ -59,6 +60,10 @@ public enum GrantListConformance {
                 parentLifetime: .seconds(60),
                 successorEndsAt: Self.start + time + Self.day * 5, reuse: Self.event), at: Self.start + time
         ) { _ in }
+    }
+
+    private static func session(_ number: Int) -> GivingSession {
+        GivingSession(id: "session-\(number)", browser: "Firefox \(number)", address: "192.0.2.\(number)")
     }
 
     private static func list(
@@ -85,10 +90,11 @@ public enum GrantListConformance {
             let expected = [
                 GrantListing(
                     kind: .grant, id: "grant-2", client: "d", clientName: "The d", scope: "openid offline_access",
-                    since: Self.start + .seconds(5), usedAt: nil, expiresAt: Self.start + .seconds(5) + Self.day * 5),
+                    session: Self.session(2), since: Self.start + .seconds(5), usedAt: nil,
+                    expiresAt: Self.start + .seconds(5) + Self.day * 5),
                 GrantListing(
                     kind: .grant, id: "grant-1", client: "c", clientName: "The c", scope: "openid offline_access",
-                    since: Self.start,
+                    session: Self.session(1), since: Self.start,
                     usedAt: Self.start + Self.day, expiresAt: Self.start + Self.day * 6),
             ]
             let listed = try await Self.list(store, after: Self.day)
@@ -96,11 +102,27 @@ public enum GrantListConformance {
             try expect(try await Self.list(store, limit: 1).map(\.id) == ["grant-2"], "the limit")
             try expect(try await Self.list(store, account: "z").isEmpty, "nobody's")
         },
+        ConformanceCheck("the end of all sessions ends what lasts, also that of a session that ended before") { store in
+            try await Self.addClient("c", store)
+            for number in [1, 2] { try await Self.begin(number, store) }
+            try await Self.begin(3, store, account: "b")
+            for number in [1, 2] {
+                try expect(try await store.endSession("session-\(number)", audit: Self.event), "signed out")
+            }
+            try expect(try await Self.list(store).count == 2, "both go on")
+            let before = try await Self.trail(store, Self.event.kind).count
+            try expect(try await store.endSessions(account: "a", audit: Self.event) == 0, "no session is left")
+            try expect(try await Self.list(store).isEmpty, "nothing lasts")
+            try expect(try await Self.trail(store, Self.event.kind).count == before + 1, "one event")
+            try expect(try await Self.list(store, account: "b").map(\.id) == ["grant-3"], "nobody else's")
+        },
         ConformanceCheck("a grant is listed when its session is gone, and not when its token has ended") { store in
             try await Self.addClient("c", store)
             try await Self.begin(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "signed out")
-            try expect(try await Self.list(store, after: Self.day).map(\.id) == ["grant-1"], "goes on")
+            let listed = try await Self.list(store, after: Self.day)
+            try expect(listed.map(\.id) == ["grant-1"], "goes on")
+            try expect(listed.map(\.session) == [Self.session(1)], "the session that gave it is told")
             try expect(try await Self.list(store, after: Self.day * 5).isEmpty, "not used for too long")
             for (successor, days) in [(1, 4), (2, 8)] {
                 _ = try await Self.refresh(1, store, to: successor, after: Self.day * days)

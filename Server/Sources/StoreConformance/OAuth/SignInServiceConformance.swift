@@ -75,7 +75,7 @@ public enum SignInServiceConformance {
                 answers: .cookie, usesAntiCSRF: true, accessTokenLifetime: .seconds(61),
                 refreshTokenLifetime: .seconds(301), audience: "va.gov", attributes: ["email"], sharesSessions: true,
                 enforcesTerms: false, levels: [.init("min"), .init("loa3", needed: "urn:x")], wrapsData: false,
-                takesQuery: true, takesAnyScheme: true)
+                takesQuery: true, takesAnyScheme: true, takesBackEndCookies: true, takesShortVerifiers: true)
             try await Self.addClient(store, "web", settings)
             try expect(try await store.client("web")?.settings.signInService == settings, "the whole of it")
             try expect(try await store.hasSignInServiceClient(), "there is one")

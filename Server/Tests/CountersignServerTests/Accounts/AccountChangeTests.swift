@@ -286,6 +286,7 @@ struct AccountChangeTests {
             #expect(led.headers[.location] == "/account/change/password?request=\(reference)")
             let page = try await place.browser.get("/account/change/password?request=\(reference)")
             #expect(page.text.contains("add the phone number \u{201C}+49301234567\u{201D}"))
+            let sign = try #require(page.field("confirmation"))
             func show(_ password: String, _ browser: TestBrowser, _ sign: String) async throws -> TestResponse {
                 try await browser.post(
                     "/account/change/password",
@@ -293,11 +294,11 @@ struct AccountChangeTests {
             }
             #expect(try await show(PasswordPlace.password, place.browser, "forged").status == .badRequest)
             #expect(
-                try await show(PasswordPlace.password, TestBrowser(place.client), confirmation).status == .notFound)
-            #expect(try await show("wrong", place.browser, confirmation).status == .forbidden)
+                try await show(PasswordPlace.password, TestBrowser(place.client), sign).status == .notFound)
+            #expect(try await show("wrong", place.browser, sign).status == .forbidden)
             fields["change"] = reference
             #expect(try await place.post("/account/value/phone", fields).asksForPhone)
-            let right = try await show(PasswordPlace.password, place.browser, confirmation)
+            let right = try await show(PasswordPlace.password, place.browser, sign)
             #expect(right.headers[.location] == "/account/change/complete?request=\(reference)")
             #expect(try await place.post("/account/value/phone", fields).text.contains("Services can ask for it"))
             #expect(try await place.post("/account/value/phone", fields).asksForPhone)

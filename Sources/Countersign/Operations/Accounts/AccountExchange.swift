@@ -52,7 +52,8 @@ struct AccountExchange: Sendable {
             guard let scopes = try grant.strings("scopes") else { throw JSONError(.missing, "scopes") }
             return ServiceGrant(
                 id: id, service: DisplayText.line(try grant.requiredString("service")),
-                scopes: scopes.map { DisplayText.line($0) }, since: try Self.date("since", of: grant),
+                scopes: scopes.map { DisplayText.line($0) },
+                session: try grant.object("session").map(Self.givingSession), since: try Self.date("since", of: grant),
                 usedAt: try grant.string("usedAt") == nil ? nil : Self.date("usedAt", of: grant),
                 expiresAt: try Self.date("expiresAt", of: grant))
         }
@@ -72,6 +73,19 @@ struct AccountExchange: Sendable {
                 origin: try question.string("origin").map { DisplayText.origin($0) }, payload: payload,
                 expiresAt: try Self.date("expiresAt", of: question))
         }
+    }
+
+    private static func givingSession(_ session: JSONObject) throws -> ServiceGrant.GivingSession {
+        ServiceGrant.GivingSession(
+            id: DisplayText.line(try session.requiredString("id")),
+            browser: try session.string("browser").map { DisplayText.line($0) },
+            address: try session.string("address").map { DisplayText.line($0) })
+    }
+
+    /// Ends every session, and everything that outlasts a session.
+    func endSessions() async throws {
+        let response = try await self.send("DELETE", self.core.configuration.sessionsPath)
+        guard response.status == 204 else { throw Self.refused(response.status) }
     }
 
     func endSession(_ id: String) async throws { try await self.end(id, under: self.core.configuration.sessionsPath) }

@@ -79,10 +79,23 @@ public struct ServiceGrant: Hashable, Sendable, Identifiable {
     public let service: String
     /// What was granted, by the server's words. Each one line, fit to be shown.
     public let scopes: [String]
+    /// The browser session in which the person gave the grant, also if that session has ended; `nil` for a grant that was
+    /// given without a browser.
+    public let session: GivingSession?
     /// When it was given.
     public let since: Date
     /// When the service last renewed its access; `nil` where it has not yet.
     public let usedAt: Date?
     /// When it ends by itself, if the service does not use it.
     public let expiresAt: Date
+
+    /// The session in which a person gave a grant.
+    public struct GivingSession: Hashable, Sendable, Identifiable {
+        /// The session's identifier, as ``BrowserSession/id`` has the identifier while the session lasts.
+        public let id: String
+        /// The browser and its system in words. One line, fit to be shown; `nil` if the server did not learn them.
+        public let browser: String?
+        /// The browser's network address. One line, fit to be shown; `nil` if the server did not learn the address.
+        public let address: String?
+    }
 }

@@ -46,14 +46,7 @@ extension SQLiteDatabase: PersonalInformationStore {
         try await self.step { [sealing] db in
             guard let attribute = try db.attribute(ofValue: id, accountID: accountID) else { return false }
             try db.cachedStatement(sql: "DELETE FROM personal_value WHERE id = ?").execute(arguments: [id])
-            try db.cachedStatement(
-                sql: """
-                    UPDATE personal_value SET is_primary = 1
-                    WHERE number = (SELECT min(number) FROM personal_value WHERE account_id = ?1 AND attribute = ?2)
-                    AND NOT EXISTS (SELECT 1 FROM personal_value AS other
-                        WHERE other.account_id = ?1 AND other.attribute = ?2 AND other.is_primary = 1)
-                    """
-            ).execute(arguments: [accountID, attribute])
+            try db.makeFirstValuePrimary(of: attribute, accountID: accountID)
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -132,6 +125,18 @@ extension StoredRow {
 }
 
 extension Database {
+    /// Makes the first value of an attribute the account's primary one, if no value of the attribute is primary.
+    func makeFirstValuePrimary(of attribute: String, accountID: String) throws {
+        try self.cachedStatement(
+            sql: """
+                UPDATE personal_value SET is_primary = 1
+                WHERE number = (SELECT min(number) FROM personal_value WHERE account_id = ?1 AND attribute = ?2)
+                AND NOT EXISTS (SELECT 1 FROM personal_value AS other
+                    WHERE other.account_id = ?1 AND other.attribute = ?2 AND other.is_primary = 1)
+                """
+        ).execute(arguments: [accountID, attribute])
+    }
+
     /// Adds a value within the present step, where the attribute has fewer than `limit`. The first is the primary one, and
     /// no other that is added.
     func add(_ value: PersonalValueRecord, accountID: String, limit: Int, _ sealing: Sealing) throws {

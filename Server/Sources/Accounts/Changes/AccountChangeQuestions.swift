@@ -1,0 +1,220 @@
+import Passwords
+public import Store
+import _Primitives
+
+/// "This was not me": a person says of a change of their account that somebody else has made the change.
+///
+/// The answer restores nothing. The addition of the change rests, and everything that the account has authenticated ends. The
+/// answer counts if the phone or the password that confirms it is older than the change. It works once in each direction: the
+/// person whose change rests can say once that the change was theirs. After that an operator decides.
+public struct AccountChangeQuestions: Sendable {
+    /// A change, and the decision about it that a person can make now.
+    public struct Question: Sendable, Equatable {
+        /// The change.
+        public let change: AccountChangeRecord
+        /// The decision; `nil` if an operator has to decide.
+        public let decision: AccountChangeRecord.State?
+    }
+
+    private let accounts: PasswordAccounts
+
+    /// The changes of these accounts.
+    public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
+
+    /// The letter that tells of a change, and the number of letters that may wait; `nil` if no mail can be sent.
+    public func letter(of change: AccountChangeRecord) -> (MailRecord, most: Int)? {
+        self.accounts.told(.accountChanged, change).map { ($0, self.accounts.limits.mail.waitingMails) }
+    }
+
+    /// The changes of an account about which a person can decide, the latest first, at most ``Limits/activityRows``.
+    ///
+    /// Cost: one query.
+    public func recent(accountID: String) async throws -> [Question] {
+        let accounts = self.accounts
+        return try await accounts.store.accountChanges(
+            accountID: accountID, after: accounts.time.now() - accounts.limits.changeQuestionLifetime,
+            limit: accounts.limits.activityRows
+        ).map(self.question)
+    }
+
+    /// The question about a change; `nil` if there is no such change, or its account is locked.
+    ///
+    /// Cost: two queries.
+    public func question(of id: String) async throws -> Question? {
+        guard let change = try await self.accounts.store.accountChange(id),
+            let account = try await self.accounts.store.account(id: change.accountID), !account.isLocked
+        else { return nil }
+        return self.question(change)
+    }
+
+    private func question(_ change: AccountChangeRecord) -> Question {
+        let isTimely = self.accounts.time.now() < change.decidedAt + self.accounts.limits.changeQuestionLifetime
+        let decision: AccountChangeRecord.State? =
+            switch change.state {
+            case .made where isTimely: .disowned
+            case .disowned where isTimely: .reclaimed
+            default: nil
+            }
+        return Question(change: change, decision: decision)
+    }
+
+    /// The question that a mailed link opens; `nil` for a link that opens none. Changes nothing.
+    ///
+    /// Cost: three queries.
+    public func question(ofLink link: String) async throws -> Question? {
+        let accounts = self.accounts
+        guard
+            let record = try await accounts.store.mailedLink(
+                digest: accounts.links.digest(of: link), purpose: .changeQuestion, at: accounts.time.now()),
+            let id = record.about
+        else { return nil }
+        return try await self.question(of: id)
+    }
+
+    /// Spends a mailed link, and returns the question that the link opens; `nil` for a link that opens none.
+    ///
+    /// Cost: one store step, two queries.
+    public func open(link: String) async throws -> Question? {
+        let accounts = self.accounts
+        guard
+            let id = try await accounts.store.takeChangeLink(
+                digest: accounts.links.digest(of: link), at: accounts.time.now())
+        else { return nil }
+        return try await self.question(of: id)
+    }
+
+    /// Has another link to the question about a change mailed to the account's confirmed address. Whoever asks learns nothing:
+    /// the answer is the same for a change that is none.
+    ///
+    /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
+    ///
+    /// Cost: two queries, one store step.
+    public func askAgain(id: String, source: String) async throws {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        try AccountError.throwShortage(accounts.mails.spend(source, at: now))
+        guard accounts.sendsMail, let question = try await self.question(of: id), question.decision != nil else {
+            return
+        }
+        let change = question.change
+        _ = try await accounts.countAttempt(
+            .confirmation(account: change.accountID), free: accounts.limits.mail.mailsInARow, at: now,
+            leaving: accounts.mail(.changeQuestion, to: change.accountID, about: change.id, at: now))
+    }
+
+    /// Makes the decision that a person has confirmed. `false` if the change is not as it was when the person was asked.
+    ///
+    /// Throws `HashingError`.
+    ///
+    /// Cost: one query, one hash, one store step.
+    public func decide(_ decision: AccountChangeRecord.State, about id: String, accountID: String, address: String?)
+        async throws -> Bool
+    {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        guard let question = try await self.question(of: id), question.decision == decision,
+            question.change.accountID.hasSameBytes(as: accountID)
+        else { return false }
+        let (change, kind) = (
+            question.change, decision == .disowned ? AuditEvent.Kind.changeDisowned : .changeReclaimed
+        )
+        let decided = AccountChangeRecord(
+            id: change.id, accountID: accountID, addition: change.addition, words: change.words, madeAt: change.madeAt,
+            state: decision, decidedAt: now)
+        let hash = try await accounts.newHash(typed: accounts.random.token())
+        return try await accounts.store.decide(
+            AccountChangeDecision(
+                change: id, accountID: accountID, state: decision, unusableHash: hash,
+                audit: AuditEvent(
+                    kind, at: now, accountID: accountID, detail: change.addition.kind, address: address),
+                mail: self.letter(of: decided)))
+    }
+}
+
+/// A typed code that is mailed to the account's confirmed address, and confirms a change beside a password without a second
+/// factor.
+public struct ChangeCodes: Sendable {
+    private let accounts: PasswordAccounts
+
+    /// Codes to the addresses of these accounts.
+    public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
+
+    /// `true` if a mailed code has to confirm a change of an account beside the password.
+    public func areNeeded(_ summary: OwnPassword.Summary) -> Bool {
+        summary.hasPassword && !summary.hasSecondFactor && summary.hasMailbox
+    }
+
+    /// Has a code mailed for the change of a reference. `false` if the account's letters rest.
+    ///
+    /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
+    ///
+    /// Cost: one store step.
+    public func ask(accountID: String, reference: String, source: String) async throws -> Bool {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        try AccountError.throwShortage(accounts.mails.spend(source, at: now))
+        let end = now + accounts.limits.mail.linkLetterLifetime
+        let letter = MailRecord(
+            accountID: accountID, subject: .changeCode,
+            link: accounts.links.makeCode(accountID: accountID, reference: reference, until: end), about: reference,
+            createdAt: now, expiresAt: end)
+        return try await accounts.countAttempt(
+            .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now, leaving: letter)
+    }
+
+    /// Judges a typed code. Each attempt counts before it is judged, as an attempt at a second factor does.
+    ///
+    /// Throws ``AccountError`` `tooManyRequests` if the source was wrong too often.
+    ///
+    /// Cost: one store step, one query; for a right code one step more.
+    public func judge(_ typed: String, accountID: String, reference: String, source: String) async throws -> Bool {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        try AccountError.throwShortage(accounts.guesses.spend(source, at: now))
+        let holder = AttemptHolder.secondFactor(account: accountID)
+        guard
+            try await accounts.countAttempt(
+                holder, free: accounts.limits.passwords.secondFactorAttempts, at: now),
+            let code = TypedCode(typed: typed, letters: Limits.Fixed.mailedCodeLetters),
+            let record = try await accounts.store.mailedLink(
+                digest: accounts.links.digest(of: code, reference: reference), purpose: .changeCode, at: now),
+            record.accountID.hasSameBytes(as: accountID), record.about?.hasSameBytes(as: reference) == true
+        else { return false }
+        accounts.guesses.refund(source)
+        try await accounts.giveBackAttempt(holder)
+        return true
+    }
+}
+
+extension AccountAddition {
+    /// The word of the kind, for the trail.
+    fileprivate var kind: String {
+        switch self {
+        case .device: "device"
+        case .provider: "provider"
+        case .email: "email"
+        case .phone: "phone"
+        case .password: "password"
+        case .secondFactor: "second-factor"
+        case .recoveryCodes: "recovery-codes"
+        case .nothing: "device-end"
+        }
+    }
+}
+
+extension AccountChangeRecord {
+    /// The change with its value, for letters and pages to its person.
+    public var shown: String {
+        switch self.addition {
+        case .email(let value), .phone(let value): "\(self.words) (\(value))"
+        default: self.words
+        }
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A person has said of a change that it was somebody else's: the addition rests; the detail is the kind of the change.
+    static let changeDisowned = Self(rawValue: "change-disowned")
+    /// A person has said of a change that rests that it was theirs: the addition counts again; the detail is the kind.
+    static let changeReclaimed = Self(rawValue: "change-reclaimed")
+}

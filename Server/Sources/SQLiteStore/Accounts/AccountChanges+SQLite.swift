@@ -1,0 +1,414 @@
+import Foundation
+import GRDB
+import PersonalInformation
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// Changes of accounts, and the rows of other tables that rest because a change was disowned. A row that rests is moved to
+    /// a table of its own, so that no reader of the first table can find the row.
+    static let accountChanges = Migration(name: "changes of accounts") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE account_change (
+                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    addition BLOB NOT NULL, words BLOB NOT NULL, made_at INTEGER NOT NULL, state TEXT NOT NULL,
+                    decided_at INTEGER NOT NULL, rests_first_email INTEGER NOT NULL DEFAULT 0
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX account_change_account ON account_change (account_id, decided_at);
+                CREATE INDEX account_change_time ON account_change (decided_at);
+                CREATE TABLE rested_activation (
+                    device_id TEXT PRIMARY KEY REFERENCES device (id) ON DELETE CASCADE,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX rested_activation_change ON rested_activation (change_id);
+                CREATE TABLE rested_upstream_link (
+                    id TEXT PRIMARY KEY, provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
+                    issuer TEXT NOT NULL, subject_code BLOB NOT NULL, subject BLOB NOT NULL,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, created_at INTEGER NOT NULL,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
+                ) STRICT;
+                CREATE INDEX rested_upstream_link_change ON rested_upstream_link (change_id);
+                CREATE INDEX rested_upstream_link_provider ON rested_upstream_link (provider);
+                CREATE TABLE rested_account_email (
+                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    address BLOB NOT NULL, address_code BLOB NOT NULL, is_verified INTEGER NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
+                ) STRICT;
+                CREATE INDEX rested_account_email_change ON rested_account_email (change_id);
+                CREATE TABLE rested_personal_value (
+                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    attribute TEXT NOT NULL, alias BLOB NOT NULL, value BLOB NOT NULL, is_primary INTEGER NOT NULL,
+                    is_verified INTEGER NOT NULL, source TEXT NOT NULL, created_at INTEGER NOT NULL,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
+                ) STRICT;
+                CREATE INDEX rested_personal_value_change ON rested_personal_value (change_id);
+                CREATE TABLE rested_password (
+                    account_id TEXT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+                    hash BLOB NOT NULL, set_at INTEGER NOT NULL, is_one_time INTEGER NOT NULL,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX rested_password_change ON rested_password (change_id);
+                CREATE TABLE rested_totp (
+                    account_id TEXT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+                    secret BLOB NOT NULL, algorithm TEXT NOT NULL, digits INTEGER NOT NULL,
+                    period_seconds INTEGER NOT NULL, set_at INTEGER NOT NULL, last_step INTEGER,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX rested_totp_change ON rested_totp (change_id);
+                CREATE TABLE rested_recovery_code (
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, code BLOB NOT NULL,
+                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE,
+                    PRIMARY KEY (account_id, code)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX rested_recovery_code_change ON rested_recovery_code (change_id);
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// The addition of a change, bound to the change.
+    static let changeAddition = SealingPurpose("addition of an account change")
+    /// The words of a change, bound to the change.
+    static let changeWords = SealingPurpose("words of an account change")
+}
+
+private enum ChangeColumn: Int, TableColumn {
+    static let table = "account_change"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, accountID, addition, words, madeAt, state, decidedAt
+}
+
+extension SQLiteDatabase: AccountChangeStore {
+    public func accountChange(_ id: String) async throws -> AccountChangeRecord? {
+        try await self.read { [sealing] db in try db.accountChange(id, sealing) }
+    }
+
+    public func accountChanges(accountID: String, after moment: Timestamp, limit: Int) async throws
+        -> [AccountChangeRecord]
+    {
+        try await self.read { [sealing] db in
+            try db.rows(
+                """
+                SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND decided_at > ?
+                ORDER BY decided_at DESC, id LIMIT ?
+                """, [accountID, moment.milliseconds, limit]
+            ) { try AccountChangeRecord($0, sealing) }
+        }
+    }
+
+    public func decide(_ decision: AccountChangeDecision) async throws -> Bool {
+        try await self.step { [sealing] db in
+            let before: AccountChangeRecord.State = decision.state == .reclaimed ? .disowned : .made
+            let now = decision.audit.at
+            guard decision.state != .made, let change = try db.accountChange(decision.change, sealing),
+                change.accountID.hasSameBytes(as: decision.accountID), change.state == before,
+                let account = try db.account(id: change.accountID, sealing), !account.isLocked
+            else { return false }
+            try db.cachedStatement(sql: "UPDATE account_change SET state = ?, decided_at = ? WHERE id = ?")
+                .execute(arguments: [decision.state.rawValue, now.milliseconds, change.id])
+            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose = ? AND about = ?")
+                .execute(arguments: [account.id, MailedLinkRecord.Purpose.changeQuestion.rawValue, change.id])
+            if decision.state == .disowned {
+                try db.rest(change, unusableHash: decision.unusableHash, at: now, sealing)
+            } else {
+                try db.wake(change, sealing)
+            }
+            _ = try db.endLasting(account: account.id)
+            try db.deleteAuthentications(of: .account(account.id), at: now)
+            try db.appendAudit(decision.audit, sealing)
+            _ = try db.leaveMail(decision.mail)
+            return true
+        }
+    }
+
+    public func takeChangeLink(digest: [UInt8], at moment: Timestamp) async throws -> String? {
+        try await self.step { db in
+            guard let link = try db.mailedLink(digest: digest, purpose: .changeQuestion, at: moment) else { return nil }
+            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
+            return link.about
+        }
+    }
+
+    public func deleteAccountChanges(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM account_change WHERE id IN (
+                        SELECT id FROM account_change WHERE decided_at < ? LIMIT ?)
+                    """
+            ).execute(arguments: [moment.milliseconds, limit])
+            return db.changesCount
+        }
+    }
+}
+
+extension Database {
+    /// Keeps a change within the present step.
+    func insert(_ change: AccountChangeRecord, _ sealing: Sealing) throws {
+        try self.insert(
+            [
+                ChangeColumn.id: change.id, .accountID: change.accountID,
+                .addition: try sealing.seal(change.addition.stored, purpose: .changeAddition, row: change.id).blob,
+                .words: try sealing.seal(change.words, purpose: .changeWords, row: change.id).blob,
+                .madeAt: change.madeAt.milliseconds, .state: change.state.rawValue,
+                .decidedAt: change.decidedAt.milliseconds,
+            ], by: ChangeColumn.insertion)
+    }
+
+    fileprivate func accountChange(_ id: String, _ sealing: Sealing) throws -> AccountChangeRecord? {
+        try self.row("SELECT \(ChangeColumn.selection) FROM account_change WHERE id = ?", [id]).map {
+            try AccountChangeRecord($0, sealing)
+        }
+    }
+
+    // MARK: Rest
+
+    /// Lets the addition of a change rest.
+    fileprivate func rest(
+        _ change: AccountChangeRecord, unusableHash: String, at now: Timestamp, _ sealing: Sealing
+    ) throws {
+        let (id, account, since) = (change.id, change.accountID, change.madeAt.milliseconds)
+        switch change.addition {
+        case .nothing: break
+        case .device:
+            try self.cachedStatement(
+                sql: """
+                    INSERT INTO rested_activation (device_id, change_id)
+                    SELECT device_id, ?1 FROM activation JOIN device ON device.id = device_id
+                    WHERE account_id = ?2 AND created_at >= ?3 AND is_permanent = 0
+                    """
+            ).execute(arguments: [id, account, since])
+            try self.cachedStatement(
+                sql: """
+                    UPDATE activation SET is_permanent = 1
+                    WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
+                    """
+            ).execute(arguments: [id])
+            try self.cachedStatement(
+                sql: "DELETE FROM pending_activation WHERE account_id = ? AND created_at >= ?"
+            ).execute(arguments: [account, since])
+        case .provider(let name):
+            try self.move(
+                .upstreamLinks, where: "account_id = ?2 AND provider = ?3 AND created_at >= ?4", change: id,
+                [account, name, since])
+        case .email(let address): try self.restEmail(address, change, sealing)
+        case .phone(let number):
+            try self.restValues(of: .phoneNumber, equalTo: { $0.hasSameBytes(as: number) }, change, sealing)
+        case .password:
+            try self.restPassword(change, unusableHash: unusableHash, ifSetSince: change.madeAt, at: now, sealing)
+        case .secondFactor:
+            try self.move(.recoveryCodes, where: Self.factorIsNew, change: id, [account, since])
+            guard try self.move(.totp, where: Self.factorIsNew, change: id, [account, since]) > 0 else { return }
+            try self.restPassword(change, unusableHash: unusableHash, ifSetSince: nil, at: now, sealing)
+        case .recoveryCodes: try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
+        }
+    }
+
+    /// The second factor of the account `?2` was set at `?3` or later.
+    private static let factorIsNew =
+        "account_id = ?2 AND EXISTS (SELECT 1 FROM totp WHERE totp.account_id = ?2 AND totp.set_at >= ?3)"
+
+    /// Lets an e-mail address rest, as a further address, as a value for services, and as the account's confirmed address.
+    private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
+        let code = sealing.emailCode(address).blob
+        try self.move(
+            .emails, where: "account_id = ?2 AND address_code = ?3", change: change.id, [change.accountID, code])
+        try self.restValues(
+            of: .email, equalTo: { $0.asciiLowercased.hasSameBytes(as: address.asciiLowercased) }, change, sealing)
+        try self.cachedStatement(
+            sql: "UPDATE account SET email_verified = 0 WHERE id = ? AND email_code = ? AND email_verified = 1"
+        ).execute(arguments: [change.accountID, code])
+        if self.changesCount > 0 {
+            try self.cachedStatement(sql: "UPDATE account_change SET rests_first_email = 1 WHERE id = ?")
+                .execute(arguments: [change.id])
+        }
+        try self.withdrawVerification(of: address, accountID: change.accountID, sealing)
+    }
+
+    /// Lets the values of an attribute rest that a change has added.
+    private func restValues(
+        of attribute: PersonalAttribute, equalTo isEqual: (String) -> Bool, _ change: AccountChangeRecord,
+        _ sealing: Sealing
+    ) throws {
+        let account = change.accountID
+        let values = try self.rows(
+            "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ? AND created_at >= ?",
+            [account, attribute.rawValue, change.madeAt.milliseconds]
+        ) { row in
+            let id = try row.text("id")
+            let place = Sealing.place(ofValue: id, account: account, attribute: attribute.rawValue)
+            return (id, try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
+        }
+        for (id, value) in values where isEqual(value) {
+            try self.move(.values, where: "id = ?2", change: change.id, [id])
+        }
+        try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: account)
+    }
+
+    /// Puts a password that nobody knows in the place of the account's, if the account has one that was set at `moment` or
+    /// later; `nil` for any.
+    private func restPassword(
+        _ change: AccountChangeRecord, unusableHash: String, ifSetSince moment: Timestamp?, at now: Timestamp,
+        _ sealing: Sealing
+    ) throws {
+        let count = try self.move(
+            .passwords, where: "account_id = ?2 AND set_at >= ?3", change: change.id,
+            [change.accountID, moment?.milliseconds ?? 0])
+        guard count > 0 else { return }
+        try self.replacePassword(
+            PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
+    }
+
+    /// Puts back what rests of a change, except for additions in whose place something newer stands.
+    fileprivate func wake(_ change: AccountChangeRecord, _ sealing: Sealing) throws {
+        try self.cachedStatement(
+            sql: """
+                UPDATE activation SET is_permanent = 0
+                WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
+                """
+        ).execute(arguments: [change.id])
+        for table in RestingTable.all { try self.putBack(table, change: change.id) }
+        for attribute in [PersonalAttribute.email, .phoneNumber] {
+            try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: change.accountID)
+        }
+        // The password that nobody knows was set by the decision that is reversed now.
+        try self.cachedStatement(
+            sql: """
+                UPDATE password SET (hash, set_at, is_one_time) = (
+                    SELECT hash, set_at, is_one_time FROM rested_password WHERE change_id = ?1)
+                WHERE account_id = ?2 AND set_at = ?3
+                    AND EXISTS (SELECT 1 FROM rested_password WHERE change_id = ?1 AND account_id = ?2)
+                """
+        ).execute(arguments: [change.id, change.accountID, change.decidedAt.milliseconds])
+        try self.cachedStatement(
+            sql: """
+                UPDATE account SET email_verified = 1 WHERE id = ?2
+                    AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1 AND email_code = ?3
+                """
+        ).execute(arguments: [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0).blob }])
+        for table in RestingTable.names {
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE change_id = ?").execute(arguments: [change.id])
+        }
+    }
+
+    /// Moves rows that a condition chooses to the table in which they rest. Returns the number of rows. In the condition `?1`
+    /// is the change.
+    @discardableResult
+    private func move(
+        _ table: RestingTable, where condition: String, change: String, _ values: [(any DatabaseValueConvertible)?]
+    ) throws -> Int {
+        let arguments = StatementArguments([change] + values)
+        try self.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO rested_\(table.name) (\(table.columns), change_id)
+                SELECT \(table.columns), ?1 FROM \(table.name) WHERE \(condition)
+                """
+        ).execute(arguments: arguments)
+        let count = self.changesCount
+        try self.cachedStatement(sql: "DELETE FROM \(table.name) WHERE ?1 IS NOT NULL AND \(condition)")
+            .execute(arguments: arguments)
+        return count
+    }
+
+    private func putBack(_ table: RestingTable, change: String) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO \(table.name) (\(table.columns))
+                SELECT \(table.columnsPutBack) FROM rested_\(table.name) WHERE change_id = ?
+                """
+        ).execute(arguments: [change])
+    }
+}
+
+/// A table whose rows can rest in a table of the same columns, with the prefix `rested_`.
+private struct RestingTable {
+    let name: String
+    let columns: String
+    /// ``columns``, as they are put back.
+    let columnsPutBack: String
+
+    private init(_ name: String, _ columns: String, putBack: String? = nil) {
+        self.name = name
+        self.columns = columns
+        self.columnsPutBack = putBack ?? columns
+    }
+
+    static let upstreamLinks = Self(
+        "upstream_link", "id, provider, issuer, subject_code, subject, account_id, created_at")
+    static let emails = Self("account_email", "id, account_id, address, address_code, is_verified, created_at")
+    static let values = Self(
+        "personal_value", "id, account_id, attribute, alias, value, is_primary, is_verified, source, created_at",
+        putBack: "id, account_id, attribute, alias, value, 0, is_verified, source, created_at")
+    static let passwords = Self("password", "account_id, hash, set_at, is_one_time")
+    static let totp = Self(
+        "totp", "account_id, secret, algorithm, digits, period_seconds, set_at, last_step")
+    static let recoveryCodes = Self("recovery_code", "account_id, code")
+
+    /// The tables whose rows are put back as they are, in the order in which they refer to each other.
+    static let all = [Self.upstreamLinks, .emails, .values, .totp, .recoveryCodes]
+    /// Every table in which something rests.
+    static let names = ["rested_activation", "rested_password"] + Self.all.map { "rested_\($0.name)" }
+}
+
+extension AccountAddition {
+    /// The address of an e-mail address; `nil` for every other addition.
+    fileprivate var email: String? {
+        if case .email(let address) = self { address } else { nil }
+    }
+
+    /// The text that a row has: the kind, and after a space the name.
+    fileprivate var stored: String {
+        switch self {
+        case .device: "device"
+        case .provider(let name): "provider \(name)"
+        case .email(let address): "email \(address)"
+        case .phone(let number): "phone \(number)"
+        case .password: "password"
+        case .secondFactor: "second-factor"
+        case .recoveryCodes: "recovery-codes"
+        case .nothing: "nothing"
+        }
+    }
+
+    /// Throws `StoreError` `corrupt`.
+    fileprivate init(stored text: String) throws {
+        let space = text.utf8.firstIndex(of: UInt8(ascii: " "))
+        let kind = space.map { String(text[..<$0]) } ?? text
+        let name = space.map { String(text[text.utf8.index(after: $0)...]) }
+        let addition: Self? =
+            switch (kind, name) {
+            case ("device", nil): .device
+            case ("provider", let name?): .provider(name)
+            case ("email", let address?): .email(address)
+            case ("phone", let number?): .phone(number)
+            case ("password", nil): .password
+            case ("second-factor", nil): .secondFactor
+            case ("recovery-codes", nil): .recoveryCodes
+            case ("nothing", nil): .nothing
+            default: nil
+            }
+        guard let addition else { throw StoreError(.corrupt, "a change's addition") }
+        self = addition
+    }
+}
+
+extension AccountChangeRecord {
+    /// Reads a row of the table's columns.
+    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+        let id = try row.text(ChangeColumn.id)
+        guard let state = State(rawValue: try row.text(ChangeColumn.state)) else {
+            throw StoreError(.corrupt, "a change's state")
+        }
+        self.init(
+            id: id, accountID: try row.text(ChangeColumn.accountID),
+            addition: try AccountAddition(
+                stored: sealing.openText(row.bytes(ChangeColumn.addition), purpose: .changeAddition, row: id)),
+            words: try sealing.openText(row.bytes(ChangeColumn.words), purpose: .changeWords, row: id),
+            madeAt: try row.moment(ChangeColumn.madeAt), state: state,
+            decidedAt: try row.moment(ChangeColumn.decidedAt))
+    }
+}

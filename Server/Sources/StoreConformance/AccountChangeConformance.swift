@@ -1,0 +1,302 @@
+import PersonalInformation
+public import Store
+import _Primitives
+
+/// The duties of every ``AccountChangeStore``.
+public enum AccountChangeConformance {
+    /// The stores that the rules use.
+    public typealias Subject = any AccountChangeStore & IdentityStores & MailStore & PasswordStore & SessionStore
+        & UpstreamStore
+
+    private static let alice = "account-alice"
+    private static let made = Timestamp.start + .seconds(10)
+    private static let decided = Timestamp.start + .seconds(20)
+    private static let identity = UpstreamIdentity(provider: "up", issuer: "https://up.example", subject: "s")
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = Self.records + Self.rest
+
+    private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private static func change(_ addition: AccountAddition, _ id: String = "change") -> AccountChangeRecord {
+        AccountChangeRecord(
+            id: id, accountID: Self.alice, addition: addition, words: "words of \(id) \u{20AC}", madeAt: Self.made)
+    }
+
+    /// Has the step of a ceremony keep a change of alice's.
+    private static func keep(
+        _ change: AccountChangeRecord, _ store: Subject, mail: (MailRecord, most: Int)? = nil
+    ) async throws {
+        if try await store.account(id: Self.alice) == nil {
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+        }
+        try await store.createCeremony(
+            sampleCeremony(change.id, reference: "of \(change.id)", account: Self.alice), tokens: [], audit: nil)
+        let changed = try await store.change(.reference("of \(change.id)")) { _ in
+            var step = CeremonyChange()
+            step.accountChange = (change, mail)
+            return step
+        }
+        try expect(changed != nil, "the ceremony is there")
+    }
+
+    private static func decide(
+        _ state: AccountChangeRecord.State, _ store: Subject, _ id: String = "change", account: String = alice,
+        after seconds: Int = 0
+    ) async throws -> Bool {
+        try await store.decide(
+            AccountChangeDecision(
+                change: id, accountID: account, state: state, unusableHash: "$unusable$",
+                audit: event(.init(rawValue: "decided"), account, at: Self.decided + .seconds(seconds)), mail: nil))
+    }
+
+    private static func password(_ hash: String, at moment: Timestamp, _ store: Subject) async throws {
+        let record = PasswordRecord(accountID: Self.alice, hash: hash, setAt: moment)
+        _ = try await store.setPassword(PasswordChange(to: record, endsSessions: false, audit: sampleAudit()))
+    }
+
+    private static func hash(_ store: Subject) async throws -> String? {
+        try await store.passwordAccount(id: Self.alice)?.password?.hash
+    }
+
+    private static let records: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a change comes back as it was kept, by identifier and in the account's list, latest first") {
+            store in
+            let additions: [AccountAddition] = [
+                .device, .provider("a b"), .email("a@b.example"), .phone("+49 1"), .password, .secondFactor,
+                .recoveryCodes, .nothing, .email(" \u{301}"),
+            ]
+            for (number, addition) in additions.enumerated() {
+                let change = Self.change(addition, "change-\(number)")
+                try await Self.keep(change, store)
+                try expect(try await store.accountChange(change.id) == change, "as it was kept")
+            }
+            let listed = try await store.accountChanges(accountID: Self.alice, after: .start, limit: 99)
+            try expect(listed.count == additions.count, "all of them")
+            try expect(
+                try await store.accountChanges(accountID: Self.alice, after: Self.made, limit: 9).isEmpty, "late")
+            try expect(
+                try await store.accountChanges(accountID: Self.alice, after: .start, limit: 1).count == 1, "limit")
+            try expect(try await store.accountChanges(accountID: "b", after: .start, limit: 9).isEmpty, "nobody's")
+            try expect(try await store.accountChange("none") == nil, "none")
+            try expect(try await Self.decide(.disowned, store, "change-3"), "decided")
+            let first = try await store.accountChanges(accountID: Self.alice, after: .start, limit: 9).first
+            try expect(first?.id == "change-3" && first?.decidedAt == Self.decided, "the latest decision is first")
+            try expect(try await store.deleteAccountChanges(before: Self.decided, limit: 3) == 3, "so many")
+            try expect(try await store.deleteAccountChanges(before: Self.decided, limit: 99) == 5, "the others")
+            try expect(try await store.accountChange("change-3") != nil, "decided later")
+        },
+        ConformanceCheck("a decision is made once in each direction, for its own account, with an event") { store in
+            try await Self.keep(Self.change(.nothing), store)
+            try expect(try await Self.decide(.reclaimed, store) == false, "nothing rests")
+            try expect(try await Self.decide(.made, store) == false, "no decision")
+            try expect(try await Self.decide(.disowned, store, account: "b") == false, "another account")
+            try expect(try await Self.decide(.disowned, store, "none") == false, "no change")
+            let winners = try await winners(9) { _ in try await Self.decide(.disowned, store) }
+            try expect(winners == 1, "of many at once one")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "the other direction")
+            try expect(try await store.accountChange("change")?.state == .reclaimed, "final")
+            for state in AccountChangeRecord.State.allCases {
+                try expect(try await Self.decide(state, store, after: 2) == false, "an operator decides")
+            }
+            let kind = AuditEvent.Kind(rawValue: "decided")
+            let events = try await store.auditEntries(after: 0, limit: 99).count { $0.event.kind == kind }
+            try expect(events == 2, "two events")
+        },
+        ConformanceCheck("a decision of a locked account is none") { store in
+            try await Self.keep(Self.change(.nothing), store)
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await Self.decide(.disowned, store) == false, "locked")
+        },
+        ConformanceCheck("a link opens its question once, outlives a new password, and goes with the decision") {
+            store in
+            func link(_ number: UInt8, about id: String) -> (name: String, record: MailedLinkRecord) {
+                (
+                    "link-\(number)",
+                    MailedLinkRecord(
+                        digest: Self.bytes(number), accountID: Self.alice, purpose: .changeQuestion, about: id,
+                        expiresAt: Self.made + .seconds(900))
+                )
+            }
+            func letter(_ number: UInt8, about id: String) -> (MailRecord, most: Int) {
+                (
+                    MailRecord(
+                        accountID: Self.alice, subject: .accountChanged, link: link(number, about: id), about: id,
+                        createdAt: Self.made, expiresAt: Self.made + .seconds(900)), 9
+                )
+            }
+            try await Self.keep(Self.change(.nothing, "one"), store, mail: letter(1, about: "one"))
+            try await Self.keep(Self.change(.nothing, "two"), store, mail: letter(2, about: "two"))
+            try await Self.password("$1$", at: Self.made, store)
+            try expect(try await store.takeChangeLink(digest: Self.bytes(9), at: Self.made) == nil, "no link")
+            try expect(
+                try await store.takeChangeLink(digest: Self.bytes(1), at: Self.made + .seconds(900)) == nil, "too late")
+            try expect(try await store.takeChangeLink(digest: Self.bytes(1), at: Self.made) == "one", "its question")
+            try expect(try await store.takeChangeLink(digest: Self.bytes(1), at: Self.made) == nil, "once")
+            try expect(try await Self.decide(.disowned, store, "two"), "decided")
+            try expect(try await store.takeChangeLink(digest: Self.bytes(2), at: Self.made) == nil, "gone with it")
+        },
+    ]
+
+    private static let rest: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a password rests by one that nobody knows, and comes back unless another was set") { store in
+            try await Self.keep(Self.change(.password), store)
+            try await Self.password("$older$", at: .start, store)
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await Self.hash(store) == "$older$", "a password from before the change stays")
+
+            try await Self.keep(Self.change(.password, "second"), store)
+            try await Self.password("$newer$", at: Self.made, store)
+            try expect(try await Self.decide(.disowned, store, "second"), "disowned")
+            try expect(try await Self.hash(store) == "$unusable$", "nobody knows it")
+            try expect(try await Self.decide(.reclaimed, store, "second", after: 1), "reclaimed")
+            try expect(try await Self.hash(store) == "$newer$", "it counts again")
+
+            try await Self.keep(Self.change(.password, "third"), store)
+            try expect(try await Self.decide(.disowned, store, "third"), "disowned")
+            try await Self.password("$reset$", at: Self.decided + .seconds(5), store)
+            try expect(try await Self.decide(.reclaimed, store, "third", after: 9), "reclaimed")
+            try expect(try await Self.hash(store) == "$reset$", "what was set since stays")
+        },
+        ConformanceCheck("a second factor rests with its codes and with the password, and all come back") { store in
+            try await Self.keep(Self.change(.secondFactor), store)
+            try await Self.password("$older$", at: .start, store)
+            let totp = TOTPRecord(
+                accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: Self.made)
+            _ = try await store.setSecondFactor(
+                totp, recoveryCodes: [Self.bytes(1), Self.bytes(2)], audit: sampleAudit())
+            let before = try await store.passwordAccount(id: Self.alice)
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            let resting = try await store.passwordAccount(id: Self.alice)
+            try expect(resting?.totp == nil && resting?.recoveryCodes == 0, "neither code counts")
+            try expect(resting?.password?.hash == "$unusable$", "and the password alone is not enough")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await store.passwordAccount(id: Self.alice) == before, "as it was")
+        },
+        ConformanceCheck("a second factor from before the change stays") { store in
+            try await Self.keep(Self.change(.secondFactor), store)
+            try await Self.password("$older$", at: .start, store)
+            let totp = TOTPRecord(
+                accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: .start)
+            _ = try await store.setSecondFactor(totp, recoveryCodes: [Self.bytes(1)], audit: sampleAudit())
+            let before = try await store.passwordAccount(id: Self.alice)
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await store.passwordAccount(id: Self.alice) == before, "nothing rests")
+        },
+        ConformanceCheck("recovery codes rest alone, and come back") { store in
+            try await Self.keep(Self.change(.recoveryCodes), store)
+            try await Self.password("$older$", at: .start, store)
+            let totp = TOTPRecord(
+                accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: .start)
+            _ = try await store.setSecondFactor(
+                totp, recoveryCodes: [Self.bytes(1), Self.bytes(2)], audit: sampleAudit())
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            let resting = try await store.passwordAccount(id: Self.alice)
+            try expect(resting?.recoveryCodes == 0 && resting?.totp == totp, "the app's codes still count")
+            try expect(resting?.password?.hash == "$older$", "and the password")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 2, "as before")
+        },
+        ConformanceCheck("a provider's connection rests, and comes back unless somebody else has it") { store in
+            try await Self.keep(Self.change(.provider("up")), store)
+            try await Self.connect(store)
+            try expect(try await store.account(linkedTo: Self.identity) == Self.alice, "connected")
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await store.account(linkedTo: Self.identity) == nil, "it signs nobody in")
+            try expect(try await store.links(ofAccount: Self.alice).isEmpty, "and is not listed")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await store.account(linkedTo: Self.identity) == Self.alice, "it signs in again")
+
+            try await Self.keep(Self.change(.provider("up"), "second"), store)
+            try expect(try await Self.decide(.disowned, store, "second", after: 2), "disowned")
+            try await store.createAccount(sampleAccount("bob"), audit: sampleAudit())
+            try await Self.connect(store, "account-bob", request: "request-2")
+            try expect(try await Self.decide(.reclaimed, store, "second", after: 3), "reclaimed")
+            try expect(try await store.account(linkedTo: Self.identity) == "account-bob", "somebody else's stays")
+        },
+        ConformanceCheck("an address rests in all its places, and comes back") { store in
+            let address = "New@post.example"
+            try await Self.keep(Self.change(.email("new@post.example")), store)
+            _ = try await store.addEmail(
+                AdditionalEmail(id: "further", address: address, isVerified: true, createdAt: Self.made),
+                accountID: Self.alice, limit: 9, audit: sampleAudit())
+            for (id, value) in [("older", "old@post.example"), ("newer", address)] {
+                let record = PersonalValueRecord(
+                    id: id, attribute: .email, alias: id, value: value, isVerified: true, source: .person,
+                    createdAt: id == "older" ? .start : Self.made)
+                _ = try await store.addPersonalValue(record, accountID: Self.alice, limit: 9, audit: sampleAudit())
+            }
+            func values() async throws -> [String] {
+                try await store.personalValues(accountID: Self.alice).map(\.value).sorted()
+            }
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await store.additionalEmails(accountID: Self.alice).isEmpty, "no letter")
+            try expect(try await values() == ["old@post.example"], "no service")
+            try expect(try await store.accounts(verifiedEmail: address, limit: 9).isEmpty, "nobody is found by it")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await store.additionalEmails(accountID: Self.alice).map(\.id) == ["further"], "as before")
+            try expect(try await values() == [address, "old@post.example"], "as before")
+        },
+        ConformanceCheck("the account's first address is not confirmed while it rests; a number rests as a value") {
+            store in
+            try await Self.keep(Self.change(.email("alice@post.example")), store)
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await store.account(id: Self.alice)?.email?.isVerified == false, "not confirmed")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await store.account(id: Self.alice)?.email?.isVerified == true, "confirmed")
+
+            try await Self.keep(Self.change(.phone("+491"), "number"), store)
+            let record = PersonalValueRecord(
+                id: "number", attribute: .phoneNumber, alias: "a", value: "+491", source: .person, createdAt: Self.made)
+            _ = try await store.addPersonalValue(record, accountID: Self.alice, limit: 9, audit: sampleAudit())
+            try expect(try await Self.decide(.disowned, store, "number", after: 2), "disowned")
+            try expect(try await store.personalValues(accountID: Self.alice).isEmpty, "no service")
+            try expect(try await Self.decide(.reclaimed, store, "number", after: 3), "reclaimed")
+            try expect(try await store.personalValues(accountID: Self.alice).map(\.isPrimary) == [true], "as before")
+        },
+        ConformanceCheck("a decision ends everything that the account has authenticated, and nobody else's") { store in
+            try await Self.keep(Self.change(.nothing), store)
+            try await store.createAccount(sampleAccount("bob"), audit: sampleAudit())
+            for (number, account) in [(UInt8(1), Self.alice), (2, "account-bob")] {
+                let sample = SampleSignIn("\(number)", secret: Self.bytes(number), account: account, at: Self.made)
+                try await store.addRequest(sample.request)
+                try await store.complete(sample.completed, replacing: nil)
+            }
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await store.session(cookieDigest: Self.bytes(1)) == nil, "ended")
+            try expect(try await store.session(cookieDigest: Self.bytes(2)) != nil, "goes on")
+        },
+    ]
+
+    /// Connects an account with the identity at the provider.
+    private static func connect(_ store: Subject, _ account: String = alice, request: String = "request-1")
+        async throws
+    {
+        if try await store.upstreamProviders().isEmpty {
+            try await store.addProvider(
+                UpstreamProvider(
+                    name: "up", title: "Up", kind: .openID, issuer: "https://up.example", clientID: "here",
+                    usualLevel: "urn:x", createdAt: .start), limit: 9, audit: sampleAudit())
+        }
+        try await store.addRequest(
+            AuthorizationRequestRecord(
+                id: request, browserDigest: Self.bytes(8), client: "client", redirectURI: "https://client.example/",
+                scope: "openid", state: nil, nonce: nil, codeChallenge: nil, expiresAt: Self.made + .seconds(900)))
+        _ = try await store.arrive(
+            UpstreamArrival(request: request, identity: Self.identity, at: Self.made, acr: "urn:x", amr: []),
+            at: Self.made, newcomer: nil
+        ) { (sampleAudit(), NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: Self.made, subject: "")) }
+        try expect(try await store.wantLink(request: request, provider: "up"), "wanted")
+        _ = try await store.connect(request: request, provider: "up", account: account, limit: 9) { identity in
+            (
+                UpstreamLink(
+                    id: "link-\(account)", identity: identity, accountID: account, createdAt: Self.made), sampleAudit(),
+                NoticeRecord(
+                    id: "linked-\(account)", accountID: account, kind: .identityLinked, at: Self.made, subject: "Up")
+            )
+        }
+    }
+}
