@@ -22,6 +22,10 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         """What is answered in place of `data`; streams are not asked for."""
         return data
 
+    def streamed(self, piece):
+        """What the client gets in place of a piece of a stream."""
+        return piece
+
     def log_message(self, *_):
         pass
 
@@ -52,15 +56,15 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(data)
             while is_stream and (piece := answer.read1(4096)):
-                self.wfile.write(piece)
+                self.wfile.write(self.streamed(piece))
                 self.wfile.flush()
 
 
 @contextlib.contextmanager
-def deployment_behind(handler, folder):
+def deployment_behind(handler, folder, **options):
     """A bank and a phone that reach their server through a proxy, as the browser does: all believe it is the server."""
     proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server = Server(folder, issuer=f"http://localhost:{proxy.server_port}").start()
+    server = Server(folder, issuer=f"http://localhost:{proxy.server_port}", **options).start()
     handler.target = server.port
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     bank = Bank(folder, server)

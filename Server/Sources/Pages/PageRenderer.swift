@@ -11,7 +11,12 @@ public struct PageRenderer: Sendable {
     public let path: String
     /// The files that the pages refer to.
     public let assets: PageAssets
+    /// The longest silence of a page's channel, in whole seconds: the script gives a channel up that is silent for two of them.
+    private let heartbeatSeconds: Int64
     private let library: MustacheLibrary
+
+    /// The event by which a page's channel says that it is still there: a script sees no comments.
+    public static let heartbeatEvent = "heartbeat"
 
     /// Reads the templates, once for the life of the server.
     ///
@@ -19,7 +24,9 @@ public struct PageRenderer: Sendable {
     ///   - serviceName: What the deployment is called.
     ///   - host: The issuer's host, with its port where it is not the scheme's own.
     ///   - path: The issuer's path, if it has one: with a slash at its beginning and none at its end.
-    public init(serviceName: String = "Countersign", host: String, path: String = "") {
+    ///   - heartbeat: The longest silence of a page's channel. The pages know whole seconds, one at least.
+    public init(serviceName: String = "Countersign", host: String, path: String = "", heartbeat: Duration) {
+        self.heartbeatSeconds = max(1, heartbeat.components.seconds)
         self.serviceName = serviceName
         self.host = host
         self.path = path
@@ -40,6 +47,7 @@ public struct PageRenderer: Sendable {
         let template: String
         let stylesheet: String
         let script: String
+        let heartbeat: Int64
         let icon: String
         let mark: String
         let content: Any
@@ -48,8 +56,8 @@ public struct PageRenderer: Sendable {
     func render(_ content: Any, template: String, title: String, formTargets: [String] = []) -> RenderedPage {
         let frame = Frame(
             serviceName: self.serviceName, host: self.host, title: title, template: template,
-            stylesheet: self.assets.stylesheet.path, script: self.assets.script.path, icon: self.assets.icon.path,
-            mark: PageAssets.mark, content: content)
+            stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,
+            heartbeat: self.heartbeatSeconds, icon: self.assets.icon.path, mark: PageAssets.mark, content: content)
         // Every template is in the library: the names are constants of this target, and a test renders each.
         let html = self.library.render(frame, withTemplate: template) ?? ""
         return RenderedPage(

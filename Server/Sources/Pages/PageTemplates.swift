@@ -19,7 +19,7 @@ enum PageTemplates {
         <title>{{title}} · {{serviceName}}</title>
         <link rel="icon" type="image/svg+xml" href="{{icon}}">
         <link rel="stylesheet" href="{{stylesheet}}">
-        <script src="{{script}}" defer></script>
+        <script src="{{script}}" data-heartbeat="{{heartbeat}}" defer></script>
         </head>
         <body data-page="{{template}}">
         <a class="skip" href="#main">Skip to content</a>
@@ -137,6 +137,10 @@ enum PageTemplates {
         {{#link}}
         <p class="actions"><a class="button{{#form}} quiet{{/form}}" href="{{target}}" data-testid="link">{{label}}</a></p>
         {{/link}}
+        {{#isAddressCopied}}
+        <p><button type="button" class="quiet" data-copy="" hidden>Copy the address of this page</button> \
+        <span class="small" id="copied" role="status"></span></p>
+        {{/isAddressCopied}}
         {{#note}}
         <p class="small">{{.}}</p>
         {{/note}}

@@ -267,10 +267,11 @@ public final class SQLiteDatabase: Sendable {
         let start = ContinuousClock.now
         var isFailed = false
         defer { self.measure(StoreMeasurement(work, duration: ContinuousClock.now - start, isFailed: isFailed)) }
-        do { return try await withCheckedThrowingContinuation(begin) } catch {
-            let code = (error as? StoreError)?.code
-            isFailed = code == .unavailable || code == .corrupt
-            throw error
+        do { return try await withCheckedThrowingContinuation(begin) } catch let error as StoreError {
+            isFailed = error.code == .unavailable || error.code == .corrupt
+            guard error.reason.hasSameBytes(as: Self.diskIsFull) else { throw error }
+            let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
+            throw StoreError(.unavailable, "the disk of \(folder) is full (SQLite \(ResultCode.SQLITE_FULL.rawValue))")
         }
     }
 
@@ -378,6 +379,9 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Why nothing can be written. The folder is named where it is known.
+    private static let diskIsFull = "the disk is full"
+
     /// The ring boundary: SQLite's errors become ``StoreError``; a step's own errors pass.
     static func translated(_ error: any Error) -> any Error {
         guard let error = error as? DatabaseError else { return error }
@@ -385,6 +389,7 @@ public final class SQLiteDatabase: Sendable {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT: return StoreError(.conflict, reason)
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: return StoreError(.corrupt, reason)
+        case .SQLITE_FULL: return StoreError(.unavailable, Self.diskIsFull)
         default: return StoreError(.unavailable, reason)
         }
     }

@@ -282,6 +282,9 @@ extension Limits {
         public static let readsPerTurn = 32
         /// How many commits may wait for the disk while the writer goes on. Past it the writer waits.
         public static let commitsAhead = 8
+        /// How much sooner than the entry before an event may have happened that is dated with that one's moment, so that the
+        /// trail stands in the order of time: steps wait for each other. A clock that was set back by more shows in the trail.
+        public static let auditDisorder: Duration = .seconds(30)
         /// Entries of the audit trail that are read at a time when it is checked.
         public static let auditPage = 1000
         /// Bytes of a backup's manifest. A longer one is no backup's.

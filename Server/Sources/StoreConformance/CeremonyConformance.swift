@@ -30,6 +30,7 @@ public enum CeremonyConformance {
                 record.assurance = "urn:x"
                 record.contentHash = [5]
                 record.isConsumed = true
+                record.isOpenedElsewhere = true
                 return CeremonyChange()
             }
             try expect(changed?.authenticators.count == 2, "the step answers the changed row")

@@ -163,26 +163,64 @@ struct SignInTests {
         #expect(try await server.directory.notices(accountID: account.id).isEmpty)
     }
 
-    @Test(arguments: [nil, "another browser's cookie"])
-    func aForwardedLinkSignsNobodyIn(browser: String?) async throws {
+    @Test("A visit of another browser completes and spends nothing, and is in the trail once")
+    func aVisitOfAnotherBrowserSpendsNothing() async throws {
         let server = try TestServer()
-        let (_, phone) = try await server.enrol()
+        let (account, phone) = try await server.enrol()
         let view = try await server.beginSignIn()
         let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         let code = String(try #require(answer.response.location).split(separator: "=")[1])
-        let refusal = await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await server.engine.signIns.resume(code: code, browser: browser)
+        let signIns = server.engine.signIns
+        for browser in [nil, "another browser's cookie", nil] {
+            let refusal = await #expect(throws: CeremonyError(.wrongBrowser)) {
+                try await signIns.resume(code: code, browser: browser, address: "198.51.100.7")
+            }
+            #expect(refusal?.service == "demo-bank", "the way back")
+            #expect(refusal?.browser == "Chrome on Linux", "where it goes on")
+            #expect(try await signIns.state(reference: "request", browser: server.browser) == .approvedOnDevice)
+            #expect(
+                try await signIns.consume(reference: "request", browser: server.browser, client: "demo-bank") == nil)
         }
-        #expect(refusal?.service == "demo-bank", "the way back")
-        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
+        let visits = try await server.database.auditEntries(after: 0, limit: 100).map(\.event)
+            .filter { $0.kind == .init(rawValue: "wrong-browser") }
+        #expect(visits.map(\.accountID) == [account.id] && visits.map(\.address) == ["198.51.100.7"])
+
+        #expect(try await signIns.resume(code: code, browser: server.browser).reference == "request")
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.signIns.resume(code: code, browser: server.browser)
+            try await signIns.resume(code: code, browser: server.browser)
         }
-        #expect(
-            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
-                == nil)
+        let outcome = try await signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+        #expect(outcome?.accountID == account.id)
+    }
+
+    @Test("A link that somebody forwards signs the waiting browser in at no time")
+    func aForwardedLinkSignsNobodyIn() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let signIns = server.engine.signIns
+        var events = try await signIns.events(reference: "request", browser: server.browser).makeAsyncIterator()
+        #expect(try await events.next() == .waiting)
+        let request = try await server.engine.redemptions.redeem(
+            token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
+        #expect(try await events.next() == .claimed)
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
+        #expect(try await events.next() == .approvedOnDevice)
+        let code = String(try #require(answer.response.location).split(separator: "=")[1])
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            try await signIns.resume(code: code, browser: "the victim's cookie")
+        }
+        server.clock.advance(server.engine.configuration.limits.continuationLifetime)
+        try await server.engine.sweep.run()
+        #expect(try await events.next() == .expired)
+        #expect(try await events.next() == nil)
+        for browser in [server.browser, "the victim's cookie"] {
+            await #expect(throws: CeremonyError(.notFound)) { try await signIns.resume(code: code, browser: browser) }
+        }
+        #expect(try await signIns.consume(reference: "request", browser: server.browser, client: "demo-bank") == nil)
+        #expect(try await signIns.state(reference: "request", browser: server.browser) == .expired)
     }
 
     @Test func aContinuationComesTooLate() async throws {

@@ -37,7 +37,6 @@ struct StateMachineTests {
         case "sign-in by link", "sign-in by QR code with a link":
             table[.claimed]?[.accept] = (.answering, .proceed)
             table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
-            table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
         case "transaction":
             table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
             table[.answering] = [:]
@@ -56,11 +55,9 @@ struct StateMachineTests {
                 ]
             }
             table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
-            table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
         default:
             table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
             table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
-            table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
         }
         return table
     }

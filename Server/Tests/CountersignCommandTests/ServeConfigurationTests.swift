@@ -32,6 +32,32 @@ struct ServeConfigurationTests {
         #expect(configuration.facets == ["linux:program:countersign-phone"])
     }
 
+    @Test("the issuer of an IPv6 loopback address is that address, which nobody looks up")
+    func addressInBrackets() async throws {
+        #expect(try await self.load(["bind": "[::1]:8081"]).issuer == "http://[::1]:8081")
+        #expect(try await self.load(["bind": "127.0.0.1:8081"]).issuer == "http://localhost:8081")
+    }
+
+    @Test("the deployment has a name of its own, which shows and fits")
+    func serviceName() async throws {
+        #expect(try await self.load().serviceName == "Countersign")
+        let named = try await self.load(["serviceName": "Lantern ID"])
+        #expect(named.serviceName == "Lantern ID" && named.printed.contains("serviceName: Lantern ID\n"))
+        for name in ["", " x", "x ", "a\u{202E}b", "a\nb", String(repeating: "a", count: 129)] {
+            let failure = await #expect(throws: CommandFailure.self) { try await self.load(["serviceName": name]) }
+            #expect(failure.map { "\($0)".contains("serviceName takes") } == true)
+        }
+    }
+
+    @Test("a file that is not there is named once, and a limit is a number of whatever the limit counts")
+    func wordsOfFailures() async throws {
+        let missing = await #expect(throws: CommandFailure.self) { try await self.load(file: "/nowhere/c.yaml") }
+        #expect("\(try #require(missing))".components(separatedBy: "/nowhere/c.yaml").count == 2)
+        let limit = await #expect(throws: CommandFailure.self) { try await self.load(["limits": "codeBurst=x"]) }
+        let words = "\(try #require(limit))"
+        #expect(words.contains("name=number") && !words.contains("name=seconds"))
+    }
+
     @Test("the service manager's folders come before the user's")
     func serviceManager() async throws {
         let configuration = try await self.load(environment: [

@@ -86,6 +86,19 @@ private struct DeviceFixture: Sendable {
 
 @Suite("RFC 8628: devices without a browser (parity F124)")
 struct DeviceAuthorizationTests {
+    @Test("a session that the browser gets while the device waits counts for nothing")
+    func sessionInAnotherTab() async throws {
+        try await DeviceFixture.run { d in
+            let request = try #require(try await d.enter(try await d.device().userCode))
+            let session = try await d.f.signIn().session
+            #expect(try await !d.f.provider.isAnswered(request: request, browser: d.f.browser, by: session))
+            #expect(
+                try await d.f.provider.answer(
+                    request: request, browser: d.f.browser, by: session, source: "a", address: nil) == nil)
+            #expect(try await d.f.provider.pending(request: request, browser: d.f.browser) != nil)
+        }
+    }
+
     @Test("a device is told its code, its person's, where to type that, how long, and how often to ask (section 3.2)")
     func members() async throws {
         try await DeviceFixture.run { d in

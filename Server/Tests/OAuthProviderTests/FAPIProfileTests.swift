@@ -318,6 +318,19 @@ struct FAPIProfileTests {
 
     // MARK: Settings
 
+    @Test("all that a client lacks for the profile is told at once")
+    func everythingAtOnce() async throws {
+        try await ProviderFixture.run { f in
+            let refusal = await #expect(throws: OAuthError(.invalidRequest)) {
+                _ = try await f.provider.changeClient(
+                    f.bank.client.id,
+                    ClientChange(idTokenAlgorithm: .rs256, profile: ClientProfileChange(security: .fapi2)))
+            }
+            let message = try #require(refusal?.message)
+            #expect(message.contains("private_key_jwt") && message.contains("ID tokens signed with ES256"))
+        }
+    }
+
     @Test("a setting that contradicts the profile is refused when it is saved, and changes nothing")
     func contradictions() async throws {
         try await ProviderFixture.run { f in

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Pages of personalised identities")
 struct IdentityPageTests {
-    private let renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com")
+    private let renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com", heartbeat: .seconds(15))
     private static let hostile = "<b>\"x\u{301}\" {{name}}"
     private static let escaped = "&lt;b&gt;&quot;x\u{301}&quot; {{name}}"
 

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Pages for people")
 struct PagesTests {
-    var renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com")
+    var renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com", heartbeat: .seconds(15))
 
     static func signIn(_ state: SignInPage.State, clientName: String = "Demo Bank") -> SignInPage {
         SignInPage(
@@ -246,7 +246,7 @@ struct PagesTests {
                 ResultPage(outcome: .refused, headline: hostile, explanation: hostile, link: (hostile, hostile))
             ).html,
             self.renderer.html(SignedOutPage(returnLink: hostile)).html,
-            PageRenderer(serviceName: hostile, host: hostile).html(OpenInAppPage()).html,
+            PageRenderer(serviceName: hostile, host: hostile, heartbeat: .seconds(15)).html(OpenInAppPage()).html,
         ]
         for html in pages {
             #expect(!html.contains("<script>"))
@@ -262,7 +262,7 @@ struct PagesTests {
         ["\u{301}", "\u{338}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{E0020}"])
     func joinedScalarIsEscaped(character: (plain: String, escaped: String), mark: String) throws {
         let hostile = "x\(character.plain)\(mark) id=sign-in "
-        let renderer = PageRenderer(serviceName: hostile, host: hostile)
+        let renderer = PageRenderer(serviceName: hostile, host: hostile, heartbeat: .seconds(15))
         var waiting = Self.signIn(.waiting, clientName: hostile)
         waiting.requestID = hostile
         waiting.codes?.sameDeviceLink = hostile
@@ -300,7 +300,8 @@ struct PagesTests {
             #expect(page.html.matches(of: /<main\b/).count == 1)
             #expect(page.html.contains("<a class=\"skip\" href=\"#main\">"))
             #expect(page.html.matches(of: /<script/).count == 1)
-            #expect(page.html.contains(/<script src="\/assets\/pages-[A-Za-z0-9_-]{11}\.js" defer><\/script>/))
+            let script = /<script src="\/assets\/pages-[A-Za-z0-9_-]{11}\.js" data-heartbeat="15" defer><\/script>/
+            #expect(page.html.contains(script))
             #expect(!page.html.contains(/[ ](?:style|on[a-z]+)=|<style/))
             #expect(!page.html.contains("http-equiv"))
         }
@@ -314,7 +315,8 @@ struct PagesTests {
         for (page, placed) in zip(
             try self.everyPage(clientName: hostile),
             try PagesTests(
-                renderer: PageRenderer(serviceName: "Example ID", host: "id.example.com", path: "/shared/id")
+                renderer: PageRenderer(
+                    serviceName: "Example ID", host: "id.example.com", path: "/shared/id", heartbeat: .seconds(15))
             ).everyPage(clientName: hostile))
         {
             let own = /( (?:href|src|action|data-tokens)=")(\/)/

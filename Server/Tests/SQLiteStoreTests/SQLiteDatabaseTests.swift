@@ -28,6 +28,19 @@ struct SQLiteDatabaseTests {
         AuditEvent(AuditEvent.Kind(rawValue: kind), at: self.now)
     }
 
+    @Test("The trail stands in the order of time: who was judged first may be written last, and a clock set back shows")
+    func trailInOrderOfTime() async throws {
+        let store = try TemporaryStore()
+        let disorder = Limits.Fixed.auditDisorder
+        for offset in [.seconds(100), .seconds(100) - disorder, .seconds(99) - disorder, .seconds(101)] as [Duration] {
+            try await store.database.appendAudit(AuditEvent(.init(rawValue: "test"), at: self.now + offset))
+        }
+        let times = try await store.database.auditEntries(after: 0, limit: 9).map { $0.event.at - self.now }
+        #expect(times == [.seconds(100), .seconds(100), .seconds(99) - disorder, .seconds(101)])
+        #expect(try await store.database.verifyAudit() == .intact(entries: 4))
+        await store.database.close()
+    }
+
     @Test func whatWasAcknowledgedIsThereAfterReopening() async throws {
         let store = try TemporaryStore()
         try await store.database.createAccount(self.account("alice"), audit: self.event())

@@ -3,6 +3,33 @@ import JOSE
 import OAuth
 import _Primitives
 
+/// The name and the password that a sign-in has gone by, where they are saved.
+struct UsedCredentials: Sendable {
+    /// What is saved with them is encrypted to this key.
+    let key: JWK
+    /// The session that they have begun before; `nil` for none.
+    let formerSession: FormerSession?
+}
+
+/// A session that a saved name and password have begun, and that ends with the next sign-in by them: it is not kept itself,
+/// so that a later process of the app knows nothing else of it.
+struct FormerSession: Sendable {
+    /// A refresh token of it. Each one that the session has had names it to the server, the latest or not.
+    let refreshToken: String
+
+    /// As it is encrypted. No name and password are read as a session, and no session as those.
+    var text: String { JSON.object(["refresh_token": .string(self.refreshToken)]).text }
+
+    init(refreshToken: String) { self.refreshToken = refreshToken }
+
+    init?(text: String) {
+        guard case .object(let object)? = try? JSON(parsing: text),
+            case .string(let token)? = object["refresh_token"]
+        else { return nil }
+        self.refreshToken = token
+    }
+}
+
 /// A name and a password on their way to the server: never in a description.
 struct TypedCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     let username: String

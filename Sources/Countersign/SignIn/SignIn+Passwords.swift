@@ -1,4 +1,5 @@
 import Ceremony
+import JOSE
 public import UAFClient
 import _Primitives
 
@@ -32,22 +33,24 @@ extension SignIn {
         recording.note(.credentialsEntered)
         try await Self.showing(recording) {
             try self.core.store.removeCredentials()
-            var saved: String?
+            var saved: (sealed: String, key: JWK)?
             if try await self.biometricsWanted(offer, recording) {
                 recording.note(.credentialsSaved)
                 saved = try await self.save(credentials)
             }
             do {
-                try await self.signIn(credentials, secondFactor, recording)
-                try await self.judge(saved, areGood: true)
+                let used = saved.map { UsedCredentials(key: $0.key, formerSession: nil) }
+                try await self.signIn(credentials, by: used, secondFactor, recording)
+                try await self.judge(saved?.sealed, areGood: true)
             } catch {
-                try await self.judge(saved, areGood: false)
+                try await self.judge(saved?.sealed, areGood: false)
                 throw error
             }
         }
     }
 
-    /// Signs in with the saved name and password, after a finger or a face. The person is asked once.
+    /// Signs in with the saved name and password, after a finger or a face. The person is asked once. The session that they have
+    /// begun before, in an earlier process of the app, ends at the server.
     ///
     /// Where the server does not take them any more they are deleted (`wrongCredentials`): show the fields. Where the enrolled
     /// fingers or faces are others than before, they are gone too (`biometricsChanged`).
@@ -71,7 +74,10 @@ extension SignIn {
                     throw SignInError(.notSignedIn, "what was saved is none")
                 }
                 recording.note(.credentialsReleased)
-                try await self.signIn(credentials, secondFactor, recording)
+                // The person signs in whatever has become of what is known of the session before.
+                let former = saved.formerSession.flatMap { try? opened.read($0) }.flatMap(FormerSession.init(text:))
+                let used = opened.publicKey.map { UsedCredentials(key: $0, formerSession: former) }
+                try await self.signIn(credentials, by: used, secondFactor, recording)
             } catch let error as SignInError
                 where [.wrongCredentials, .biometricsChanged, .notSignedIn].contains(error.code)
             {
@@ -81,15 +87,15 @@ extension SignIn {
         }
     }
 
-    /// Saves them before anybody has judged them; gives what they look like in the storage.
-    private func save(_ credentials: TypedCredentials) async throws -> String {
+    /// Saves them before anybody has judged them; gives what they look like in the storage, and what they are encrypted to.
+    private func save(_ credentials: TypedCredentials) async throws -> (sealed: String, key: JWK) {
         let (core, store) = (self.core, self.core.store)
         guard let box = store.credentialsBox else { throw SignInError(.biometricsUnavailable, "no biometric keys") }
         return try await store.alone {
             let key = try await box.makeKey(guardedBy: core.guardian)
             let sealed = try GuardedBox.seal(credentials.text, to: key, random: core.platform.random)
-            try store.setCredentials(sealed, isGood: false)
-            return sealed
+            try store.setCredentials(SignInStore.SavedCredentials(sealed: sealed, isGood: false))
+            return (sealed, key)
         }
     }
 
@@ -98,18 +104,20 @@ extension SignIn {
         guard let saved else { return }
         let store = self.core.store
         try await store.alone {
-            guard try store.credentials()?.sealed.hasSameBytes(as: saved) == true else { return }
-            if areGood { try store.setCredentials(saved, isGood: true) } else { try store.removeCredentials() }
+            guard var credentials = try store.credentials(), credentials.sealed.hasSameBytes(as: saved) else { return }
+            credentials.isGood = true
+            if areGood { try store.setCredentials(credentials) } else { try store.removeCredentials() }
         }
     }
 
     private func signIn(
-        _ credentials: TypedCredentials, _ secondFactor: (@Sendable () async -> String?)?, _ recording: Recording
+        _ credentials: TypedCredentials, by used: UsedCredentials?, _ secondFactor: (@Sendable () async -> String?)?,
+        _ recording: Recording
     ) async throws {
         let key = try ProofKey.make(random: self.core.platform.random)
         let tokens = try await PasswordSignIn(core: self.core, recording: recording, secondFactor: secondFactor)
             .tokens(for: credentials, provingBy: key.signing)
         // Name and password open it again, where the person wants that, and not the session.
-        try await self.core.begin(tokens, provenBy: key, keeping: false, keepsCredentials: true, recording)
+        try await self.core.begin(tokens, provenBy: key, keeping: false, by: used, recording)
     }
 }

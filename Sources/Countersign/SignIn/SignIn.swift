@@ -170,6 +170,8 @@ public struct SignIn: Sendable {
     ///
     /// Returns whether the server has heard of all of it. It has not where a session lies behind a finger or a face that was
     /// not opened, so that its token cannot be named: call ``restore(prompt:)`` before, or that session ends there by its time.
+    /// So it is with a session that a saved password has begun in an earlier process, until
+    /// ``withSavedPassword(prompt:secondFactor:)`` has ended it.
     /// Throws ``SignInError`` `storageError` where something could not be deleted; the rest is.
     @discardableResult
     public func signOut() async throws -> Bool {

@@ -79,9 +79,9 @@ actor SignInCore {
     /// Puts a new session in the place of whatever there was: on the device first, as far as it is to be kept, and then in
     /// memory. What was there before ends here, and is to end at the server.
     ///
-    /// - Parameter keepsCredentials: Whether a saved name and password are those of this sign-in.
+    /// - Parameter credentials: The saved name and password that this sign-in has gone by; `nil` takes away whatever is saved.
     func begin(
-        _ tokens: IssuedTokens, provenBy key: ProofKey, keeping isGuarded: Bool, keepsCredentials: Bool = false,
+        _ tokens: IssuedTokens, provenBy key: ProofKey, keeping isGuarded: Bool, by credentials: UsedCredentials? = nil,
         _ recording: Recording
     ) async throws {
         let former = self.live
@@ -92,10 +92,21 @@ actor SignInCore {
         if isKept { recording.note(.tokenSaved) }
         let (mark, replaces) = try await store.alone {
             let kept = try store.sessionToEnd().session
-            let orders = try self.orders(for: former, kept, replacedBy: tokens.deviceSecret).orders
+            let orders = try self.orders(
+                for: former, kept, begunBySaved: credentials?.formerSession, replacedBy: tokens.deviceSecret
+            ).orders
             if !orders.isEmpty { try store.setOrders(store.orders() + orders) }
             for secret in orders.compactMap(\.deviceSecret) { try store.removeGroup(by: secret) }
-            if !keepsCredentials { try store.removeCredentials() }
+            if let credentials, var saved = try store.credentials() {
+                let token = isKept ? nil : tokens.refreshToken
+                saved.formerSession = try token.map {
+                    try GuardedBox.seal(
+                        FormerSession(refreshToken: $0).text, to: credentials.key, random: self.platform.random)
+                }
+                try store.setCredentials(saved)
+            } else {
+                try store.removeCredentials()
+            }
             try store.setDeviceSecret(tokens.deviceSecret)
             if tokens.deviceSecret != nil { recording.note(.deviceSecretSaved) }
             if let idToken = tokens.idToken, let secret = tokens.deviceSecret {
@@ -414,7 +425,9 @@ actor SignInCore {
         let store = self.store
         return try await store.alone {
             let (kept, isReadable) = try store.sessionToEnd()
-            let (orders, areAll) = try self.orders(for: former, kept, replacedBy: nil)
+            let (orders, areAll) = try self.orders(for: former, kept, begunBySaved: nil, replacedBy: nil)
+            // A session that a saved password has begun, in a process of before: its token lies behind the finger.
+            let isNamed = try former != nil || store.credentials()?.formerSession == nil
             // What cannot be noted or taken from the others is deleted here all the same.
             let results: [Result<Void, any Error>] = [
                 Result { if !orders.isEmpty { try store.setOrders(store.orders() + orders) } },
@@ -422,14 +435,15 @@ actor SignInCore {
                 Result { try store.removeSession() },
             ]
             for result in results { try result.get() }
-            return areAll && isReadable
+            return areAll && isReadable && isNamed
         }
     }
 
     /// What is to end at the server of a session in memory and what is kept, and whether that is all of it: a token that lies
     /// behind a finger, and is not in memory, too, cannot be named.
     private nonisolated func orders(
-        for live: LiveSession?, _ kept: KeptSession?, replacedBy newSecret: String?
+        for live: LiveSession?, _ kept: KeptSession?, begunBySaved former: FormerSession?,
+        replacedBy newSecret: String?
     ) throws -> (orders: [RevocationOrder], areAll: Bool) {
         var tokens: [String?]
         var areAll = true
@@ -443,6 +457,10 @@ actor SignInCore {
         }
         // A session that only this process has had, or whose newest token it does not know: an older one is better than none.
         if kept != nil, let live, live.mark?.id != kept?.mark.id || !areAll { tokens.insert(live.refreshToken, at: 0) }
+        if let former, live == nil {
+            // The device's secret goes with a session, where there is one.
+            if tokens == [nil] { tokens = [former.refreshToken] } else { tokens.insert(former.refreshToken, at: 0) }
+        }
         var secret = try self.store.deviceSecret()
         if let old = secret, let newSecret, constantTimeEqual(Array(old.utf8), Array(newSecret.utf8)) { secret = nil }
         let orders = tokens.indices.map { index in

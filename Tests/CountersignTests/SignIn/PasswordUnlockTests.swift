@@ -186,6 +186,55 @@ struct PasswordUnlockTests {
         #expect(bodies.contains { $0.contains("username=alice") && $0.contains("lantern%20street%209") })
     }
 
+    @Test("each start with the finger ends the session of the start before, renewed or not; its token is not readable")
+    func formerSession() async throws {
+        let first = try await self.signedIn()
+        self.world.device.clock.advance(by: .seconds(290))
+        _ = try await first.authorization(method: "GET", url: self.world.configuration.baseUrl)
+        #expect(await self.world.server.sessions.map(\.renewalCount) == [1])
+        for _ in 0..<2 {
+            let app = try await self.world.start()
+            self.world.device.sensor.feel(.match)
+            try await app.withSavedPassword()
+            let (active, head) = await self.world.server.sessions.reduce(into: (0, "")) { found, session in
+                if session.isActive { found = (found.0 + 1, session.head) }
+            }
+            #expect(active == 1 && !self.world.stored.contains(head))
+            #expect(await self.world.server.sessions.last?.isActive == true)
+            #expect(self.world.device.storage.snapshot["sign-in-orders"] == nil)
+        }
+        #expect(await self.world.server.sessions.count == 3)
+        #expect(self.world.device.sensor.readingCount == 2, "one question a start")
+    }
+
+    @Test("without a network for the order the person is signed in; the former session ends when the network is back")
+    func formerSessionOffline() async throws {
+        _ = try await self.signedIn()
+        let app = try await self.world.start()
+        self.world.device.sensor.feel(.match)
+        await self.world.server.intercept { request in
+            guard request.url.path() == "/oauth2/revoke" else { return nil }
+            throw TransportError(.unreachable, "no network")
+        }
+        try await app.withSavedPassword()
+        #expect(await app.isSignedIn)
+        #expect(await self.world.server.sessions.map(\.isActive) == [true, true])
+        await self.world.server.intercept(nil)
+        try await app.sendOrders()
+        #expect(await self.world.server.sessions.map(\.isActive) == [false, true])
+    }
+
+    @Test("a sign-out says that the session of an earlier start was not named, and of its own that it was")
+    func signOutOfFormer() async throws {
+        let first = try await self.signedIn()
+        let next = try await self.world.start()
+        #expect(try await !next.signOut())
+        #expect(self.world.device.storage.snapshot["sign-in-credentials"] == nil)
+        #expect(await self.world.server.sessions.map(\.isActive) == [true])
+        #expect(try await first.signOut())
+        #expect(await self.world.server.sessions.map(\.isActive) == [false])
+    }
+
     @Test("giving up, another finger and a locked sensor are three things, and what is saved stays")
     func readings() async throws {
         _ = try await self.signedIn()

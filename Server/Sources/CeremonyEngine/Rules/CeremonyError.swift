@@ -52,16 +52,21 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     /// For ``Code/wrongBrowser`` where a continuation was shown: the relying party that the sign-in was to. Whoever has the
     /// continuation has approved that sign-in, or was told of it by somebody who has.
     public let service: String?
+    /// For ``Code/wrongBrowser`` where a continuation was shown: the browser in which the sign-in began, in words, as the phone
+    /// has shown them.
+    public let browser: String?
 
     /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
     public var retryAfterSeconds: Int? { self.shortage?.retryAfterSeconds }
 
     /// Makes an error. `reason` must hold no secret and no value that was sent.
     public init(
-        _ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = [], service: String? = nil
+        _ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = [], service: String? = nil,
+        browser: String? = nil
     ) {
         self.displays = displays
         self.service = service
+        self.browser = browser
         self.code = code
         self.reason = reason
         self.shortage = nil
@@ -71,6 +76,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     init(_ shortage: Shortage) {
         self.displays = []
         self.service = nil
+        self.browser = nil
         self.code = .tooManyRequests
         self.reason = "\(shortage.setting) is used up"
         self.shortage = shortage

@@ -288,33 +288,45 @@ public struct SignIns: CeremonyPart {
 
     /// Takes the continuation that the phone opened after an approval by link, and returns what is to be completed.
     ///
-    /// Works once, and only in the browser that began; in any other the sign-in ends, because its link was carried
-    /// elsewhere. Throws `notFound`, and `wrongBrowser` with the service.
-    public func resume(code: String, browser: String?) async throws -> ResumedSignIn {
+    /// Works once, and only in the browser that began. A visit of any other browser completes and spends nothing: the app may
+    /// have opened another browser than the one that shows the link, and the browser that began can still go on. The audit
+    /// trail has the first such visit of a sign-in.
+    ///
+    /// `address` is the visiting browser's network address. Throws `notFound`, and `wrongBrowser` with the service and the
+    /// browser that began.
+    public func resume(code: String, browser: String?, address: String? = nil) async throws -> ResumedSignIn {
         let now = self.time.now()
         let digest = browser.map { Sealing.digest(ofSecret: $0) }
         let record: CeremonyRecord?
         do {
             record = try await self.store.change(.continuation(Sealing.digest(ofSecret: code))) { record in
                 let isStartingBrowser = digest.map { constantTimeEqual($0, record.browserDigest ?? []) } ?? false
-                try record.take(.continueInBrowser(isStartingBrowser: isStartingBrowser), at: now, limits: self.limits)
-                record.continuationDigest = nil
-                var change = CeremonyChange()
-                if !isStartingBrowser {
+                do throws(RefusedEvent) {
+                    try record.take(
+                        .continueInBrowser(isStartingBrowser: isStartingBrowser), at: now, limits: self.limits)
+                } catch {
+                    guard error.refusal == .wrongBrowser else { throw error }
+                    guard !record.isOpenedElsewhere else { return CeremonyChange() }
+                    record.isOpenedElsewhere = true
+                    var change = CeremonyChange()
                     change.audit = [
-                        AuditEvent(.wrongBrowser, at: now, accountID: record.accountID, ceremonyID: record.id)
+                        AuditEvent(
+                            .wrongBrowser, at: now, accountID: record.accountID, ceremonyID: record.id,
+                            address: address)
                     ]
+                    return change
                 }
-                return change
+                record.continuationDigest = nil
+                return CeremonyChange()
             }
         } catch is RefusedEvent {
             throw CeremonyError(.notFound)
         }
         guard let record else { throw CeremonyError(.notFound) }
-        self.hub.wake(record.id)
         guard record.outcome == .succeeded, let reference = record.reference else {
-            throw CeremonyError(.wrongBrowser, service: record.detail.client)
+            throw CeremonyError(.wrongBrowser, service: record.detail.client, browser: record.detail.browser)
         }
+        self.hub.wake(record.id)
         return ResumedSignIn(
             reference: reference, client: record.detail.client, isChange: record.detail.change != nil)
     }

@@ -58,9 +58,7 @@ package struct AuthenticationStateMachine: Equatable {
         case (.claimed, .continueInBrowser): return .refuse(.notAnswered)
 
         case (.approvedOnDevice, .continueInBrowser(isStartingBrowser: true)): self.state = .ended(.succeeded)
-        case (.approvedOnDevice, .continueInBrowser(isStartingBrowser: false)):
-            self.state = .ended(.failed)
-            return .end(.wrongBrowser)
+        case (.approvedOnDevice, .continueInBrowser(isStartingBrowser: false)): return .refuse(.wrongBrowser)
         case (.approvedOnDevice, .accept), (.approvedOnDevice, .deny), (.approvedOnDevice, .fail):
             return .refuse(.alreadyAnswered)
         case (.claimed, .redeem), (.approvedOnDevice, .redeem): return .refuse(.alreadyRedeemed)

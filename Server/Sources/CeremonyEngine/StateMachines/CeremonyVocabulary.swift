@@ -44,6 +44,7 @@ package enum CeremonyRefusal: Hashable, Sendable {
     case over
     /// This kind of ceremony does not know the event.
     case notApplicable
+    /// A browser opens the continuation that did not start the ceremony. The starting browser can still go on.
     case wrongBrowser
     case wrongNumber
 }

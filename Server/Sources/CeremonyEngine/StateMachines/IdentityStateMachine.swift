@@ -15,9 +15,7 @@ package struct IdentityStateMachine: Equatable {
         case (_, .cancel): self.stage = .ended(.cancelled)
         case (_, .fail): self.stage = .ended(.failed)
         case (.answering, .continueInBrowser(isStartingBrowser: true)): self.stage = .ended(.succeeded)
-        case (.answering, .continueInBrowser(isStartingBrowser: false)):
-            self.stage = .ended(.failed)
-            return .end(.wrongBrowser)
+        case (.answering, .continueInBrowser(isStartingBrowser: false)): return .refuse(.wrongBrowser)
         case (_, .continueInBrowser): return .refuse(.notAnswered)
         // A phone claims, answers and gives up by the session's own requests, never as in an operation.
         case (_, .redeem), (_, .accept), (_, .deny), (_, .confirm): return .refuse(.notApplicable)

@@ -33,6 +33,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help: "What the deployment is called: on pages, in letters, on phones, and in one-time passwords' labels.")
+    var serviceName: String?
+
+    @Option(
+        name: .long,
         help:
             "The address that people were enrolled at before, where --issuer is meant to take its place: they must be enrolled anew."
     )
@@ -248,6 +253,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["bind"] = self.bind
         flags["operationsBind"] = self.operationsBind
         flags["issuer"] = self.issuer
+        flags["serviceName"] = self.serviceName
         flags["formerIssuer"] = self.formerIssuer
         flags["keyFile"] = self.keyFile
         flags["tlsCertificate"] = self.tlsCertificate

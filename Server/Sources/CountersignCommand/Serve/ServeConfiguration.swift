@@ -1,4 +1,5 @@
 import ArgumentParser
+import Ceremony
 import CeremonyEngine
 import Configuration
 import Foundation
@@ -43,6 +44,8 @@ struct ServeConfiguration: Sendable {
     var operationsBind: Endpoint
     /// The base address that people and services use, with its path if it has one, without a slash at its end.
     var issuer: String
+    /// What the deployment is called: on pages, in letters, on phones, and in one-time passwords' labels.
+    var serviceName = "Countersign"
     /// The address that the data folder's people were enrolled at, where another one is meant to take its place.
     var formerIssuer: String?
     /// How many connections the public listener may have; `nil` for what the process's limit leaves.
@@ -102,7 +105,7 @@ struct ServeConfiguration: Sendable {
     var tracesBeyondLoopback: Bool
     var logFormat: LineLog.Format
     var logLevel: Logger.Level
-    /// Lifetimes in seconds by the name of their limit, e.g. `codeUntilClaimed`.
+    /// Lifetimes in seconds, budgets and shares, by the name of their limit, e.g. `claimedLifetime`.
     var limits: [String: Int]
 }
 
@@ -127,14 +130,17 @@ extension ServeConfiguration {
                     try await FileProvider<YAMLSnapshot>(
                         parsingOptions: .init(secretsSpecifier: names.ofFile), filePath: FilePath(file)))
             } catch {
-                throw CommandFailure(
-                    FileManager.default.fileExists(atPath: file) ? .usage : .notFound,
-                    "the configuration file \(file) cannot be read: \(error)")
+                guard FileManager.default.fileExists(atPath: file) else {
+                    throw CommandFailure(.notFound, "there is no configuration file \(file)")
+                }
+                throw CommandFailure(.usage, "the configuration file \(file) cannot be read: \(error)")
             }
         }
         let reader = ConfigReader(providers: providers, accessReporter: names)
         let bind = try Self.endpoint(reader, "bind", otherwise: "127.0.0.1:8080")
         let certificate = reader.string(forKey: "tlsCertificate")
+        // The name `localhost` leads to the IPv4 address first, where nobody would listen.
+        let host = bind.isLoopback && bind.host.contains(":") ? "[\(bind.host)]" : "localhost"
         let scheme = certificate == nil ? "http" : "https"
         let dataFolder = reader.string(forKey: "data", default: DataFolder.defaultPath(environment))
         let noTerminalPhone = try Self.flag(reader, "noTerminalPhone")
@@ -143,7 +149,7 @@ extension ServeConfiguration {
             keyFile: Self.absolute(reader.string(forKey: "keyFile", default: DataFolder.defaultKeyPath(environment))),
             bind: bind,
             operationsBind: try Self.endpoint(reader, "operationsBind", otherwise: "127.0.0.1:9090"),
-            issuer: reader.string(forKey: "issuer", default: "\(scheme)://localhost:\(bind.port)"),
+            issuer: reader.string(forKey: "issuer", default: "\(scheme)://\(host):\(bind.port)"),
             formerIssuer: reader.string(forKey: "formerIssuer"),
             connections: try Self.count(reader, "connections"),
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
@@ -177,6 +183,7 @@ extension ServeConfiguration {
             logLevel: try Self.choice(reader, "logLevel", otherwise: .info),
             limits: [:]
         )
+        configuration.serviceName = reader.string(forKey: "serviceName", default: configuration.serviceName)
         configuration.signInService = SignInService.Names(
             issuer: reader.string(forKey: "signInIssuer"),
             cookiePrefix: reader.string(forKey: "signInCookiePrefix", default: "countersign"),
@@ -240,13 +247,15 @@ extension ServeConfiguration {
         (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// Reads `name=seconds,name=seconds`.
+    /// Reads `name=number,name=number`.
     private static func limits(_ text: String?) throws -> [String: Int] {
         var limits: [String: Int] = [:]
         for entry in self.list(text) {
             let parts = entry.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) }
             guard parts.count == 2, let seconds = Int(parts[1]), seconds > 0 else {
-                throw CommandFailure(.usage, "limits takes name=seconds, separated by commas, not \(entry)")
+                throw CommandFailure(
+                    .usage, "limits takes name=number, separated by commas, not \(entry)",
+                    remedy: "The number is of at least 1: seconds of a lifetime, the count of a budget or a share.")
             }
             limits[parts[0]] = seconds
         }
@@ -270,6 +279,15 @@ extension ServeConfiguration {
             throw CommandFailure(
                 .usage, "the issuer \(self.issuer) is not https",
                 remedy: "Only a loopback address may do without TLS (--tls-certificate, or a proxy in front).")
+        }
+        let name = self.serviceName.unicodeScalars
+        guard (1...Limits.Fixed.shownNameCharacters).contains(name.count), name.first != " ", name.last != " ",
+            !name.contains(where: DisplayText.isForbidden)
+        else {
+            throw CommandFailure(
+                .usage,
+                "serviceName takes \(Limits.Fixed.shownNameCharacters) characters at most, that all show, without spaces around them"
+            )
         }
         guard !self.channelBindingIfTold || !self.channelBinding.isEmpty else {
             throw CommandFailure(.usage, "--channel-binding-if-told needs the certificates of --channel-binding")
@@ -400,7 +418,7 @@ extension ServeConfiguration {
     var printed: String {
         var lines = [
             "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",
-            "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)",
+            "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)", "serviceName: \(self.serviceName)",
         ]
         if let former = self.formerIssuer { lines.append("formerIssuer: \(former)") }
         if let count = self.connections { lines.append("connections: \(count)") }

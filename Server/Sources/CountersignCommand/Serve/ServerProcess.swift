@@ -210,7 +210,8 @@ struct ServerProcess {
             channelMayBeUntold: self.configuration.channelBindingIfTold)
         let leniency = try Leniency(self.configuration.lenient)
         var configuration = ServerAssembly.Configuration(
-            issuer: self.configuration.issuer, facets: try self.facets(), rules: { try rules.load() },
+            issuer: self.configuration.issuer, serviceName: self.configuration.serviceName, facets: try self.facets(),
+            rules: { try rules.load() },
             lenientReadings: leniency.readings,
             knownExtensions: Set(self.configuration.extensions + ["fido.uaf.uvm"]),
             trustedProxies: try self.proxies(), limits: opened.limits)

@@ -10,7 +10,7 @@ extension ServerAssembly {
         PageAnswers(
             pages: PageRenderer(
                 serviceName: self.configuration.serviceName, host: self.configuration.host,
-                path: IssuerPath(of: self.configuration.issuer).text),
+                path: IssuerPath(of: self.configuration.issuer).text, heartbeat: self.configuration.limits.heartbeat),
             provider: self.provider)
     }
 

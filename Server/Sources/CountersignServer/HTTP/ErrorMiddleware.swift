@@ -130,6 +130,17 @@ extension ServerContext {
         metadata["client"] = shortage.clientID.map { "\($0)" }
         self.logger.warning("A budget is used up: requests are refused until it comes back", metadata: metadata)
     }
+
+    /// What a person is told whose network has used a budget up. The log has the setting.
+    func refusal(_ shortage: Shortage) -> Problem {
+        self.log(shortage)
+        self.notes.note(
+            RequestRefusal(
+                code: CeremonyError.Code.tooManyRequests.name, reason: shortage.remedy, setting: shortage.setting))
+        return Problem(
+            .tooManyRequests, CeremonyError.Code.tooManyRequests.name,
+            headers: [.retryAfter: String(shortage.retryAfterSeconds)])
+    }
 }
 
 extension Request {

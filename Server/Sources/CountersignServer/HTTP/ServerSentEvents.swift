@@ -7,6 +7,13 @@ import Store
 import _Primitives
 
 extension Response {
+    /// One event, and the end of the stream: for a reader that goes on elsewhere.
+    static func serverSentEvent(name: String, _ document: JSONObject) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(string: "event: \(name)\ndata: \(JSON.object(document).text)\n\n")))
+    }
+
     /// A stream of server-sent events (HTML, section 9.2): one event an element, JSON data, and a comment now and then
     /// that keeps proxies from closing a quiet connection.
     ///
@@ -23,12 +30,15 @@ extension Response {
     ///   - events: What is told. A slow reader is told the newest state when it reads again.
     ///   - channels: Where the stream is counted.
     ///   - heartbeat: How long the connection may be quiet.
+    ///   - heartbeatEvent: The type of an event that is sent then, for a reader that sees no comments; `nil` for a comment.
     ///   - document: The data of one event.
     static func serverSentEvents<Element: Equatable & Sendable>(
         name: String, to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
-        heartbeat: Duration, _ document: @escaping @Sendable (Element) throws -> JSONObject
+        heartbeat: Duration, heartbeatEvent: String? = nil,
+        _ document: @escaping @Sendable (Element) throws -> JSONObject
     ) -> Response {
         let (source, channel, logger) = (context.source, context.channel, context.logger)
+        let quiet = heartbeatEvent.map { "event: \($0)\ndata: {}\n\n" } ?? ": still here\n\n"
         let body = ResponseBody { writer in
             // Sent at once, so that the reader knows that it is connected.
             try await writer.write(ByteBuffer(string: "retry: \(Limits.Fixed.eventRetry.milliseconds)\n\n"))
@@ -47,7 +57,7 @@ extension Response {
                     case .state(let element):
                         guard let data = try? JSON.object(document(element)).text else { return }
                         try await writer.write(ByteBuffer(string: "event: \(name)\ndata: \(data)\n\n"))
-                    case .quiet: try await writer.write(ByteBuffer(string: ": still here\n\n"))
+                    case .quiet: try await writer.write(ByteBuffer(string: quiet))
                     }
                 }
             } onGracefulShutdown: { [weak watch] in

@@ -93,7 +93,7 @@ struct ActivationRoutes: Sendable {
         }
         return .serverSentEvents(
             name: "state", to: context, self.identities.listings.events(ofOffer: id), in: self.channels,
-            heartbeat: self.limits.heartbeat
+            heartbeat: self.limits.heartbeat, heartbeatEvent: PageRenderer.heartbeatEvent
         ) { ["state": .string($0.rawValue)] }
     }
 }

@@ -63,14 +63,8 @@ struct AuthorizationRoutes: Sendable {
             if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }
             return self.answers.response(answer)
         case .tooMany(let shortage):
-            context.log(shortage)
-            context.notes.note(
-                RequestRefusal(
-                    code: CeremonyError.Code.tooManyRequests.name, reason: shortage.remedy, setting: shortage.setting))
             self.note(serviceOf: text, context)
-            throw Problem(
-                .tooManyRequests, CeremonyError.Code.tooManyRequests.name,
-                headers: [.retryAfter: String(shortage.retryAfterSeconds)])
+            throw context.refusal(shortage)
         case .page(let error):
             self.note(serviceOf: text, context)
             return await self.answers.error(error, context)

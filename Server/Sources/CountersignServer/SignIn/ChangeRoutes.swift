@@ -83,7 +83,8 @@ struct ChangeRoutes: Sendable {
         let (browser, _) = try await self.requested(reference, request)
         let events = try await self.signIns.events(reference: reference, browser: browser.cookieValue)
         return .serverSentEvents(
-            name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
+            name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat,
+            heartbeatEvent: PageRenderer.heartbeatEvent
         ) { ["state": .string($0.rawValue)] }
     }
 

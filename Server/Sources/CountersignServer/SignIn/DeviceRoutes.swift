@@ -52,13 +52,7 @@ struct DeviceRoutes: Sendable {
             let page = DeviceCodePage(code: DeviceAuthorizations.userCode(typed), isUnknown: true)
             return .page(self.answers.pages.html(page), status: .badRequest)
         case .tooMany(let shortage):
-            context.log(shortage)
-            context.notes.note(
-                RequestRefusal(
-                    code: CeremonyError.Code.tooManyRequests.name, reason: shortage.remedy, setting: shortage.setting))
-            throw Problem(
-                .tooManyRequests, CeremonyError.Code.tooManyRequests.name,
-                headers: [.retryAfter: String(shortage.retryAfterSeconds)])
+            throw context.refusal(shortage)
         }
     }
 

@@ -119,6 +119,25 @@ struct PageAnswers: Sendable {
             problem)
     }
 
+    /// A page for a browser that has opened the continuation of what another browser has begun. `words` name that browser, as
+    /// the phone has shown it.
+    func anotherBrowser(than words: String, _ error: CeremonyError, _ context: ServerContext) async -> Response {
+        let problem = ErrorMiddleware().problem(error, context)
+        let service = await self.service(context)
+        return self.page(
+            ErrorPage(
+                headline: "Go on in \(words)",
+                explanation:
+                    "It began there, and ends there alone: open the address of this page in \(words) now. The address "
+                    + "works once and for a short time. Nothing has happened in this browser. If you did not begin it, or somebody sent you the link, close this page, "
+                    + "and give its address to nobody.",
+                way: service.flatMap { service in
+                    service.home.map { ErrorPage.Way.service(name: service.name, address: $0) }
+                },
+                requestID: context.reference, isAddressCopied: true),
+            problem)
+    }
+
     /// A page about what a service asked for wrongly, with the reason for those who can mend it.
     func error(_ error: OAuthError, _ context: ServerContext) async -> Response {
         let service = await self.service(context)

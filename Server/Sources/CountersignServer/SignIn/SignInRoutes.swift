@@ -46,6 +46,7 @@ struct SignInRoutes: Sendable {
             return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
+        if let response = try await self.bySession(address, request, context) { return response }
         let chosen = try? SignInAddress.parameter("by", of: request.uri.query ?? "")
         let enrolment = try await self.enrolment(address, pending)
         if chosen == nil, case .mail(let begin)? = enrolment { return .seeOther(begin) }
@@ -59,6 +60,29 @@ struct SignInRoutes: Sendable {
         // The request has not ended, so a completion was broken off, and can be done again.
         if view.state == .completed { return .seeOther(address.path("/sign-in/complete")) }
         return try self.page(view, address, pending, enrolment, context)
+    }
+
+    /// The answer to a request whose person has signed in meanwhile in another tab of the browser: the request is judged as a
+    /// new one of that session. `nil` where the session counts for nothing, and the page waits on.
+    private func bySession(_ address: SignInAddress, _ request: Request, _ context: ServerContext) async throws
+        -> Response?
+    {
+        guard let browser = self.cookies.browser(of: request) else { return nil }
+        let answer = try await self.provider.answer(
+            request: address.request, browser: browser, by: self.cookies.session(of: request), source: context.source,
+            address: context.clientAddress)
+        switch answer {
+        case nil: return nil
+        case .client(let answer):
+            self.metrics.signedIn(by: .session)
+            return self.answers.response(answer)
+        case .consent(let id, let client):
+            return .seeOther(SignInAddress(request: id, service: client).path("/sign-in/consent"))
+        case .signIn(let id, let client):
+            return .seeOther(SignInAddress(request: id, service: client).path("/sign-in"))
+        case .tooMany(let shortage): throw context.refusal(shortage)
+        case .page(let error): return await self.answers.error(error, context)
+        }
     }
 
     /// How a person gets an account of whom the client believes that they have none.
@@ -107,6 +131,10 @@ struct SignInRoutes: Sendable {
             return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
+        // Not yet the way back: that is a navigation.
+        if try await self.provider.isAnswered(request: id, browser: browser, by: self.cookies.session(of: request)) {
+            return .seeOther(address.path("/sign-in/complete"))
+        }
         let view = try await self.signIns.renew(
             reference: id, browser: browser.cookieValue, source: context.source)
         return try self.page(view, address, pending, try await self.enrolment(address, pending), context)
@@ -140,10 +168,14 @@ struct SignInRoutes: Sendable {
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let pending = try await self.provider.pending(request: id, browser: browser)
         if pending == nil { _ = try await self.completed(address, request) }
+        if try await self.provider.isAnswered(request: id, browser: browser, by: self.cookies.session(of: request)) {
+            return .serverSentEvent(name: "state", ["state": .string(SignInState.approved.rawValue)])
+        }
         let run = pending?.run(id) ?? TraceContext(ofSignIn: id)
         let events = try await self.signIns.events(reference: id, browser: browser.cookieValue)
         return .serverSentEvents(
-            name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
+            name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat,
+            heartbeatEvent: PageRenderer.heartbeatEvent
         ) { [trace] state in
             // Kept as long as the page waits: the routes with all that they hold would be ten kilobytes for each.
             if state == .approved { trace?.record(.approvalAnnounced, in: run) }
@@ -156,9 +188,12 @@ struct SignInRoutes: Sendable {
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let session = self.cookies.session(of: request)
         let pending = try await self.trace == nil ? nil : self.pending(address.request, request)?.pending
+        var refusal: ProviderRefusal?
         let answer = try await self.provider.complete(request: address.request, browser: browser, session: session) {
-            context.notes.note(RequestRefusal($0))
+            refusal = $0
         }
+        if case .page = answer, let response = try await self.bySession(address, request, context) { return response }
+        if let refusal { context.notes.note(RequestRefusal(refusal)) }
         switch answer {
         case .signedIn(let answer, let session, let method):
             if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
@@ -180,17 +215,20 @@ struct SignInRoutes: Sendable {
         }
     }
 
-    /// Where the phone leads after an approval by link, of a sign-in or of a change. It works in the browser that started, and ends the sign-in in
-    /// any other (threat model, Forwarding a link).
+    /// Where the phone leads after an approval by link, of a sign-in or of a change. It works in the browser that started. In
+    /// any other it completes and spends nothing, and the page names the browser that started (threat model, Forwarding a
+    /// link).
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try SignInAddress.parameter("code", of: request.uri.query ?? "")
         let browser = self.cookies.browser(of: request)
         let resumed: ResumedSignIn
-        do { resumed = try await self.signIns.resume(code: code, browser: browser?.cookieValue) } catch let error
-            as CeremonyError
-        {
+        do {
+            resumed = try await self.signIns.resume(
+                code: code, browser: browser?.cookieValue, address: context.clientAddress)
+        } catch let error as CeremonyError {
             context.notes.note(service: error.service)
-            throw error
+            guard error.code == .wrongBrowser, let words = error.browser else { throw error }
+            return await self.answers.anotherBrowser(than: words, error, context)
         }
         if resumed.isChange { return .seeOther(ChangeRoutes.address(ChangeRoutes.complete, resumed.reference)) }
         if let trace {

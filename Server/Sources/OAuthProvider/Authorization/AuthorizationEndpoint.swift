@@ -60,61 +60,33 @@ extension OpenIDProvider {
         guard !hasDetails || !checked.isSilent else {
             throw OAuthError(.consentRequired, "The person has to be asked about the authorization_details.")
         }
-        // No session stands for details: they are asked each time. And to an app that any other program on the person's
-        // device could pass for nothing goes unasked (RFC 8252, section 8.6).
-        let isAsked = hasDetails || client.settings.isPublic && reply.redirectURI.kind != .https
-        let terms = ConsentTerms(
-            of: client, scope: checked.scope, resources: checked.resources.map(\.text), checked.wishes)
-        // The session that is enough, the one in which the person is asked alone, and what stands against a code.
-        var (fitting, asking): (SessionRecord?, SessionRecord?)
-        var consent: ConsentRecord?
-        var obstacle: OAuthError? = Self.nobodySignedIn
-        if checked.isSilent || !isAsked,
-            let (session, person) = try await self.fittingSession(
-                session, for: checked, expected: expected, client: client)
-        {
-            if let terms { consent = try await self.remembered(terms, account: session.account) }
-            let isAnother = checked.namesAnother(than: person)
-            if isAsked {
-                obstacle = Self.nobodyUnasked
-            } else if terms != nil, consent == nil {
-                obstacle = Self.nobodyAgreed
-                asking = isAnother ? nil : session
-            } else if try await self.missingTerms(ofAccount: session.account) != nil {
-                obstacle = Self.nobodyAgreedToTerms
-                asking = isAnother ? nil : session
-            } else if isAnother {
-                obstacle = Self.accountToChoose
-            } else {
-                obstacle = nil
-                fitting = session
-            }
-        }
-        if checked.isSilent, let obstacle { throw obstacle }
         let now = self.time.now()
-        // Counted before anything is written: a sign-in by session as one that begins at the page.
-        if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
-        if let fitting {
-            // Before there is a code: one that was pushed never gives two.
-            try await self.end(asked, browser: browser)
-            // It is this browser's to be answered now, whatever becomes of the session.
-            asked.pushed = nil
-            if let code = try await self.code(
-                of: fitting, for: checked, client: client, reply: reply, consent: consent, address: address, at: now)
-            {
-                return .client(reply.answer(code: code))
-            }
-        }
-        guard !checked.isSilent else { throw Self.nobodySignedIn }
-        let request = AuthorizationRequestRecord(
+        var request = AuthorizationRequestRecord(
             id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
             redirectURI: reply.redirectURI.text, scope: checked.scope.description,
             resources: checked.resources.map(\.text), state: reply.state,
             nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
             keyThumbprint: checked.keyThumbprint?.text, wishes: checked.wishes.text,
-            session: asking?.id, expiresAt: now + self.limits.authorizationRequestLifetime)
+            expiresAt: now + self.limits.authorizationRequestLifetime)
+        let worth = try await self.worth(of: session, for: request, checked.wishes, client: client)
+        if checked.isSilent, let obstacle = worth.obstacle { throw obstacle }
+        // Counted before anything is written: a sign-in by session as one that begins at the page.
+        if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
+        if let fitting = worth.fitting {
+            // Before there is a code: one that was pushed never gives two.
+            try await self.end(asked, browser: browser)
+            // It is this browser's to be answered now, whatever becomes of the session.
+            asked.pushed = nil
+            if let code = try await self.code(
+                of: fitting, for: request, checked.wishes, consent: worth.consent, address: address, at: now)
+            {
+                return .client(reply.answer(code: code))
+            }
+        }
+        guard !checked.isSilent else { throw SessionWorth.nobodySignedIn }
+        request.session = worth.asking?.id
         let waiting = try await self.begin(request, asked)
-        return asking == nil
+        return worth.asking == nil
             ? .signIn(request: waiting, client: client.id) : .consent(request: waiting, client: client.id)
     }
 
@@ -194,17 +166,6 @@ extension OpenIDProvider {
         self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
     }
 
-    /// What a request without a page is told where no session fits it.
-    private static let nobodySignedIn = OAuthError(.loginRequired, "The person has to sign in.")
-
-    /// What a request without a page is told where a session fits it, and a page would have to be shown all the same.
-    private static let nobodyUnasked = OAuthError(
-        .interactionRequired, "An app at an address that others can take gets nothing without the person being asked.")
-
-    /// What a request without a page is told that names somebody else than the one who is signed in.
-    private static let accountToChoose = OAuthError(
-        .accountSelectionRequired, "The person would have to choose who they are.")
-
     /// What a request is told whose hint names another person than the browser's: not that there is one.
     static let anotherPerson = OAuthError(
         .loginRequired, "Another person has to sign in than the one who has.", detail: "somebody else is signed in")
@@ -215,65 +176,5 @@ extension OpenIDProvider {
         guard let hint = try await self.hint(idTokenHint) else { return nil }
         guard hint.client.hasSameBytes(as: client.id) else { throw Self.anotherPerson }
         return hint.subject
-    }
-
-    /// The session that the browser has, where that is enough for what is asked.
-    ///
-    /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
-    private func fittingSession(
-        _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord
-    ) async throws -> (SessionRecord, Person)? {
-        guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
-        guard checked.wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels) else {
-            return nil
-        }
-        // A way to sign in that this client does not take is none because another client took it.
-        guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
-        // Nor is a session enough for a service that asks people itself, which this one has not answered, or not as what its
-        // person still is there.
-        guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
-            return nil
-        }
-        if let age = checked.maximumAge, self.time.now() - session.authentication.at > age { return nil }
-        let subject = self.subject(ofAccount: session.account, client: client.id)
-        if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
-        guard let person = try await self.people.person(account: session.account) else { return nil }
-        return (session, person)
-    }
-
-    /// A code of that session; `nil` where it has ended meanwhile.
-    private func code(
-        of session: SessionRecord, for checked: AuthorizationParameters, client: ClientRecord,
-        reply: AuthorizationReply, consent: ConsentRecord?, address: String?, at now: Timestamp
-    ) async throws -> String? {
-        let issue = self.issue(
-            session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope,
-            nonce: checked.nonce, challenge: checked.challenge?.digest, keyThumbprint: checked.keyThumbprint?.text,
-            wishes: checked.wishes, consent: consent?.id, resources: checked.resources.map(\.text), at: now)
-        do {
-            let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
-            try await self.store.addGrant(
-                issue.grant, code: issue.code, usedAt: now,
-                audit: AuditEvent(
-                    .signedInBySession, at: now, accountID: session.account, detail: detail, address: address))
-        } catch let error as StoreError where error.code == .notFound {
-            return nil
-        }
-        return issue.secret
-    }
-}
-
-extension AuthorizationParameters {
-    /// Whether the `login_hint` names somebody else than that person, by what the client is told of the person anyway: a
-    /// client that is told no name learns nothing by trying some. Names are compared letter by letter, an e-mail address
-    /// with an e-mail address alone.
-    fileprivate func namesAnother(than person: Person) -> Bool {
-        guard let hint = self.wishes.loginHint else { return false }
-        var names: [String] = []
-        if self.scope.contains(Scope.profile), let username = person.username { names.append(username) }
-        if self.scope.contains(Scope.email), let email = person.email { names.append(email.address) }
-        func isAddress(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: "@")) }
-        let comparable = names.filter { isAddress($0) == isAddress(hint) }
-        return !comparable.isEmpty && !comparable.containsBytes(of: hint)
     }
 }

@@ -52,12 +52,6 @@ struct AuthorizationParameters {
     /// Whether the person must not be asked anything.
     var isSilent: Bool { self.wishes.isSilent }
 
-    /// How long ago the person may have authenticated.
-    var maximumAge: Duration? { self.wishes.maximumAge }
-
-    /// Whether the person must authenticate anew. An age of nothing says so, too (OpenID Connect Core 1.0, section 3.1.2.1).
-    var isFresh: Bool { self.wishes.isFresh || self.maximumAge == .zero }
-
     /// The challenge. A client that need not send one is held to the one that it sends.
     private static func challenge(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding)
         throws(OAuthError) -> CodeChallenge?

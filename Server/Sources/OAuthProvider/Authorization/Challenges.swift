@@ -242,8 +242,7 @@ public struct Challenges: Sendable {
         }
         let now = provider.time.now()
         let session = provider.session(
-            of: provider.authentication(of: outcome, by: method), cookie: SessionSecret(random: provider.random),
-            at: now)
+            of: provider.authentication(of: outcome, by: method), cookie: nil, at: now)
         let issue = provider.issue(
             session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
             nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,

@@ -248,11 +248,12 @@ extension OpenIDProvider {
             device: outcome.device, role: outcome.role)
     }
 
-    /// A session that begins with an authentication.
-    func session(of authentication: AuthenticationRecord, cookie: SessionSecret, at now: Timestamp) -> SessionRecord {
+    /// A session that begins with an authentication. Without a cookie no browser has it.
+    func session(of authentication: AuthenticationRecord, cookie: SessionSecret?, at now: Timestamp) -> SessionRecord {
         SessionRecord(
-            id: self.random.identifier(), cookieDigest: cookie.digest, authentications: [authentication], usedAt: now,
-            expiresAt: now + self.limits.sessionLifetime)
+            id: self.random.identifier(), cookieDigest: (cookie ?? SessionSecret(random: self.random)).digest,
+            authentications: [authentication], usedAt: now, expiresAt: now + self.limits.sessionLifetime,
+            hasBrowser: cookie != nil)
     }
 
     /// The outcome of the method, of those that the client takes, by which the person has authenticated for the request, and
@@ -297,6 +298,6 @@ extension SessionRecord {
     {
         SessionRecord(
             id: self.id, cookieDigest: cookie, authentications: [authentication] + self.authentications, usedAt: now,
-            expiresAt: self.expiresAt)
+            expiresAt: self.expiresAt, hasBrowser: self.hasBrowser)
     }
 }

@@ -192,8 +192,7 @@ public struct DeviceAuthorizations: Sendable {
                 try await self.provider.missingTerms(ofAccount: outcome.account) == nil
             else { throw StoreError(.notFound, "the account cannot sign in here, or has to agree to the terms first") }
             let session = self.provider.session(
-                of: self.provider.authentication(of: outcome, by: method),
-                cookie: SessionSecret(random: self.provider.random), at: now)
+                of: self.provider.authentication(of: outcome, by: method), cookie: nil, at: now)
             let scope = try Scope(code.scope)
             let grant = GrantRecord(
                 id: self.provider.random.grantIdentifier(at: now), client: client.id,

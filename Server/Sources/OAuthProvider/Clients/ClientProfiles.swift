@@ -65,36 +65,40 @@ extension OpenIDProvider {
         if settings.isFAPI2 { try Self.checkFAPI2(client) }
     }
 
-    /// FAPI 2.0 Security Profile, sections 5.3.2 and 5.4.
+    /// FAPI 2.0 Security Profile, sections 5.3.2 and 5.4. Tells all that is missing at once.
     private static func checkFAPI2(_ client: ClientRecord) throws {
-        func refusal(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, "A client of fapi2 \(sentence)") }
         let settings = client.settings
-        guard (PrivateKeyJWT.methods + CertificateClient.proving).containsBytes(of: settings.authenticationMethod)
-        else {
-            throw refusal(
-                "authenticates by private_key_jwt or by a certificate: it is confidential, and shares no secret.")
-        }
-        guard settings.tokens.group == nil else {
-            throw refusal(
-                "signs in by requests that it pushed, and by no other app's secret: it is in no group of apps.")
-        }
-        guard settings.codeBinding == .pkce else { throw refusal("has every code bound to a challenge (PKCE).") }
-        guard JWSAlgorithm.ofFAPI2.contains(settings.idTokenAlgorithm) else {
-            throw refusal("has its ID tokens signed with ES256, PS256 or EdDSA.")
-        }
-        guard settings.answers.mode != .push else {
-            throw refusal("fetches its tokens, for a proof of its key: nothing is pushed to it.")
-        }
         let keys = try settings.keySet.map { try JWKSet(parsing: Array($0.utf8)).keys } ?? []
         let signing = keys.filter { !($0.use ?? "sig").hasSameBytes(as: "enc") }
-        guard signing.allSatisfy({ $0.algorithm.map(JWSAlgorithm.ofFAPI2.map(\.rawValue).containsBytes) ?? true })
-        else {
-            throw refusal("signs with ES256, PS256 or EdDSA: a key of its set is for another algorithm.")
-        }
-        for address in client.redirectURIs
-        where try RedirectURI(address, allowing: RedirectURI.everyKind).kind != .https {
-            throw refusal("is answered at https alone.")
-        }
+        let addresses = try client.redirectURIs.map { try RedirectURI($0, allowing: RedirectURI.everyKind) }
+        let rules: [(isKept: Bool, sentence: String)] = [
+            (
+                (PrivateKeyJWT.methods + CertificateClient.proving).containsBytes(of: settings.authenticationMethod),
+                "authenticates by private_key_jwt or by a certificate: it is confidential, and shares no secret."
+            ),
+            (
+                settings.tokens.group == nil,
+                "signs in by requests that it pushed, and by no other app's secret: it is in no group of apps."
+            ),
+            (settings.codeBinding == .pkce, "has every code bound to a challenge (PKCE)."),
+            (
+                JWSAlgorithm.ofFAPI2.contains(settings.idTokenAlgorithm),
+                "has its ID tokens signed with ES256, PS256 or EdDSA."
+            ),
+            (
+                settings.answers.mode != .push,
+                "fetches its tokens, for a proof of its key: nothing is pushed to it."
+            ),
+            (
+                signing.allSatisfy {
+                    $0.algorithm.map(JWSAlgorithm.ofFAPI2.map(\.rawValue).containsBytes) ?? true
+                },
+                "signs with ES256, PS256 or EdDSA: a key of its set is for another algorithm."
+            ),
+            (addresses.allSatisfy { $0.kind == .https }, "is answered at https alone."),
+        ]
+        let missing = rules.filter { !$0.isKept }.map { "A client of fapi2 \($0.sentence)" }
+        guard missing.isEmpty else { throw OAuthError(.invalidRequest, missing.joined(separator: " ")) }
     }
 
     /// Holds an authorization request against what its client's requests have to be. Throws `OAuthError`

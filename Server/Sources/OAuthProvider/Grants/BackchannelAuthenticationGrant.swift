@@ -57,8 +57,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
             let address = client.redirectURIs.first, try provider.isAgreed(to: asked.details, by: outcome)
         else { throw denied }
         let session = provider.session(
-            of: provider.authentication(of: outcome, by: method.name), cookie: SessionSecret(random: provider.random),
-            at: now)
+            of: provider.authentication(of: outcome, by: method.name), cookie: nil, at: now)
         let scope = try Scope(asked.scope)
         let grant = GrantRecord(
             id: provider.random.grantIdentifier(at: now), client: client.id,

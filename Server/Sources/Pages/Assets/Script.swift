@@ -11,8 +11,62 @@ extension PageAssets {
           // Below which path of its host the server is: this script is one of its files.
           var here = new URL(document.currentScript.src).pathname;
           var base = here.slice(0, here.lastIndexOf("/assets/"));
+          // A channel that says nothing for two heartbeats is dead, whatever the browser believes of its connection.
+          var patience = 2000 * Number(document.currentScript.dataset.heartbeat);
 
           var finalStates = ["approved", "completed", "denied", "expired", "failed"];
+
+          // The channel of a page that waits. It says the state as soon as it is open: to open it again is to ask, and costs
+          // nobody a code. `told` gets the words; `lost` is called as often as a channel is given up.
+          function channelOf(address, told, lost) {
+            var source = null, heard = 0, timer = 0;
+
+            function hear() { heard = Date.now(); }
+
+            function open() {
+              if (!window.EventSource) { return; }
+              if (source) { source.close(); }
+              hear();
+              source = new EventSource(address);
+              source.addEventListener("heartbeat", hear);
+              source.addEventListener("state", function (event) {
+                hear();
+                var state;
+                try { state = JSON.parse(event.data).state; } catch (error) { return; }
+                told(state);
+              });
+              source.onerror = function () { lost(); };
+            }
+
+            function look() {
+              if (source.readyState !== EventSource.CLOSED && Date.now() - heard <= patience) { return; }
+              lost();
+              open();
+            }
+
+            function close() {
+              if (source) { source.close(); source = null; }
+              window.clearInterval(timer);
+            }
+
+            return {
+              open: function () {
+                close();
+                open();
+                if (source) { timer = window.setInterval(look, 4000); }
+              },
+              close: close
+            };
+          }
+
+          // A browser that was put aside, while its person was in the app, comes back: what was open before may be dead.
+          // `ask` finds out at once how things stand; `restore` is for a page that the browser has kept and shows again.
+          function onReturn(ask, restore) {
+            document.addEventListener("visibilitychange", function () {
+              if (document.visibilityState === "visible") { ask(); }
+            });
+            window.addEventListener("pageshow", function (event) { if (event.persisted) { restore(); } });
+          }
 
           function signIn(card) {
             // The page says which sign-in it is, never where to go: whatever stands in its markup, the browser stays at
@@ -25,7 +79,17 @@ extension PageAssets {
                 (client ? "&client=" + encodeURIComponent(client) : "");
             }
 
-            var source = null, ticking = 0, listening = 0, busy = false, deadline = 0, isLeaving = false;
+            var ticking = 0, asked = 0, answered = 0, deadline = 0, isLeaving = false;
+            var channel = channelOf(address("/wait/events"), function (state) {
+              offerButton(false);
+              if (state === "approved") { complete(); return; }
+              if (state !== card.dataset.state) { refresh(); }
+            }, function () {
+              // While the channel is down, where a proxy lets no events through, the button is the way on, as it is without
+              // script. While codes are shown the page must not fetch itself often instead: each time it would get others.
+              offerButton(true);
+              if (!deadline) { refresh(); }
+            });
 
             // Once: a second navigation would end the first, and the sign-in is taken by whichever came first.
             function complete() {
@@ -38,8 +102,10 @@ extension PageAssets {
             function isFinal() { return finalStates.indexOf(card.dataset.state) >= 0; }
 
             function refresh() {
-              if (busy || isLeaving || isFinal()) { return; }
-              busy = true;
+              if (isLeaving || isFinal()) { return; }
+              // One question at a time, but none is waited for that hangs in a dead connection.
+              if (asked > answered && Date.now() - asked <= patience) { return; }
+              var question = asked = Math.max(Date.now(), asked + 1);
               // A redirection means that the sign-in is approved: only a navigation may follow it, because it ends at the
               // service.
               fetch(address("/wait"), { credentials: "same-origin", cache: "no-store", redirect: "manual" })
@@ -48,14 +114,15 @@ extension PageAssets {
                   return answer.status < 500 ? answer.text() : null;
                 })
                 .then(function (text) {
-                  busy = false;
+                  if (question !== asked) { return; }
+                  answered = asked;
                   if (text === null || isLeaving) { return; }
                   var page = new DOMParser().parseFromString(text, "text/html");
                   var fresh = page.getElementById("sign-in");
                   if (!fresh) { window.location.reload(); return; }
                   show(fresh);
                 })
-                .catch(function () { busy = false; });
+                .catch(function () { if (question === asked) { answered = asked; } });
             }
 
             function show(fresh) {
@@ -89,29 +156,10 @@ extension PageAssets {
               if (form) { form.hidden = !isOffered; }
             }
 
-            function listen() {
-              if (source || isFinal() || !window.EventSource) { return; }
-              source = new EventSource(address("/wait/events"));
-              source.onopen = function () { offerButton(false); };
-              source.addEventListener("state", function (event) {
-                var state;
-                try { state = JSON.parse(event.data).state; } catch (error) { return; }
-                if (state === "approved") { complete(); return; }
-                if (state !== card.dataset.state) { refresh(); }
-              });
-              // While the channel is down, where a proxy lets no events through, the button is the way on, as it is
-              // without script. The page must not fetch itself often instead: each time it would get other codes.
-              source.onerror = function () {
-                offerButton(true);
-                if (source && source.readyState === EventSource.CLOSED) { source = null; }
-              };
-            }
-
             function stop() {
-              if (source) { source.close(); source = null; }
+              channel.close();
               deadline = 0;
               window.clearInterval(ticking);
-              window.clearInterval(listening);
             }
 
             function start() {
@@ -124,17 +172,18 @@ extension PageAssets {
                 ticking = window.setInterval(tick, 1000);
                 tick();
               }
-              listen();
-              listening = window.setInterval(listen, 4000);
+              channel.open();
             }
 
-            document.addEventListener("visibilitychange", function () {
-              if (document.visibilityState === "visible" && !isFinal() && deadline) { tick(); }
-            });
+            onReturn(function () {
+              if (isLeaving || isFinal()) { return; }
+              channel.open();
+              if (!window.EventSource) { refresh(); }
+              if (deadline) { tick(); }
+            }, function () { window.location.reload(); });
             // Whoever cancels goes back to the service. The word that the sign-in has ended may come first, and fetching the
             // page again would end that way.
             document.addEventListener("submit", function () { isLeaving = true; stop(); });
-            window.addEventListener("pageshow", function (event) { if (event.persisted) { window.location.reload(); } });
             start();
           }
 
@@ -179,13 +228,16 @@ extension PageAssets {
                 encodeURIComponent(card.dataset.ticket);
             }
 
-            var source = null, isLeaving = false;
+            var isLeaving = false;
             var deadline = Date.now() + 1000 * Number(card.dataset.secondsLeft);
+            var channel = channelOf(address("/activation/events"), function (state) {
+              if (state !== "waiting") { leave(); }
+            }, function () {});
 
             function leave() {
               if (isLeaving) { return; }
               isLeaving = true;
-              if (source) { source.close(); }
+              channel.close();
               window.location.replace(address("/activation"));
             }
 
@@ -197,21 +249,17 @@ extension PageAssets {
                 "This code works for " + Math.floor(left / 60) + ":" + ("0" + left % 60).slice(-2) + ".";
             }
 
-            function listen() {
-              if (source || isLeaving || !window.EventSource) { return; }
-              source = new EventSource(address("/activation/events"));
-              source.addEventListener("state", function (event) {
-                try { if (JSON.parse(event.data).state !== "waiting") { leave(); } } catch (error) { return; }
-              });
-              source.onerror = function () {
-                if (source && source.readyState === EventSource.CLOSED) { source = null; }
-              };
+            function ask() {
+              if (isLeaving) { return; }
+              channel.open();
+              tick();
             }
 
+            // Loading the page again would send the form once more.
+            onReturn(ask, ask);
             window.setInterval(tick, 1000);
-            window.setInterval(listen, 4000);
             tick();
-            listen();
+            if (!isLeaving) { channel.open(); }
           }
 
           function copyButtons() {

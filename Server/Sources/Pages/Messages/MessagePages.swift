@@ -33,6 +33,9 @@ public struct ErrorPage: Sendable {
     /// The number of the request in the server's log.
     public var requestID: String?
 
+    /// Whether the person is to open the page's own address elsewhere: then a button copies it.
+    public var isAddressCopied: Bool
+
     /// Where a person can go on.
     public enum Way: Sendable {
         /// The same page, loaded again.
@@ -43,8 +46,10 @@ public struct ErrorPage: Sendable {
 
     /// An error page. No text may hold anything that came with the request.
     public init(
-        headline: String, explanation: String, way: Way? = nil, detail: String? = nil, requestID: String? = nil
+        headline: String, explanation: String, way: Way? = nil, detail: String? = nil, requestID: String? = nil,
+        isAddressCopied: Bool = false
     ) {
+        self.isAddressCopied = isAddressCopied
         self.headline = headline
         self.explanation = explanation
         self.way = way
@@ -147,6 +152,7 @@ extension PageRenderer {
         var note: String?
         var reference: String?
         var testID: String?
+        var isAddressCopied = false
     }
 
     /// Renders a result.
@@ -169,7 +175,7 @@ extension PageRenderer {
             tone: "bad", emblem: PageAssets.crossEmblem, headline: page.headline, explanation: page.explanation,
             link: page.way.map(Self.link),
             note: page.detail.map { "For the people who run the service: \($0)" }, reference: page.requestID,
-            testID: "error")
+            testID: "error", isAddressCopied: page.isAddressCopied)
         return self.render(view, template: "message", title: page.headline)
     }
 

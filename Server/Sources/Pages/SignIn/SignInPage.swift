@@ -239,7 +239,9 @@ extension SignInPage.State {
             Words(
                 state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
                 headline: "Go on in the page that the app opened",
-                explanation: "The app has opened your browser again. You can close this page.")
+                explanation:
+                    "The app has opened your browser again, and you can close this page. If that was another browser, its page "
+                    + "says how to go on in this one.")
         case .completed:
             Words(
                 state: "Finished in another tab", tone: "good", emblem: PageAssets.checkEmblem,
@@ -278,7 +280,9 @@ extension SignInPage.State {
             return Words(
                 state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
                 headline: "Go on in the page that the app opened",
-                explanation: "The app has opened your browser again. You can close this page.")
+                explanation:
+                    "The app has opened your browser again, and you can close this page. If that was another browser, its page "
+                    + "says how to go on in this one.")
         case .completed:
             return Words(
                 state: "Done", tone: "good", emblem: PageAssets.checkEmblem,

@@ -132,7 +132,11 @@ extension Sealing {
 extension Database {
     /// Appends an event within the present step.
     func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
-        let last = try self.row("SELECT number, code FROM audit ORDER BY number DESC LIMIT 1")
+        let last = try self.row("SELECT number, code, at FROM audit ORDER BY number DESC LIMIT 1")
+        var event = event
+        if let before = try last?.moment("at"), event.at < before, before - event.at <= Limits.Fixed.auditDisorder {
+            event.at = before
+        }
         let number = try last.map { try $0.integer("number", as: Int64.self) } ?? 0
         let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes("code") ?? [])
         try self.run(

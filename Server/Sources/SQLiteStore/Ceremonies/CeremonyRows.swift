@@ -61,6 +61,13 @@ extension Migration {
     }
 }
 
+extension Migration {
+    static let openedElsewhere = Migration(name: "whether a continuation was opened in another browser") { db, _ in
+        try db.execute(
+            sql: "ALTER TABLE ceremony ADD COLUMN is_opened_elsewhere INTEGER NOT NULL DEFAULT 0")
+    }
+}
+
 extension SealingPurpose {
     static let ceremonyDetail = SealingPurpose("ceremony detail", isOpenedOften: true)
     static let ceremonyProgress = SealingPurpose("ceremony progress")
@@ -72,7 +79,7 @@ enum CeremonyColumn: Int, TableColumn {
 
     case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
-        contentHash, isConsumed, detail, methods, assurance, progress
+        contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere
 
     static let selection = Self.selected()
     static let insertion = Self.inserted()
@@ -104,6 +111,7 @@ private struct ChangeableColumn: Sendable {
         Self(.asmStatus) { $0.asmStatusCode }, Self(.authenticators) { $0.authenticators },
         Self(.contentHash) { $0.contentHash }, Self(.isConsumed) { $0.isConsumed }, Self(.methods) { $0.methods },
         Self(.assurance) { $0.assurance }, Self(.progress) { $0.progress },
+        Self(.isOpenedElsewhere) { $0.isOpenedElsewhere },
     ]
 }
 
@@ -152,6 +160,7 @@ extension CeremonyRecord {
         self.authenticators = try row.text(CeremonyColumn.authenticators).split(separator: " ").map(String.init)
         self.contentHash = try row.optionalBytes(CeremonyColumn.contentHash)
         self.isConsumed = try row.flag(CeremonyColumn.isConsumed)
+        self.isOpenedElsewhere = try row.flag(CeremonyColumn.isOpenedElsewhere)
         self.methods = try row.text(CeremonyColumn.methods).split(separator: " ").map(String.init)
         self.assurance = try row.text(CeremonyColumn.assurance)
         self.progress = try row.optionalBytes(CeremonyColumn.progress).map {
@@ -185,6 +194,7 @@ extension CeremonyRecord {
         case .authenticators: self.authenticators.joined(separator: " ")
         case .contentHash: self.contentHash?.blob
         case .isConsumed: self.isConsumed
+        case .isOpenedElsewhere: self.isOpenedElsewhere
         case .detail: detail.blob
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance

@@ -104,7 +104,17 @@ extension SQLiteDatabase: RefreshStore {
             try db.isGrant(id, ofClient: client) ? .step(()) : .answered(false)
         }) { [sealing] db, _ in
             guard try db.isGrant(id, ofClient: client) else { return false }
+            let session = try String.fetchOne(
+                db.cachedStatement(sql: "SELECT session FROM oauth_grant WHERE id = ?"), arguments: [id])
             _ = try db.endGrants(where: "id = ?", [id])
+            // Grants of a session stand on an authentication of the session.
+            _ = try db.endSessions(
+                where: """
+                    id = ? AND has_browser = 0 AND NOT EXISTS (
+                        SELECT 1 FROM oauth_session_authentication AS held
+                        JOIN oauth_grant ON oauth_grant.authentication = held.authentication
+                        WHERE held.session = oauth_session.id)
+                    """, [session], at: audit.at)
             try db.appendAudit(audit, sealing)
             return true
         }

@@ -2,6 +2,13 @@ import GRDB
 public import Store
 import _Primitives
 
+extension Migration {
+    /// Of a session of before nobody knows: it is a browser's.
+    static let browserlessSessions = Migration(name: "sessions that no browser has") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_session ADD COLUMN has_browser INTEGER NOT NULL DEFAULT 1")
+    }
+}
+
 extension SQLiteDatabase: SessionStore {
     public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
         try await self.read { [sealing] db in
@@ -25,7 +32,7 @@ enum SessionColumn: Int, TableColumn {
     static let selection = Self.selected()
     fileprivate static let insertion = Self.inserted()
 
-    case id, cookieDigest, account, usedAt, expiresAt
+    case id, cookieDigest, account, usedAt, expiresAt, hasBrowser
 }
 
 extension Database {
@@ -36,7 +43,8 @@ extension Database {
         guard !authentications.isEmpty else { return nil }
         return SessionRecord(
             id: id, cookieDigest: try row.bytes(SessionColumn.cookieDigest), authentications: authentications,
-            usedAt: try row.moment(SessionColumn.usedAt), expiresAt: try row.moment(SessionColumn.expiresAt))
+            usedAt: try row.moment(SessionColumn.usedAt), expiresAt: try row.moment(SessionColumn.expiresAt),
+            hasBrowser: try row.flag(SessionColumn.hasBrowser))
     }
 
     /// The session of that identifier, expired or not; `nil` where no authentication of it is left.
@@ -52,6 +60,7 @@ extension Database {
             [
                 SessionColumn.id: session.id, .cookieDigest: session.cookieDigest.blob, .account: session.account,
                 .usedAt: session.usedAt.milliseconds, .expiresAt: session.expiresAt.milliseconds,
+                .hasBrowser: session.hasBrowser,
             ], by: SessionColumn.insertion)
         let statement = try self.cachedStatement(
             sql: "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)")

@@ -99,6 +99,8 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var contentHash: [UInt8]?
     /// Whether the outcome has been taken up by the sign-in that wanted it.
     public var isConsumed: Bool
+    /// Whether its continuation has been opened in a browser that did not start it.
+    public var isOpenedElsewhere: Bool
     /// How far a ceremony of a kind with steps of its own is: that kind's document. Sealed at rest.
     public var progress: [UInt8]?
     /// What the phone shows. Sealed at rest and never changed.
@@ -123,6 +125,7 @@ public struct CeremonyRecord: Sendable, Equatable {
         self.methods = []
         self.assurance = ""
         self.isConsumed = false
+        self.isOpenedElsewhere = false
         self.detail = detail
     }
 }

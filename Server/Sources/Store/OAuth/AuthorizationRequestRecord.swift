@@ -4,7 +4,7 @@ public import _Primitives
 /// the answer goes. It ends in an ``AuthenticationRecord``, or in a refusal.
 public struct AuthorizationRequestRecord: Sendable, Equatable {
     /// 128 random bits as base64url. It is no secret: only the browser that started can go on.
-    public let id: String
+    public var id: String
     /// SHA-256 of the starting browser's cookie.
     public let browserDigest: [UInt8]
     /// The client that asked.
@@ -30,7 +30,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     /// people.
     public let wishes: String?
     /// The session in which the request waits for its person's word; `nil` while it waits for its person.
-    public let session: String?
+    public var session: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 

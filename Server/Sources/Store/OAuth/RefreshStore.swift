@@ -149,6 +149,6 @@ public protocol RefreshStore: Sendable {
     func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant?
 
     /// Ends a grant of a client with all that hangs on it and that came of it, with the audit event. Says whether there was one; where there
-    /// was none, there is no event.
+    /// was none, there is no event. A session that no browser has ends with the last grant in it.
     func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool
 }

@@ -12,6 +12,9 @@ public struct SessionRecord: Sendable, Equatable {
     public let usedAt: Timestamp
     /// The absolute end.
     public let expiresAt: Timestamp
+    /// Whether a browser shows it. One that no browser has is an app's or a device's: it ends with the last grant that was
+    /// given in it.
+    public let hasBrowser: Bool
 
     /// The authentication that counts: the last one.
     public var authentication: AuthenticationRecord { self.authentications[0] }
@@ -22,7 +25,7 @@ public struct SessionRecord: Sendable, Equatable {
     /// A record of these values. There is at least one authentication.
     public init(
         id: String, cookieDigest: [UInt8], authentications: [AuthenticationRecord], usedAt: Timestamp,
-        expiresAt: Timestamp
+        expiresAt: Timestamp, hasBrowser: Bool = true
     ) {
         precondition(!authentications.isEmpty, "A session without an authentication is nobody's.")
         self.id = id
@@ -30,6 +33,7 @@ public struct SessionRecord: Sendable, Equatable {
         self.authentications = authentications
         self.usedAt = usedAt
         self.expiresAt = expiresAt
+        self.hasBrowser = hasBrowser
     }
 }
 

@@ -289,6 +289,27 @@ public enum RefreshConformance {
             try expect(try await Self.refresh(store, 0, to: 1) == .unknown, "with its family")
             try expect(try await Self.trail(store).count == 1, "one event")
         },
+        ConformanceCheck("with its last grant a session ends that no browser has, and none that a browser shows") {
+            store in
+            for (name, hasBrowser) in [("app", false), ("browser", true)] {
+                var sample = SampleSignIn(
+                    name, secret: Self.bytes(hasBrowser ? 7 : 8), account: "a", client: "c", at: Self.start)
+                let session = sample.session
+                sample.session = SessionRecord(
+                    id: session.id, cookieDigest: session.cookieDigest, authentications: session.authentications,
+                    usedAt: session.usedAt, expiresAt: session.expiresAt, hasBrowser: hasBrowser)
+                try await sample.keep(in: store)
+                try expect(try await store.session(cookieDigest: session.cookieDigest) == sample.session, "as it began")
+                let (other, code) = SampleSignIn.grant(
+                    "\(name)-2", of: session, secret: Self.bytes(hasBrowser ? 9 : 10), client: "c", at: Self.start)
+                try await store.addGrant(other, code: code, usedAt: Self.start, audit: Self.event)
+                _ = try await store.deleteGrant(other.id, client: "c", audit: Self.event)
+                try expect(try await store.session(cookieDigest: session.cookieDigest) != nil, "another is left")
+                _ = try await store.deleteGrant(sample.grant.id, client: "c", audit: Self.event)
+                let isThere = try await store.session(cookieDigest: session.cookieDigest) != nil
+                try expect(isThere == hasBrowser, "the last one is gone")
+            }
+        },
         ConformanceCheck("a token is taken back by itself, until it would have ended") { store in
             let standing = try await Self.begin(store)
             let end = Self.start + .seconds(300)

@@ -105,8 +105,8 @@ struct IdentityLoginTests {
                 reference: "request", browser: server.browser, client: TestServer.service) == nil)
     }
 
-    @Test("A phone whose login another browser would have continued is told that the session is over, not its identity")
-    func aLinkInAnotherBrowserEndsTheSession() async throws {
+    @Test("A login that another browser has visited still goes on in the one that began")
+    func aVisitOfAnotherBrowserSpendsNothing() async throws {
         let server = try TestServer()
         try await server.addService()
         let (account, phone) = try await server.personalise()
@@ -116,8 +116,12 @@ struct IdentityLoginTests {
         await #expect(throws: CeremonyError(.wrongBrowser)) { () async throws in
             _ = try await server.engine.signIns.resume(code: continuation, browser: RandomSource.system.token())
         }
-        await expectRefusal(.sessionAborted) { () async throws in _ = try await phone.prepare(code.id) }
-        // What the person has done stands there as it was done, once, as where nobody has fetched the login.
+        let signIns = server.engine.signIns
+        #expect(try await signIns.state(reference: "request", browser: server.browser) == .approvedOnDevice)
+        #expect(try await signIns.resume(code: continuation, browser: server.browser).reference == "request")
+        let outcome = try await signIns.consume(
+            reference: "request", browser: server.browser, client: TestServer.service)
+        #expect(outcome?.accountID == account.id)
         let history = try await server.database.identityHistory(accountID: account.id, limit: 9)
         #expect(history.map(\.outcome) == [.finished])
         #expect(try await phone.login(try await server.showCode("next")).purpose == .userLogin)

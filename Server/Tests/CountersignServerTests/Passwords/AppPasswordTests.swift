@@ -62,6 +62,25 @@ struct AppPasswordTests {
         }
     }
 
+    @Test("each start with the finger leaves one session at the server, and a sign-out leaves none")
+    func formerSession() async throws {
+        try await self.withScene { scene in
+            let provider = scene.place.server.assembly.provider
+            let account = try await scene.place.server.assembly.directory.account(written: "alice").id
+            try await scene.start().withPassword(username: "alice", password: PasswordPlace.password) { true }
+            #expect(try await provider.sessions(ofAccount: account).count == 1)
+            var app = try await scene.start()
+            for _ in 0..<2 {
+                app = try await scene.start()
+                scene.device.sensor.feel(.match)
+                try await app.withSavedPassword()
+                #expect(try await provider.sessions(ofAccount: account).count == 1)
+            }
+            #expect(try await app.signOut())
+            #expect(try await provider.sessions(ofAccount: account).isEmpty)
+        }
+    }
+
     @Test("a wrong password and an unknown name are one error, and nothing is saved of either")
     func refused() async throws {
         try await self.withScene { scene in

@@ -230,11 +230,14 @@ struct EndingPagesTests {
             let continuation = try #require(result.location?.absoluteString)
             let ended = try await TestBrowser(client).get(continuation)
             try self.expect(
-                ended, .forbidden, "This is not the browser that started",
-                "If somebody sent you this link, do not follow it.",
-                "go back to Demo Bank and start again in this browser.", ">Go to Demo Bank<")
+                ended, .forbidden, "Go on in Chrome on Linux",
+                "open the address of this page in Chrome on Linux now.",
+                "If you did not begin it, or somebody sent you the link, close this page",
+                ">Copy the address of this page<", ">Go to Demo Bank<")
             #expect(try ended.attribute("href", of: "link") == Self.home)
-            // It worked once. Of what nobody was given, or what has been used, nothing is known, and nobody is named.
+            #expect(!ended.text.contains(try #require(continuation.split(separator: "=").last)))
+            // Of what nobody was given, or what has been used, nothing is known, and nobody is named.
+            server.clock.advance(by: server.assembly.configuration.limits.continuationLifetime)
             try self.expect(
                 try await TestBrowser(client).get(continuation), .notFound, "This sign-in has run out",
                 "Go back to the service and start again.")

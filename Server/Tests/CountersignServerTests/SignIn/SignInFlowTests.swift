@@ -203,15 +203,94 @@ struct SignInFlowTests {
             let location = try #require(result.location?.absoluteString)
             let victim = TestBrowser(client)
             _ = try await server.signInPage(victim, party)
-            let continued = try await victim.get(location)
-            #expect(continued.status == .forbidden)
-            #expect(continued.text.contains("This is not the browser that started"))
+            async let channel = attacker.get("/sign-in/wait/events?request=\(request)")
+            for _ in 0..<3 {
+                let continued = try await victim.get(location)
+                #expect(continued.status == .forbidden)
+                #expect(continued.text.contains("Go on in"))
+                // The attacker's browser has waited, and waits on.
+                let completed = try await attacker.get("/sign-in/complete?request=\(request)")
+                #expect(completed.status == .notFound)
+                #expect(completed.headers[.location] == nil)
+                let state = try await attacker.get("/sign-in/wait?request=\(request)")
+                #expect(try state.attribute("data-state", of: "state") == "approved-on-device")
+            }
+            server.clock.advance(by: server.assembly.configuration.limits.continuationLifetime)
+            _ = try await server.assembly.ceremonies.sweep.run()
+            let words = try await channel.text
+            #expect(words.contains("approved-on-device") && words.hasSuffix("data: {\"state\":\"expired\"}\n\n"))
+            #expect(!words.contains("\"approved\"") && !words.contains("completed"))
+            #expect(try await attacker.get(location).status == .notFound)
+            #expect(try await attacker.get("/sign-in/complete?request=\(request)").headers[.location] == nil)
+            #expect(attacker.cookies["countersign_session"] == nil)
+        }
+    }
 
-            let completed = try await attacker.get("/sign-in/complete?request=\(request)")
-            #expect(completed.status == .notFound)
-            #expect(completed.headers[.location] == nil)
-            let state = try await attacker.get("/sign-in/wait?request=\(request)")
-            #expect(try state.attribute("data-state", of: "state") == "failed")
+    @Test("A visit of another browser spends nothing: the browser that began still goes on, once")
+    func visitSpendsNothing() async throws {
+        let server = try await ServerFixture()
+        try await server.withSignIn { phone, browser, request, page in
+            let link = try page.attribute("href", of: "same-device-link")
+            let result = try await phone.authenticate(try OutOfBandPayload(link: link))
+            let location = try #require(result.location?.absoluteString)
+            #expect(try await TestBrowser(browser.client).get(location).status == .forbidden)
+            let continued = try await browser.get(location)
+            let completed = try await browser.get(try #require(continued.headers[.location]))
+            #expect(completed.redirectParameters["code"] != nil)
+            #expect(try await browser.get(location).status == .notFound)
+        }
+    }
+
+    @Test("Tabs that wait go on by the session of the one that has signed in, and wait on where it is not enough")
+    func otherTabs() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let (browser, party) = (TestBrowser(client), try await server.relyingParty())
+            let (waiting, _) = try await server.signInPage(browser, party)
+            let (plain, _) = try await server.signInPage(browser, party)
+            let (fresh, _) = try await server.signInPage(browser, party, "&prompt=login")
+            let (request, page) = try await server.signInPage(browser, party)
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").redirectParameters["code"] != nil)
+
+            // With script: the channel is opened anew and says where to go. To ask ends nothing.
+            for _ in 0..<2 {
+                let channel = try await browser.get("/sign-in/wait/events?request=\(waiting)")
+                #expect(channel.headers[.contentType] == "text/event-stream")
+                #expect(channel.text == "event: state\ndata: {\"state\":\"approved\"}\n\n")
+                let asked = try await browser.get("/sign-in/wait?request=\(waiting)")
+                #expect(asked.status == .seeOther)
+                #expect(asked.headers[.location]?.hasPrefix("/sign-in/complete?request=\(waiting)") == true)
+            }
+            #expect(try await TestBrowser(client).get("/sign-in/complete?request=\(waiting)").status == .notFound)
+            let completed = try await browser.get("/sign-in/complete?request=\(waiting)")
+            #expect(completed.redirectParameters["code"] != nil && completed.redirectParameters["state"] == "st-1")
+            // Without script, or loaded anew.
+            let loaded = try await browser.get("/sign-in?request=\(plain)")
+            #expect(loaded.redirectParameters["code"] != nil)
+            let trail = try await server.database.auditEntries(after: 0, limit: 100).map(\.event.kind.rawValue)
+            #expect(trail.count { $0 == "signed-in-by-session" } == 2)
+
+            let still = try await browser.get("/sign-in/wait?request=\(fresh)")
+            #expect(still.status == .ok)
+            #expect(try still.attribute("data-state", of: "state") == "waiting")
+        }
+    }
+
+    @Test("A page's channel says in words that it is still there, which scripts hear", .timeLimit(.minutes(1)))
+    func heartbeat() async throws {
+        var limits = Limits()
+        limits.heartbeat = .seconds(1)
+        let server = try await ServerFixture(limits: limits)
+        try await server.withSignIn { phone, browser, request, page in
+            #expect(page.text.contains(" data-heartbeat=\"1\""))
+            async let channel = browser.get("/sign-in/wait/events?request=\(request)")
+            // Of the real clock: a heartbeat comes after a second of silence.
+            let began = ContinuousClock.now
+            while ContinuousClock.now - began < .seconds(3) { await Task.yield() }
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            #expect(try await channel.text.contains("event: heartbeat\ndata: {}\n\n"))
         }
     }
 

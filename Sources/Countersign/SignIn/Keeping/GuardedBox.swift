@@ -60,6 +60,9 @@ struct OpenedBox: Sendable {
     fileprivate let key: JWK
     fileprivate let random: RandomSource
 
+    /// What is put into the box is encrypted to this.
+    var publicKey: JWK? { self.key.publicKey }
+
     /// Decrypts. Throws ``SignInError`` `notSignedIn` where it was encrypted to another key.
     func read(_ sealed: String) throws -> String {
         let opened: JWE

@@ -184,18 +184,32 @@ struct SignInStore: Sendable {
         self.biometricKeys.map { GuardedBox(keys: $0, name: Name.guardedCredentials, random: self.random) }
     }
 
-    /// What is saved, without a question: encrypted, and whether the server has said yes to it.
-    func credentials() throws -> (sealed: String, isGood: Bool)? {
+    /// A name and a password as they are saved.
+    struct SavedCredentials: Sendable {
+        /// Both, encrypted.
+        var sealed: String
+        /// Whether the server has said yes to them.
+        var isGood: Bool
+        /// The session that they have begun last, encrypted to the same key (``FormerSession``): the sign-in that follows ends
+        /// that session. `nil` where there is none, or where the session is kept by itself.
+        var formerSession: String?
+    }
+
+    /// What is saved, without a question.
+    func credentials() throws -> SavedCredentials? {
         guard let object = try self.ownObject(Name.credentials), case .string(let sealed)? = object["sealed"] else {
             return nil
         }
-        return (sealed, object["good"] == .bool(true))
+        return SavedCredentials(
+            sealed: sealed, isGood: object["good"] == .bool(true), formerSession: try? object.string("former"))
     }
 
-    func setCredentials(_ sealed: String, isGood: Bool) throws {
-        let object: JSONObject = [
-            "for": .string(self.registration), "sealed": .string(sealed), "good": .bool(isGood),
+    func setCredentials(_ credentials: SavedCredentials) throws {
+        var object: JSONObject = [
+            "for": .string(self.registration), "sealed": .string(credentials.sealed),
+            "good": .bool(credentials.isGood),
         ]
+        object["former"] = credentials.formerSession.map(JSON.string)
         try self.storage.write(JSON.object(object).serialized, to: Name.credentials)
     }
 
