@@ -174,7 +174,7 @@ struct ChangeRoutes: Sendable {
         try self.cookies.requireToken(of: form, visitor.session)
         let proof = OwnPassword.Proof(
             accountID: change.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
-            source: context.source)
+            visitor: self.cookies.visitor(of: request, source: context.source))
         switch try await self.passwords.judge(proof) {
         case .refused(let refusal):
             self.metrics.judgedPassword(refusal.rawValue)

@@ -55,6 +55,7 @@ extension SQLiteDatabase {
                 where: """
                     is_lasting = 1 AND session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)
                     """, [account])
+            try db.forgetKnown(ofAccount: account)
             let count = try db.endSessions(where: "account = ?", [account], at: audit.at)
             if count > 0 { try db.appendAudit(audit, sealing) }
             return count

@@ -83,6 +83,7 @@ public protocol SessionStore: Sendable {
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
     /// Ends all sessions of that account as ``endSession(_:account:audit:)`` does each, in one step and with one audit
-    /// event. Says how many there were; where there was none, there is no event.
+    /// event. Says how many there were; where there was none, there is no event. The account forgets the browsers and
+    /// networks that it knows in any case.
     func endSessions(account: String, audit: AuditEvent) async throws -> Int
 }
