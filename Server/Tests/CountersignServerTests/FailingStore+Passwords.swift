@@ -53,7 +53,8 @@ extension FailingStore {
     }
 
     func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool {
-        try await self.store.knowBrowser(byLink: digest, visit, audit: audit)
+        self.note("knowBrowser")
+        return try await self.store.knowBrowser(byLink: digest, visit, audit: audit)
     }
 
     func advance(_ step: PasswordSignInStep) async throws -> Bool { try await self.store.advance(step) }

@@ -109,11 +109,20 @@ public struct PasswordResets: Sendable {
     /// Spends a link without a new password: the account knows the browser, in which a few passwords are judged while those of
     /// others rest. Nobody is signed in. `false` where the link is spent, its time is over, or it never was one.
     ///
-    /// Cost: one store step.
+    /// Throws ``AccountError`` `tooManyRequests` for a link that is none where the source was wrong too often.
+    ///
+    /// Cost: two queries; for a link that is one, one store step.
     public func knowBrowser(link: String, of visitor: Visitor, address: String?) async throws -> Bool {
-        let now = self.accounts.time.now()
-        return try await self.accounts.store.knowBrowser(
-            byLink: self.accounts.links.digest(of: link), self.accounts.remembered(visitor, at: now),
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        let shortage = accounts.guesses.spend(visitor.source, at: now)
+        guard try await self.account(link) != nil else {
+            try AccountError.throwShortage(shortage)
+            return false
+        }
+        if shortage == nil { accounts.guesses.refund(visitor.source) }
+        return try await accounts.store.knowBrowser(
+            byLink: accounts.links.digest(of: link), accounts.remembered(visitor, at: now),
             audit: AuditEvent(.browserKnown, at: now, address: address))
     }
 

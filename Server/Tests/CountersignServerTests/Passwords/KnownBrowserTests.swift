@@ -264,6 +264,25 @@ struct KnownBrowserTests {
         }
     }
 
+    @Test("links that are none are counted for the network, cost the writer nothing, and keep no right one out")
+    func linksAreGuessedInVain() async throws {
+        var limits = Limits()
+        limits.passwords.passwordBurst = 3
+        limits.passwords.passwordsPerMinute = 0
+        try await PasswordPlace.run(limits: limits) { place in
+            try await place.enter()
+            let link = try await place.mailedLink()
+            for number in 0..<5 {
+                let calls = try await place.server.store.calls { () async throws in
+                    let answer = try await place.post("/account/reset", ["link": "none", "keep": "yes"])
+                    #expect(answer.status == (number < 3 ? .notFound : .tooManyRequests))
+                }
+                #expect(!calls.contains("knowBrowser"))
+            }
+            #expect(try await place.post("/account/reset", ["link": link, "keep": "yes"]).status == .ok)
+        }
+    }
+
     // MARK: A network's budget
 
     @Test(
