@@ -38,6 +38,9 @@ public struct AccountError: Error, Hashable, Sendable, CustomStringConvertible {
         if let shortage { throw AccountError(shortage) }
     }
 
+    /// The error of a budget that is used up.
+    static func shortage(_ shortage: Shortage) -> AccountError { AccountError(shortage) }
+
     private init(_ shortage: Shortage) {
         self.code = .tooManyRequests
         self.reason = "\(shortage.setting) is used up"

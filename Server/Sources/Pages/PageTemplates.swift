@@ -173,6 +173,10 @@ enum PageTemplates {
         </div>
         {{/fields}}
         <p class="actions"><button type="submit" data-testid="submit">{{submit}}</button></p>
+        {{#other}}
+        <p class="small">{{about}}</p>
+        <p><button type="submit" class="quiet" name="{{name}}" value="yes" formnovalidate data-testid="{{name}}">{{words}}</button></p>
+        {{/other}}
         </form>
         {{#links}}
         <p class="other"><a href="{{target}}" data-testid="{{linkID}}">{{words}}</a></p>

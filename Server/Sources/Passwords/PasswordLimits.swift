@@ -20,6 +20,8 @@ public struct PasswordLimits: Sendable, Equatable {
     public var hashingThreads = 2
     /// Hashes that wait for a thread. Past it: busy, which is 503 to whoever asked.
     public var waitingHashes = 1000
+    /// Hashes of one network among them. Past it the network gives up a place for each that comes: that one is busy.
+    public var waitingHashesPerNetwork = 250
     /// After how long somebody who met a full queue is told to come again.
     public var busyRetry: Duration = .seconds(10)
     /// By how much the hashing threads give way to other threads, of this process and of others (`nice`): at 5, where

@@ -14,7 +14,7 @@ public enum AccountChangeConformance {
     private static let identity = UpstreamIdentity(provider: "up", issuer: "https://up.example", subject: "s")
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.records + Self.rest
+    public static let checks: [ConformanceCheck<Subject>] = Self.records + Self.codes + Self.rest
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
@@ -136,6 +136,39 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.disowned, store, "two"), "decided")
             try expect(try await store.takeChangeLink(digest: Self.bytes(2), at: Self.made) == nil, "gone with it")
         },
+    ]
+
+    private static let codes: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a code is spent once, by its own account, in its time, and wrong attempts are forgotten") {
+            store in
+            try await Self.keep(Self.change(.nothing), store)
+            let link = MailedLinkRecord(
+                digest: Self.bytes(3), accountID: Self.alice, purpose: .changeCode, about: "reference",
+                expiresAt: Self.made + .seconds(900))
+            let letter = MailRecord(
+                accountID: Self.alice, subject: .changeCode, link: ("code", link), about: "reference",
+                createdAt: Self.made, expiresAt: Self.made + .seconds(900))
+            let holder = AttemptHolder.secondFactor(account: Self.alice)
+            for number in 1...3 {
+                _ = try await store.countAttempt(holder, leaving: number == 1 ? (letter, 9) : nil) { _ in
+                    (AttemptCount(count: number, at: Self.made), nil)
+                }
+            }
+            func take(_ digest: UInt8 = 3, account: String = alice, after seconds: Int = 0) async throws -> Bool {
+                try await store.takeChangeCode(
+                    digest: Self.bytes(digest), accountID: account, at: Self.made + .seconds(seconds))
+            }
+            try expect(try await take(4) == false, "another code")
+            try expect(try await take(account: "account-bob") == false, "another account")
+            try expect(try await take(after: 900) == false, "too late")
+            try expect(try await store.takeChangeLink(digest: Self.bytes(3), at: Self.made) == nil, "no question")
+            try expect(try await take(), "the code")
+            try expect(try await take() == false, "once")
+            let isForgotten = try await store.countAttempt(holder, leaving: nil) { present in
+                present == nil ? (AttemptCount(count: 1, at: Self.made), nil) : nil
+            }
+            try expect(isForgotten, "no wrong attempt counts any more")
+        }
     ]
 
     private static let rest: [ConformanceCheck<Subject>] = [

@@ -15,6 +15,10 @@ extension FailingStore {
         try await self.store.takeChangeLink(digest: digest, at: moment)
     }
 
+    func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool {
+        try await self.store.takeChangeCode(digest: digest, accountID: accountID, at: moment)
+    }
+
     func deleteAccountChanges(before moment: Timestamp, limit: Int) async throws -> Int {
         try await self.store.deleteAccountChanges(before: moment, limit: limit)
     }

@@ -33,22 +33,44 @@ extension FailingStore {
         return try await self.store.countAttempt(holder, leaving: mail, judge: judge)
     }
 
-    func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
-        try await self.store.giveBackAttempt(holder, unlessItMade: kept)
+    func reserveAttempt(
+        _ holder: AttemptHolder, browser: [UInt8]?, since day: Int64,
+        judge: @escaping @Sendable (AttemptHistory) -> AttemptDecision
+    ) async throws -> AttemptDecision {
+        self.note("reserveAttempt")
+        return try await self.store.reserveAttempt(holder, browser: browser, since: day, judge: judge)
+    }
+
+    func giveBackAttempt(_ attempt: ReservedAttempt, unlessItMade kept: Int) async throws {
+        try await self.store.giveBackAttempt(attempt, unlessItMade: kept)
+    }
+
+    func knownVisit(
+        accountID: String, network: String, browser: [UInt8]?
+    ) async throws -> (network: Timestamp?, browser: KnownBrowserRecord?) {
+        self.note("knownVisit")
+        return try await self.store.knownVisit(accountID: accountID, network: network, browser: browser)
+    }
+
+    func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool {
+        self.note("knowBrowser")
+        return try await self.store.knowBrowser(byLink: digest, visit, audit: audit)
     }
 
     func advance(_ step: PasswordSignInStep) async throws -> Bool { try await self.store.advance(step) }
 
-    func confirm(_ shown: ShownPassword, spent: PasswordSignInStep.Spent?, audit: AuditEvent?) async throws -> Bool {
-        try await self.store.confirm(shown, spent: spent, audit: audit)
+    func confirm(
+        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+    ) async throws -> Bool {
+        try await self.store.confirm(shown, attempt: attempt, spent: spent, audit: audit)
     }
 
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {
         try await self.store.passwordSignIn(request: request)
     }
 
-    func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int {
-        try await self.store.deleteAttempts(before: moment, limit: limit)
+    func deleteAttempts(before moment: Timestamp, day: Int64, limit: Int) async throws -> Int {
+        try await self.store.deleteAttempts(before: moment, day: day, limit: limit)
     }
 }
 

@@ -8,9 +8,18 @@ import _Primitives
 private final class Gate: Sendable {
     private struct State {
         var isOpen = true
+        /// How many pass a gate that is closed.
+        var permits = 0
         var held = 0
         var threads: Set<ExactText> = []
         var nice: [Int32] = []
+
+        mutating func mayPass() -> Bool {
+            guard !self.isOpen else { return true }
+            guard self.permits > 0 else { return false }
+            self.permits -= 1
+            return true
+        }
     }
     // The condition is there to wait for; what varies stands in the mutex.
     private let condition = NSCondition()
@@ -30,7 +39,7 @@ private final class Gate: Sendable {
             $0.threads.insert(ExactText(Self.threadName))
             $0.nice.append(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0))
         }
-        while !self.state.withLock({ $0.isOpen }) { self.condition.wait() }
+        while !self.state.withLock({ $0.mayPass() }) { self.condition.wait() }
         self.state.withLock { $0.held -= 1 }
         self.condition.unlock()
     }
@@ -46,6 +55,14 @@ private final class Gate: Sendable {
     private func set(isOpen: Bool) {
         self.condition.lock()
         self.state.withLock { $0.isOpen = isOpen }
+        self.condition.broadcast()
+        self.condition.unlock()
+    }
+
+    /// Lets so many pass.
+    func letPass(_ count: Int) {
+        self.condition.lock()
+        self.state.withLock { $0.permits += count }
         self.condition.broadcast()
         self.condition.unlock()
     }
@@ -144,6 +161,85 @@ struct HashingPoolTests {
         let hash = try await running.value
         for task in waiting { #expect(try await task.value == .wrong) }
         #expect(try await pool.verify(password, against: hash) == .right(needsUpgrade: false))
+    }
+
+    /// Has `count` hashes of somebody wait behind those that do.
+    private func wait(
+        _ count: Int, for turn: HashingTurn, in pool: HashingPool
+    ) async throws -> [Task<PasswordHash, any Error>] {
+        let password = try Password(typed: "correct horse")
+        var tasks: [Task<PasswordHash, any Error>] = []
+        for _ in 0..<count {
+            let waiting = pool.load.waiting
+            tasks.append(Task { try await pool.hash(password, for: turn) })
+            await self.until { pool.load.waiting == waiting + 1 }
+        }
+        return tasks
+    }
+
+    @Test(
+        "Networks take turns, and in each its accounts: 200 hashes of one keep the hash of another waiting for one",
+        arguments: [HashingTurn(network: "home", account: "alice"), HashingTurn(network: "bots", account: "alice")])
+    func turns(of other: HashingTurn) async throws {
+        let gate = Gate()
+        let pool = try HashingPool(limits: self.limits(waiting: 1000), random: gate.source)
+        let bots = HashingTurn(network: "bots", account: "bob")
+        gate.close()
+        let running = Task { try await pool.hash(Password(typed: "correct horse"), for: bots) }
+        await self.until { gate.held == 1 }
+        let flood = try await self.wait(200, for: bots, in: pool)
+        let one = try await self.wait(1, for: other, in: pool)
+        // That which runs, one of the flood, and the other.
+        gate.letPass(3)
+        _ = try await one[0].value
+        #expect(pool.load.done == 3)
+        gate.open()
+        for task in flood + [running] { _ = try await task.value }
+    }
+
+    @Test("A network has a share of the places: past it its own last one is busy, and others find room")
+    func share() async throws {
+        let gate = Gate()
+        var limits = self.limits(waiting: 6)
+        limits.waitingHashesPerNetwork = 3
+        let pool = try HashingPool(limits: limits, random: gate.source)
+        let bots = HashingTurn(network: "bots", account: "bob")
+        gate.close()
+        let running = Task { try await pool.hash(Password(typed: "correct horse"), for: bots) }
+        await self.until { gate.held == 1 }
+        let flood = try await self.wait(3, for: bots, in: pool)
+        #expect(pool.isFull(for: bots) && !pool.isFull(for: HashingTurn(network: "home")))
+        let refusal = await #expect(throws: HashingError.self) {
+            try await pool.hash(Password(typed: "correct horse"), for: bots)
+        }
+        #expect(refusal?.code == .busy)
+        // Another account of that network takes a place of the one that has the most.
+        let neighbour = Task {
+            try await pool.hash(
+                Password(typed: "correct horse"), for: HashingTurn(network: "bots", account: "alice"))
+        }
+        await #expect(throws: HashingError.self) { try await flood[2].value }
+        let home = try await self.wait(1, for: HashingTurn(network: "home"), in: pool)
+        gate.open()
+        for task in flood.prefix(2) + home + [running, neighbour] { _ = try await task.value }
+    }
+
+    @Test("Where all places are taken, the network that has the most gives one up for whoever comes")
+    func newcomers() async throws {
+        let gate = Gate()
+        let pool = try HashingPool(limits: self.limits(waiting: 4), random: gate.source)
+        gate.close()
+        let running = Task { try await pool.hash(Password(typed: "correct horse")) }
+        await self.until { gate.held == 1 }
+        let flood = try await self.wait(3, for: HashingTurn(network: "bots", account: "bob"), in: pool)
+        let first = try await self.wait(1, for: HashingTurn(network: "home"), in: pool)
+        let second = Task {
+            try await pool.hash(Password(typed: "correct horse"), for: HashingTurn(network: "office"))
+        }
+        let refusal = await #expect(throws: HashingError.self) { try await flood[2].value }
+        #expect(refusal?.code == .busy && pool.load.waiting == 4)
+        gate.open()
+        for task in flood.prefix(2) + first + [running, second] { _ = try await task.value }
     }
 
     @Test("Who is cancelled while waiting leaves the queue, and nobody else does")

@@ -233,13 +233,11 @@ struct BackupTests {
         await place.store.close()
         let past = [
             "ceremony", "dispatch_token", "oauth_backchannel_request", "oauth_device_code", "oauth_pushed_request",
-            "oauth_request", "oauth_code",
-            "oauth_grant",
-            "oauth_session",
+            "oauth_request", "oauth_code", "oauth_grant", "oauth_session",
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh",
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
-            "mailed_link", "mail", "reset_ask", "invite",
+            "password_attempt_day", "known_browser", "known_network", "mailed_link", "mail", "reset_ask", "invite",
             "upstream_trip", "upstream_arrival", "identity_answer", "identity_sealing_key", "pending_activation",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
@@ -437,14 +435,14 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "dropped_mail", "identity_answer", "identity_sealing_key", "invite", "pending_activation",
-            "mailed_link",
+            "dispatch_token", "dropped_mail", "identity_answer", "identity_sealing_key", "invite", "known_browser",
+            "known_network", "pending_activation", "mailed_link",
             "oauth_authentication", "oauth_backchannel_request", "oauth_code",
             "oauth_consent",
             "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
-            "oauth_session_service", "password_attempt", "password_sign_in",
+            "oauth_session_service", "password_attempt", "password_attempt_day", "password_sign_in",
             "replaced_credential", "reset_ask", "upstream_arrival", "upstream_trip",
         ]
         let kept = [
@@ -1026,11 +1024,14 @@ final class BackupPlace: Sendable {
         _ = try await self.store.keepAsk(for: "alice", at: Self.now, most: 9)
         try await BackupActivations(store: self.store).begin(account: "alice", session: "ceremony")
         try await BackupIdentities(store: self.store).invite()
-        _ = try await self.store.advance(
-            PasswordSignInStep(
-                to: PasswordSignInRecord(
-                    request: waiting.request.id, accountID: "alice", needsSecondFactor: false, needsNewPassword: false))
-        )
+        let attempt = ReservedAttempt(
+            holder: .unknownName(2), leave: .account(AttemptCount(count: 1, at: Self.now)), day: 1)
+        _ = try await self.store.reserveAttempt(attempt.holder, browser: nil, since: 0) { _ in .reserved(attempt, nil) }
+        var byPassword = PasswordSignInStep(
+            to: PasswordSignInRecord(
+                request: waiting.request.id, accountID: "alice", needsSecondFactor: false, needsNewPassword: false))
+        byPassword.visit = KnownVisit(network: "n", former: nil, browser: Self.digest(14), at: Self.now, most: 5)
+        _ = try await self.store.advance(byPassword)
         for name in ["up", "other"] {
             try await self.store.addProvider(Self.provider(name), limit: 9, audit: Self.event("provider-added"))
         }

@@ -155,6 +155,10 @@ struct IdentityActivations: Sendable {
             proven.pin.forget()
             proven.device?.handOver()
             return identity
+        } catch let error as Refused where error.problem.code == .notProven {
+            // Nothing else is unproven here than the token: the PIN was proven once more since, on another device.
+            throw Refused(
+                problem: IdentityProblem(.sessionSuperseded), now: error.now, wasRepeated: error.wasRepeated)
         } catch {
             if error.endsTheEnrolment { proven.pin.forget() }
             throw error

@@ -53,7 +53,7 @@ public struct Personalizer: Sendable {
     /// Makes the identity: its keys, of which the server gets the public halves, and its PIN, which stays the activation's.
     ///
     /// Throws ``CountersignError``: `alreadyPersonalized`, `activationDataExpired`, `activationDataConsumed`, the errors of
-    /// fingers and faces. After `connectionError` and `timeout` call it again, with the same request: what the server had taken
+    /// fingers and faces; `sessionSuperseded` where the PIN was proven on another device in between: open the code again. After `connectionError` and `timeout` call it again, with the same request: what the server had taken
     /// already is this identity, and what did not arrive is sent again. Where the app was ended meanwhile, open the code again.
     @discardableResult
     public func finishPersonalization(request: Personalization) async throws -> PersonalizedIdentity {

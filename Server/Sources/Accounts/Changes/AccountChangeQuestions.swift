@@ -107,9 +107,9 @@ public struct AccountChangeQuestions: Sendable {
     /// Throws `HashingError`.
     ///
     /// Cost: one query, one hash, one store step.
-    public func decide(_ decision: AccountChangeRecord.State, about id: String, accountID: String, address: String?)
-        async throws -> Bool
-    {
+    public func decide(
+        _ decision: AccountChangeRecord.State, about id: String, accountID: String, source: String, address: String?
+    ) async throws -> Bool {
         let accounts = self.accounts
         let now = accounts.time.now()
         guard let question = try await self.question(of: id), question.decision == decision,
@@ -121,7 +121,8 @@ public struct AccountChangeQuestions: Sendable {
         let decided = AccountChangeRecord(
             id: change.id, accountID: accountID, addition: change.addition, words: change.words, madeAt: change.madeAt,
             state: decision, decidedAt: now)
-        let hash = try await accounts.newHash(typed: accounts.random.token())
+        let hash = try await accounts.newHash(
+            typed: accounts.random.token(), for: Visitor(source: source).turn(atPasswordOf: accountID))
         return try await accounts.store.decide(
             AccountChangeDecision(
                 change: id, accountID: accountID, state: decision, unusableHash: hash,
@@ -162,26 +163,24 @@ public struct ChangeCodes: Sendable {
             .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now, leaving: letter)
     }
 
-    /// Judges a typed code. Each attempt counts before it is judged, as an attempt at a second factor does.
+    /// Judges a typed code, and spends the right one. Each attempt counts before it is judged, as an attempt at a second
+    /// factor does.
     ///
     /// Throws ``AccountError`` `tooManyRequests` if the source was wrong too often.
     ///
-    /// Cost: one store step, one query; for a right code one step more.
+    /// Cost: two store steps.
     public func judge(_ typed: String, accountID: String, reference: String, source: String) async throws -> Bool {
         let accounts = self.accounts
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.guesses.spend(source, at: now))
-        let holder = AttemptHolder.secondFactor(account: accountID)
         guard
             try await accounts.countAttempt(
-                holder, free: accounts.limits.passwords.secondFactorAttempts, at: now),
+                .secondFactor(account: accountID), free: accounts.limits.passwords.secondFactorAttempts, at: now),
             let code = TypedCode(typed: typed, letters: Limits.Fixed.mailedCodeLetters),
-            let record = try await accounts.store.mailedLink(
-                digest: accounts.links.digest(of: code, reference: reference), purpose: .changeCode, at: now),
-            record.accountID.hasSameBytes(as: accountID), record.about?.hasSameBytes(as: reference) == true
+            try await accounts.store.takeChangeCode(
+                digest: accounts.links.digest(of: code, reference: reference), accountID: accountID, at: now)
         else { return false }
         accounts.guesses.refund(source)
-        try await accounts.giveBackAttempt(holder)
         return true
     }
 }

@@ -19,6 +19,42 @@ struct AttemptRule: Sendable {
         return AttemptCount(count: present.count + 1, at: now)
     }
 
+    /// Whether one more attempt at a password may be made.
+    ///
+    /// All attempts that were not right count together, whoever makes them. While the account's own rest, a browser that the
+    /// account knows has a few of its own.
+    func decision(
+        on holder: AttemptHolder, byBrowser browser: [UInt8]?, after history: AttemptHistory, at now: Timestamp
+    ) -> AttemptDecision {
+        guard history.inAll < self.limits.attemptsInAll else { return .spent }
+        let day = ReservedAttempt.day(of: now)
+        if let next = self.counted(after: history.inARow, at: now) {
+            return .reserved(
+                ReservedAttempt(holder: holder, leave: .account(next), day: day), self.event(of: next, holder, at: now))
+        }
+        guard let known = history.browser, let browser, self.mayGoOn(known, at: now) else { return .resting }
+        return .reserved(ReservedAttempt(holder: holder, leave: .browser(browser), day: day), nil)
+    }
+
+    /// What the trail says of a count: once in a row, as whoever guesses must not fill the trail, which is kept for ever.
+    func event(of count: AttemptCount, _ holder: AttemptHolder, at now: Timestamp) -> AuditEvent? {
+        guard count.count == self.free, let account = holder.account else { return nil }
+        return AuditEvent(.attemptsRest, at: now, accountID: account, detail: holder.word)
+    }
+
+    /// The first day whose attempts still count among all. The present one has only begun.
+    func firstDay(at now: Timestamp) -> Int64 { ReservedAttempt.day(of: now) - Int64(self.limits.attemptDays) }
+
+    /// Whether a browser may send wrong ones while the account's attempts rest.
+    func mayGoOn(_ browser: KnownBrowserRecord, at now: Timestamp) -> Bool {
+        browser.wrong < self.limits.knownBrowserAttempts && self.isRemembered(browser.usedAt, at: now)
+    }
+
+    /// Whether somebody who signed in at a moment is remembered there.
+    func isRemembered(_ moment: Timestamp, at now: Timestamp) -> Bool {
+        now < moment + self.limits.knownBrowserLifetime
+    }
+
     /// How long nothing is judged after so many wrong attempts.
     private func rest(after count: Int) -> Duration {
         guard count >= self.free else { return .zero }
@@ -38,15 +74,36 @@ extension PasswordAccounts {
             holder, leaving: mail.map { ($0, self.limits.mail.waitingMails) }
         ) { present in
             guard let next = rule.counted(after: present, at: now) else { return nil }
-            // Once in a row: whoever guesses must not fill the trail, which is kept for ever.
-            guard next.count == free, let account = holder.account else { return (next, nil) }
-            return (next, AuditEvent(.attemptsRest, at: now, accountID: account, detail: holder.word))
+            return (next, rule.event(of: next, holder, at: now))
         }
     }
 
-    /// Gives back an attempt at a password that nobody could judge.
-    func giveBackAttempt(_ holder: AttemptHolder) async throws {
-        try await self.store.giveBackAttempt(holder, unlessItMade: self.limits.passwords.passwordAttempts)
+    /// Reserves an attempt at a password, durably, and answers whether it may be judged.
+    func reserveAttempt(_ holder: AttemptHolder, of visitor: Visitor, at now: Timestamp) async throws -> AttemptDecision
+    {
+        let rule = AttemptRule(free: self.limits.passwords.passwordAttempts, limits: self.limits.passwords)
+        let browser = visitor.shown?.digest
+        return try await self.store.reserveAttempt(holder, browser: browser, since: rule.firstDay(at: now)) {
+            rule.decision(on: holder, byBrowser: browser, after: $0, at: now)
+        }
+    }
+
+    /// Judges a password whose attempt is reserved. Where nobody can judge it now, it is given back.
+    ///
+    /// Throws `HashingError`.
+    func verify(
+        _ typed: String, of known: PasswordAccount?, _ decision: AttemptDecision, for turn: HashingTurn,
+        at now: Timestamp
+    ) async throws -> (verdict: PasswordVerdict, refusal: PasswordSignIns.Refusal) {
+        let (hash, refusal) = self.hash(of: known, decision, at: now)
+        let password = try? Password(typed: typed, limits: self.hashing)
+        do { return (try await self.pool.verify(password, against: hash, for: turn), refusal) } catch {
+            if let attempt = decision.attempt {
+                try await self.store.giveBackAttempt(
+                    attempt, unlessItMade: self.limits.passwords.passwordAttempts)
+            }
+            throw error
+        }
     }
 
     /// Whose attempts a name's are: the account's, or those of a number that many names share. Both are counted by the
@@ -58,6 +115,14 @@ extension PasswordAccounts {
     private func number(ofName name: String) -> Int {
         let code = self.sealing.code(name, purpose: .unknownName)
         return (Int(code[0]) << 8 | Int(code[1])) % Limits.Fixed.unknownNames
+    }
+}
+
+extension AttemptDecision {
+    /// What was reserved; `nil` where the attempt may not be made.
+    var attempt: ReservedAttempt? {
+        guard case .reserved(let attempt, _) = self else { return nil }
+        return attempt
     }
 }
 

@@ -31,15 +31,15 @@ public struct OwnPassword: Sendable {
         public let password: String
         /// A code, where there is a second factor.
         public let code: String
-        /// Who is counted (a network).
-        public let source: String
+        /// The browser's network, and what the browser is known by.
+        public let visitor: Visitor
 
         /// A proof of these values.
-        public init(accountID: String, password: String, code: String, source: String) {
+        public init(accountID: String, password: String, code: String, visitor: Visitor) {
             self.accountID = accountID
             self.password = password
             self.code = code
-            self.source = source
+            self.visitor = visitor
         }
     }
 
@@ -86,20 +86,21 @@ public struct OwnPassword: Sendable {
     public func judge(_ proof: Proof) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
-        try AccountError.throwShortage(accounts.guesses.spend(proof.source, at: now))
+        let isSpent = try await accounts.spendGuess(proof.visitor, accountID: proof.accountID, at: now)
         guard let known = try await accounts.store.passwordAccount(id: proof.accountID), let stored = known.password
         else { return .refused(.noPassword) }
         let shown = ShownPassword(
             accountID: proof.accountID, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
         let holder = AttemptHolder.password(account: proof.accountID)
-        let isCounted = try await accounts.countAttempt(
-            holder, free: accounts.limits.passwords.passwordAttempts, at: now)
-        let (hash, reason) = accounts.hash(of: known, isCounted: isCounted, at: now)
-        let password = try? Password(typed: proof.password, limits: accounts.hashing)
+        let decision = try await accounts.reserveAttempt(holder, of: proof.visitor, at: now)
         let verdict: PasswordVerdict
-        do { verdict = try await accounts.pool.verify(password, against: hash) } catch {
-            accounts.guesses.refund(proof.source)
-            if isCounted { try await accounts.giveBackAttempt(holder) }
+        let reason: PasswordSignIns.Refusal
+        do {
+            (verdict, reason) = try await accounts.verify(
+                proof.password, of: known, decision,
+                for: HashingTurn(network: proof.visitor.source, account: holder.key), at: now)
+        } catch {
+            if isSpent { accounts.guesses.refund(proof.visitor.source) }
             throw error
         }
         guard case .right = verdict else { return .refused(reason) }
@@ -115,29 +116,34 @@ public struct OwnPassword: Sendable {
         }
         guard
             try await accounts.store.confirm(
-                shown, spent: spent, audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
+                shown, attempt: decision.attempt, spent: spent,
+                audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
         else { return .refused(.wrong) }
-        accounts.guesses.refund(proof.source)
+        if isSpent { accounts.guesses.refund(proof.visitor.source) }
         return .right(Proved(account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? now))
     }
 
-    /// Takes a new password in place of the one that was shown. Every session of the account ends, and the person's devices
+    /// Takes a new password in place of the one that was shown. The account knows the browser by what it is given. Every session of the account ends, and the person's devices
     /// are told. `false` where the account is locked by now, or has another password: somebody else was faster.
     ///
     /// Throws `PasswordRefusal` for one that cannot be chosen, and `HashingError`.
     ///
     /// Cost: one hash, one store step.
-    public func change(to typed: String, by person: Proved, address: String?) async throws -> Bool {
-        let hash = try await self.accounts.newHash(typed: typed)
-        return try await self.accounts.store.setPassword(
-            self.accounts.change(of: person.account, to: hash, shown: person.shown, address: address))
+    public func change(
+        to typed: String, by person: Proved, at visitor: Visitor, address: String?
+    ) async throws -> Bool {
+        let hash = try await self.accounts.newHash(typed: typed, for: visitor.turn(atPasswordOf: person.account.id))
+        var change = self.accounts.change(of: person.account, to: hash, shown: person.shown, address: address)
+        change.visit = self.accounts.remembered(visitor, at: change.password.setAt)
+        return try await self.accounts.store.setPassword(change)
     }
 
     /// Holds a new password against what it must be, before anything is judged or spent for it.
     ///
     /// Throws `PasswordRefusal`, and `HashingError`.
-    public func check(new typed: String) async throws {
-        try await self.accounts.check(new: typed)
+    public func check(new typed: String, accountID: String, by visitor: Visitor) async throws {
+        try await self.accounts.check(
+            new: typed, for: visitor.turn(atPasswordOf: accountID))
     }
 }
 

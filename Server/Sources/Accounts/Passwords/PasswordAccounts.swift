@@ -63,7 +63,8 @@ public struct PasswordAccounts: Sendable {
     public func sweep() async throws -> Int {
         let now = self.time.now()
         return try await self.store.deleteAttempts(
-            before: now - self.limits.passwords.attemptMemory, limit: self.limits.sweepBatch)
+            before: now - self.limits.passwords.attemptMemory,
+            day: AttemptRule(free: 0, limits: self.limits.passwords).firstDay(at: now), limit: self.limits.sweepBatch)
             + self.store.deleteMailedLinks(before: now, limit: self.limits.sweepBatch)
             + self.store.deleteAccountChanges(
                 before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)
@@ -72,10 +73,10 @@ public struct PasswordAccounts: Sendable {
     /// Holds a password that somebody chooses against what it must be, before anything is spent for it.
     ///
     /// Throws ``PasswordRefusal``, and `HashingError` where too many wait to look it up in the list.
-    func check(new typed: String) async throws {
+    func check(new typed: String, for turn: HashingTurn) async throws {
         let password = try Password(typed: typed, limits: self.hashing)
         try password.checkAsNew(limits: self.hashing)
-        if let breached { try await self.pool.check(password, against: breached) }
+        if let breached { try await self.pool.check(password, against: breached, for: turn) }
     }
 
     /// A name that nobody can have: it has a space.
@@ -102,10 +103,10 @@ public struct PasswordAccounts: Sendable {
     /// The hash of a password that somebody chooses.
     ///
     /// Throws ``PasswordRefusal`` for one that cannot be chosen, `HashingError` where it cannot be hashed now.
-    func newHash(typed text: String) async throws -> String {
+    func newHash(typed text: String, for turn: HashingTurn) async throws -> String {
         let password = try Password(typed: text, limits: self.hashing)
         try password.checkAsNew(limits: self.hashing)
-        return try await self.pool.hash(password, unlessIn: self.breached).text
+        return try await self.pool.hash(password, unlessIn: self.breached, for: turn).text
     }
 
     /// A password that a person has chosen in place of theirs: all that the account has authenticated ends, and its devices

@@ -54,7 +54,9 @@ public struct PasswordDirectory: Sendable {
     public func setOneTime(_ password: String, username: String, by operator: String) async throws {
         let known = try await self.account(username)
         let hash: String
-        do { hash = try await self.accounts.newHash(typed: password) } catch let refusal as PasswordRefusal {
+        do { hash = try await self.accounts.newHash(typed: password, for: HashingTurn()) } catch let refusal
+            as PasswordRefusal
+        {
             throw AccountError(.invalidRequest, refusal.words(self.accounts.hashing))
         }
         let now = self.accounts.time.now()

@@ -5,11 +5,15 @@ import _Primitives
 /// What is judged of a password, and of a code beside it, wherever somebody shows them.
 extension PasswordAccounts {
     /// The hash that is judged, and why it is refused where it does not match or there is none.
-    func hash(of known: PasswordAccount?, isCounted: Bool, at now: Timestamp) -> (
+    func hash(of known: PasswordAccount?, _ decision: AttemptDecision, at now: Timestamp) -> (
         PasswordHash?, PasswordSignIns.Refusal
     ) {
         guard let known else { return (nil, .unknownName) }
-        guard isCounted else { return (nil, .resting) }
+        switch decision {
+        case .reserved: break
+        case .resting: return (nil, .resting)
+        case .spent: return (nil, .spent)
+        }
         guard !known.account.isLocked else { return (nil, .locked) }
         guard let password = known.password else { return (nil, .noPassword) }
         guard !password.isOneTime || now < password.setAt + self.limits.passwords.oneTimePasswordLifetime

@@ -106,25 +106,51 @@ public struct PasswordResets: Sendable {
         return known
     }
 
+    /// Spends a link without a new password: the account knows the browser, in which a few passwords are judged while those of
+    /// others rest. Nobody is signed in. `false` where the link is spent, its time is over, or it never was one.
+    ///
+    /// Throws ``AccountError`` `tooManyRequests` for a link that is none where the source was wrong too often.
+    ///
+    /// Cost: two queries; for a link that is one, one store step.
+    public func knowBrowser(link: String, of visitor: Visitor, address: String?) async throws -> Bool {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        let shortage = accounts.guesses.spend(visitor.source, at: now)
+        guard try await self.account(link) != nil else {
+            try AccountError.throwShortage(shortage)
+            return false
+        }
+        if shortage == nil { accounts.guesses.refund(visitor.source) }
+        return try await accounts.store.knowBrowser(
+            byLink: accounts.links.digest(of: link), accounts.remembered(visitor, at: now),
+            audit: AuditEvent(.browserKnown, at: now, address: address))
+    }
+
     /// Spends a link: the password is the account's from now on. Every session of the account ends, and the person is told.
+    /// The account knows the browser by what it is given; nobody is signed in.
     ///
     /// Throws `PasswordRefusal` for a password that cannot be chosen, `HashingError`, and ``AccountError``
     /// `tooManyRequests` where the source was wrong too often.
     ///
     /// Cost: two queries, one hash, one store step; where a code is asked for, one step more.
     public func reset(
-        link: String, to typed: String, code: String, source: String, address: String?
+        link: String, to typed: String, code: String, of visitor: Visitor, address: String?
     ) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
-        try AccountError.throwShortage(accounts.guesses.spend(source, at: now))
-        guard let known = try await self.account(link), let stored = known.password else { return .over }
+        let shortage = accounts.guesses.spend(visitor.source, at: now)
+        // Whoever has a link has been given it: only what is wrong is told of the budget.
+        guard let known = try await self.account(link), let stored = known.password else {
+            try AccountError.throwShortage(shortage)
+            return .over
+        }
         let shown = ShownPassword(
             accountID: known.account.id, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
         // First, so that no attempt at a code counts for a password that cannot be.
         let hash: String
-        do { hash = try await accounts.newHash(typed: typed) } catch {
-            accounts.guesses.refund(source)
+        let turn = visitor.turn(atPasswordOf: known.account.id)
+        do { hash = try await accounts.newHash(typed: typed, for: turn) } catch {
+            if shortage == nil { accounts.guesses.refund(visitor.source) }
             throw error
         }
         var spent: PasswordSignInStep.Spent?
@@ -138,6 +164,7 @@ public struct PasswordResets: Sendable {
             spent = found.spent
         }
         var change = accounts.change(of: known.account, to: hash, shown: shown, address: address)
+        change.visit = accounts.remembered(visitor, at: change.password.setAt)
         change.link = accounts.links.digest(of: link)
         change.spent = spent
         change.audit.kind = .passwordReset
@@ -146,7 +173,12 @@ public struct PasswordResets: Sendable {
             // The code was somebody else's a moment ago, or the link was.
             return spent == nil ? .over : .refused(.wrong)
         }
-        accounts.guesses.refund(source)
+        if shortage == nil { accounts.guesses.refund(visitor.source) }
         return .done
     }
+}
+
+extension AuditEvent.Kind {
+    /// A mailed link was spent so that the account knows a browser.
+    fileprivate static let browserKnown = Self(rawValue: "browser-known")
 }

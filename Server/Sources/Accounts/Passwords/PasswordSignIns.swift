@@ -29,7 +29,7 @@ public struct PasswordSignIns: Sendable {
 
     /// Why an attempt was refused: for the operator's log, and never for whoever made it.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
-        case wrong, unknownName = "unknown-name", locked, noPassword = "no-password", resting
+        case wrong, unknownName = "unknown-name", locked, noPassword = "no-password", resting, spent
         case oneTimeOver = "one-time-password-over", unreadableHash = "unreadable-hash", over = "sign-in-over"
     }
 
@@ -54,8 +54,8 @@ public struct PasswordSignIns: Sendable {
         public let request: String
         /// The service that is signed in to, by its identifier and its name.
         public let client: (id: String, name: String)
-        /// Who is counted (a network).
-        public let source: String
+        /// The browser's network, and what the browser is known by.
+        public let visitor: Visitor
         /// The browser and its system in words.
         public let browser: String?
         /// The browser's network address.
@@ -63,12 +63,12 @@ public struct PasswordSignIns: Sendable {
 
         /// A place of these values.
         public init(
-            request: String, client: (id: String, name: String), source: String, browser: String? = nil,
+            request: String, client: (id: String, name: String), visitor: Visitor, browser: String? = nil,
             address: String? = nil
         ) {
             self.request = request
             self.client = client
-            self.source = source
+            self.visitor = visitor
             self.browser = browser
             self.address = address
         }
@@ -102,50 +102,63 @@ public struct PasswordSignIns: Sendable {
 
     /// Judges a name and a password.
     ///
-    /// Throws ``AccountError`` `tooManyRequests` where the source has sent too many wrong ones, and `HashingError` where
-    /// too many wait: then it counts as not made.
+    /// Throws ``AccountError`` `tooManyRequests` where the source has sent too many wrong ones and this is another, and
+    /// `HashingError` where too many wait: then it counts as not made. Past the source's budget the password is judged of an
+    /// account that was signed in to from there before; every other name takes the same steps as one that nobody has.
     ///
     /// Cost: one query, one store step, one hash; where it is right another step, and another hash where the stored one is
-    /// by other parameters.
+    /// by other parameters. Past the source's budget another query.
     public func attempt(username: String, password typed: String, at place: Place) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
-        try AccountError.throwShortage(accounts.guesses.spend(place.source, at: now))
+        let shortage = accounts.guesses.spend(place.visitor.source, at: now)
         let name = AccountName(username, limits: accounts.limits)
-        let known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
+        var known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
+        if shortage != nil, !(try await accounts.isKnown(place.visitor, to: known?.account.id, at: now)) { known = nil }
         let holder = accounts.holder(ofName: name?.text ?? "", account: known)
-        let isCounted = try await accounts.countAttempt(
-            holder, free: accounts.limits.passwords.passwordAttempts, at: now)
-        let (hash, reason) = accounts.hash(of: known, isCounted: isCounted, at: now)
-        let password = try? Password(typed: typed, limits: accounts.hashing)
+        let turn = HashingTurn(network: place.visitor.source, account: holder.key)
+        // Whoever floods past their budget costs the writer nothing.
+        if let shortage, accounts.pool.isFull(for: turn) { throw AccountError.shortage(shortage) }
+        let decision = try await accounts.reserveAttempt(holder, of: place.visitor, at: now)
         let verdict: PasswordVerdict
-        do { verdict = try await accounts.pool.verify(password, against: hash) } catch {
-            accounts.guesses.refund(place.source)
-            if isCounted { try await accounts.giveBackAttempt(holder) }
+        let reason: Refusal
+        do {
+            (verdict, reason) = try await accounts.verify(typed, of: known, decision, for: turn, at: now)
+        } catch {
+            if shortage == nil { accounts.guesses.refund(place.visitor.source) }
             throw error
         }
-        guard case .right(let needsUpgrade) = verdict, let known, let stored = known.password, let password else {
+        guard case .right(let needsUpgrade) = verdict, let known, let stored = known.password else {
+            try AccountError.throwShortage(shortage)
             return .refused(reason)
         }
-        accounts.guesses.refund(place.source)
-        let upgraded =
-            needsUpgrade && !stored.isOneTime ? await self.rehashed(password, of: stored.accountID, at: now) : nil
-        return try await self.begin(known, stored, upgraded: upgraded, at: place, now)
+        if shortage == nil { accounts.guesses.refund(place.visitor.source) }
+        var upgraded: PasswordRecord?
+        if needsUpgrade, !stored.isOneTime {
+            upgraded = await self.rehashed(typed, of: stored.accountID, for: turn, at: now)
+        }
+        return try await self.begin(known, stored, decision.attempt, upgraded: upgraded, at: place, now)
     }
 
     /// The password by the present parameters; `nil` where it cannot be hashed now: the next sign-in does it.
-    private func rehashed(_ password: Password, of account: String, at now: Timestamp) async -> PasswordRecord? {
-        guard let hash = try? await self.accounts.pool.hash(password) else { return nil }
+    private func rehashed(
+        _ typed: String, of account: String, for turn: HashingTurn, at now: Timestamp
+    ) async -> PasswordRecord? {
+        guard let password = try? Password(typed: typed, limits: self.accounts.hashing),
+            let hash = try? await self.accounts.pool.hash(password, for: turn)
+        else { return nil }
         return PasswordRecord(accountID: account, hash: hash.text, setAt: now)
     }
 
     private func begin(
-        _ known: PasswordAccount, _ stored: PasswordRecord, upgraded: PasswordRecord?, at place: Place, _ now: Timestamp
+        _ known: PasswordAccount, _ stored: PasswordRecord, _ attempt: ReservedAttempt?, upgraded: PasswordRecord?,
+        at place: Place, _ now: Timestamp
     ) async throws -> Verdict {
         var record = PasswordSignInRecord(
             request: place.request, accountID: known.account.id, needsSecondFactor: known.totp != nil,
             needsNewPassword: stored.isOneTime, browser: place.browser, address: place.address)
         var step = PasswordSignInStep(to: record, verifiedHash: stored.hash, newPassword: upgraded)
+        step.attempt = attempt
         if upgraded != nil {
             step.audit.append(AuditEvent(.passwordRehashed, at: now, accountID: record.accountID))
         }
@@ -165,7 +178,7 @@ public struct PasswordSignIns: Sendable {
         guard let previous = try await accounts.store.passwordSignIn(request: place.request),
             previous.stage == .secondFactor
         else { return nil }
-        try AccountError.throwShortage(accounts.guesses.spend(place.source, at: now))
+        let isSpent = try await accounts.spendGuess(place.visitor, accountID: previous.accountID, at: now)
         let isCounted = try await accounts.countAttempt(
             .secondFactor(account: previous.accountID), free: accounts.limits.passwords.secondFactorAttempts, at: now)
         guard isCounted else { return .refused(.resting) }
@@ -180,7 +193,7 @@ public struct PasswordSignIns: Sendable {
         step.audit += accounts.event(of: spent, known, at: now).map { [$0] } ?? []
         self.finish(&record, &step, at: place, now)
         let verdict = try await self.taken(step, otherwise: .wrong)
-        if case .right = verdict { accounts.guesses.refund(place.source) }
+        if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
         return verdict
     }
 
@@ -195,11 +208,13 @@ public struct PasswordSignIns: Sendable {
             previous.stage == .newPassword,
             let present = try await accounts.store.passwordAccount(id: previous.accountID)?.password
         else { return nil }
-        try AccountError.throwShortage(accounts.guesses.spend(place.source, at: accounts.time.now()))
-        let hash = try await accounts.newHash(typed: typed)
+        let isSpent = try await accounts.spendGuess(
+            place.visitor, accountID: previous.accountID, at: accounts.time.now())
+        let turn = place.visitor.turn(atPasswordOf: previous.accountID)
+        let hash = try await accounts.newHash(typed: typed, for: turn)
         if let password = try? Password(typed: typed, limits: accounts.hashing),
             let given = try? PasswordHash(parsing: present.hash, limits: accounts.hashing),
-            case .right = try await accounts.pool.verify(password, against: given)
+            case .right = try await accounts.pool.verify(password, against: given, for: turn)
         {
             // Whoever has set it knows it.
             throw PasswordRefusal(.breached)
@@ -213,7 +228,7 @@ public struct PasswordSignIns: Sendable {
         step.audit.append(AuditEvent(.passwordChanged, at: now, accountID: record.accountID, address: place.address))
         self.finish(&record, &step, at: place, now)
         let verdict = try await self.taken(step)
-        if case .right = verdict { accounts.guesses.refund(place.source) }
+        if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
         return verdict
     }
 
@@ -223,6 +238,7 @@ public struct PasswordSignIns: Sendable {
     ) {
         if record.stage == .done {
             record.finishedAt = now
+            step.visit = self.accounts.remembered(place.visitor, at: now)
             step.audit.append(
                 AuditEvent(
                     .signedIn, at: now, accountID: record.accountID,

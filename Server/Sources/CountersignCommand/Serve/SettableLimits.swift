@@ -39,7 +39,8 @@ enum SettableLimits {
         "openDispatchBurst": \.openDispatchBurst,
         "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
         "personDispatchesPerMinute": \.personDispatchesPerMinute,
-        "passwordAttempts": \.passwords.passwordAttempts, "passwordBurst": \.passwords.passwordBurst,
+        "attemptsInAll": \.passwords.attemptsInAll, "passwordAttempts": \.passwords.passwordAttempts,
+        "passwordBurst": \.passwords.passwordBurst,
         "passwordsPerMinute": \.passwords.passwordsPerMinute,
         "secondFactorAttempts": \.passwords.secondFactorAttempts,
         "provenRequestBurst": \.provenRequestBurst, "provenRequestsPerMinute": \.provenRequestsPerMinute,
@@ -52,6 +53,7 @@ enum SettableLimits {
     private static let hashing: [String: any WritableKeyPath<PasswordLimits, Int> & Sendable] = [
         "fewestCharacters": \.fewestCharacters, "hashingMemoryKiB": \.hashing.memoryKiB,
         "hashingPasses": \.hashing.passes, "hashingThreads": \.hashingThreads, "waitingHashes": \.waitingHashes,
+        "waitingHashesPerNetwork": \.waitingHashesPerNetwork,
     ]
 
     /// Both defaults with `values` in place of some, as ``applied(_:to:)``. Throws ``CommandFailure`` also for a cost of

@@ -148,7 +148,8 @@ struct ChangeQuestionRoutes: Sendable {
         }
         guard
             try await self.questions.decide(
-                decision, about: id, accountID: requested.accountID, address: context.clientAddress)
+                decision, about: id, accountID: requested.accountID, source: context.source,
+                address: context.clientAddress)
         else { return self.tooLate }
         let ended = HTTPFields([self.cookies.endSession])
         let page =

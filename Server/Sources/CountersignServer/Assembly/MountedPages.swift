@@ -28,7 +28,8 @@ extension ServerAssembly {
         let limits = self.configuration.limits
         let cookies = BrowserCookies(
             isSecure: self.configuration.isSecure, path: IssuerPath(of: self.configuration.issuer),
-            lifetime: limits.browserCookieLifetime, random: self.random)
+            lifetime: limits.browserCookieLifetime, knownLifetime: limits.passwords.knownBrowserLifetime,
+            random: self.random)
         PageRoutes(pages: answers.pages).mount(on: router)
         let devices = self.devices
         DeviceRoutes(

@@ -267,11 +267,14 @@ extension PublicOperations {
                 method: .get, path: "/account/reset", id: "showReset", summary: "Where such a link leads.",
                 query: [link], answers: [Self.page], refusals: .pages, refusing: [over]),
             PublicOperation(
-                method: .post, path: "/account/reset", id: "reset", summary: "A link is spent on a new password.",
+                method: .post, path: "/account/reset", id: "reset",
+                summary:
+                    "A link is spent on a new password, or on a browser in which the present one is judged past the rest.",
                 body: (
                     .form,
                     [
-                        link, .required("new-password", "The password to keep."),
+                        link, .optional("new-password", "The password to keep, unless the present one is kept."),
+                        .optional("keep", "`yes`: the password stays, and the account knows this browser."),
                         .optional("code", "A code, where one is asked for."),
                     ]
                 ), answers: [Self.page], refusals: .pages,

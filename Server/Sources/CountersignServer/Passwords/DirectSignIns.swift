@@ -24,7 +24,8 @@ struct DirectSignIns: DirectSignIn {
         _ shown: ShownProof?, of request: DirectRequest, refuse: (ProviderRefusal) -> Void
     ) async throws -> DirectStep {
         let place = PasswordSignIns.Place(
-            request: request.id, client: (request.client.id, request.client.name), source: request.place.source,
+            request: request.id, client: (request.client.id, request.client.name),
+            visitor: Visitor(source: request.place.source),
             browser: request.place.browser, address: request.place.address)
         let verdict: PasswordSignIns.Verdict?
         switch shown {

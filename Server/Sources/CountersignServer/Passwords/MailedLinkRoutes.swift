@@ -79,9 +79,11 @@ struct MailedLinkRoutes: Sendable {
     @Sendable private func reset(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         let link = form["link"] ?? ""
+        let visitor = self.cookies.visitor(of: request, source: context.source)
+        guard form[PasswordResetPage.keepField] == nil else { return try await self.know(visitor, link, context) }
         do {
             let verdict = try await self.resets.reset(
-                link: link, to: form["new-password"] ?? "", code: form["code"] ?? "", source: context.source,
+                link: link, to: form["new-password"] ?? "", code: form["code"] ?? "", of: visitor,
                 address: context.clientAddress)
             switch verdict {
             case .over: return self.over(context)
@@ -92,7 +94,8 @@ struct MailedLinkRoutes: Sendable {
                             outcome: .done, headline: "You have a new password",
                             explanation:
                                 "You are signed out everywhere. Go back to the service, and sign in with the new password."
-                        )), headers: HTTPFields([self.cookies.endSession]))
+                        )),
+                    headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: visitor)))
             case .refused(let refusal):
                 self.metrics.judgedPassword(refusal.rawValue)
                 context.notes.note(
@@ -107,6 +110,20 @@ struct MailedLinkRoutes: Sendable {
             guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
             return self.page(visit, link, problem: refusal.words(self.hashing), status: .unprocessableContent)
         }
+    }
+
+    /// Has the account know the browser of somebody who keeps their password.
+    private func know(_ visitor: Visitor, _ link: String, _ context: ServerContext) async throws -> Response {
+        guard try await self.resets.knowBrowser(link: link, of: visitor, address: context.clientAddress) else {
+            return self.over(context)
+        }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "You can sign in here",
+                    explanation:
+                        "Go back to the service, and sign in with your password in this browser. Wrong passwords of other people do not keep you waiting here."
+                )), headers: self.cookies.set(knownBy: visitor))
     }
 
     /// Said of a link that is spent, whose time is over, or that never was one.

@@ -115,12 +115,16 @@ struct OwnPasswordRoutes: Sendable {
         if needsPhone, form["password"] == nil {
             return try await self.ask(matter, visitor, reference: nil, request, context) ?? self.nobody
         }
+        let person = self.cookies.visitor(of: request, source: context.source)
         do {
             // First, so that nothing is spent on a password that cannot be.
-            if matter == .password { try await self.passwords.check(new: form["new-password"] ?? "") }
+            if matter == .password {
+                try await self.passwords.check(
+                    new: form["new-password"] ?? "", accountID: visitor.accountID, by: person)
+            }
             let proof = OwnPassword.Proof(
                 accountID: visitor.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
-                source: context.source)
+                visitor: person)
             switch try await self.passwords.judge(proof) {
             case .refused(let refusal):
                 self.metrics.judgedPassword(refusal.rawValue)
@@ -132,12 +136,12 @@ struct OwnPasswordRoutes: Sendable {
                     problem:
                         "This did not work: the password or the code is not right, or rests after several wrong ones.",
                     status: .forbidden)
-            case .right(let person):
+            case .right(let proved):
                 self.metrics.judgedPassword("right")
                 if needsPhone, let asked = try await self.ask(matter, visitor, reference: change, request, context) {
                     return asked
                 }
-                return try await self.carryOut(matter, form, visitor, person, context)
+                return try await self.carryOut(matter, form, visitor, proved, person, context)
             }
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
@@ -158,19 +162,19 @@ struct OwnPasswordRoutes: Sendable {
 
     private func carryOut(
         _ matter: OwnPasswordPage.Matter, _ form: OAuth.Parameters, _ visitor: Visitor, _ person: OwnPassword.Proved,
-        _ context: ServerContext
+        _ origin: Accounts.Visitor, _ context: ServerContext
     ) async throws -> Response {
         switch matter {
         case .password:
             let isChanged = try await self.passwords.change(
-                to: form["new-password"] ?? "", by: person, address: context.clientAddress)
+                to: form["new-password"] ?? "", by: person, at: origin, address: context.clientAddress)
             guard isChanged else { return self.nobody }
             return .page(
                 self.answers.pages.html(
                     ResultPage(
                         outcome: .done, headline: "You have a new password",
                         explanation: "You are signed out everywhere. Sign in with the new password from now on.")),
-                headers: HTTPFields([self.cookies.endSession]))
+                headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: origin)))
         case .secondFactor:
             return try self.page(offering: self.factors.offer(to: person), visitor)
         case .recoveryCodes:

@@ -82,7 +82,9 @@ struct PasswordSignInRoutes: Sendable {
         switch verdict {
         case .right(let stage)?:
             self.metrics.judgedPassword("right")
-            return .seeOther(pending.path(to: stage))
+            return .seeOther(
+                pending.path(to: stage),
+                headers: stage == .done ? self.cookies.set(knownBy: pending.place.visitor) : [:])
         case .refused(let refusal)?:
             self.metrics.judgedPassword(refusal.rawValue)
             context.notes.note(
@@ -135,7 +137,8 @@ struct PasswordSignInRoutes: Sendable {
         return Pending(
             address: address, authorization: pending,
             place: PasswordSignIns.Place(
-                request: address.request, client: (pending.client, pending.clientName), source: context.source,
+                request: address.request, client: (pending.client, pending.clientName),
+                visitor: self.cookies.visitor(of: request, source: context.source),
                 browser: BrowserWords.describe(userAgent: request.headers[.userAgent]), address: context.clientAddress))
     }
 
@@ -199,6 +202,8 @@ extension PasswordSignIns.Refusal {
         case .locked: "The account is locked: countersign admin account unlock."
         case .noPassword: "The account has no password: countersign admin account password set."
         case .resting: "So many were wrong that none is judged for a while. The account's phone works as ever."
+        case .spent:
+            "So many were wrong in 30 days that none is judged any more: a mailed link to a new password, or countersign admin account password set."
         case .oneTimeOver:
             "The password was for one sign-in and its time is over: countersign admin account password set."
         case .unreadableHash:
@@ -211,6 +216,7 @@ extension PasswordSignIns.Refusal {
     var setting: String? {
         switch self {
         case .resting: "passwordAttempts"
+        case .spent: "attemptsInAll"
         case .oneTimeOver: "oneTimePasswordLifetime"
         default: nil
         }

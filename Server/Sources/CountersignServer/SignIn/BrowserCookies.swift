@@ -1,3 +1,4 @@
+import Accounts
 import Crypto
 import HTTPTypes
 import Hummingbird
@@ -5,9 +6,10 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// The two cookies of a browser: one knows it again, one says that it is signed in.
+/// The cookies of a browser: one knows it again, one says that it is signed in, and one says to an account that somebody has signed
+/// in to it there by its password.
 ///
-/// Both are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. Where the
+/// All are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. Where the
 /// server shares its host, they are for its path, so that nobody else there is sent them, and two servers of one host do not
 /// take each other's; a browser allows the prefix `__Host-` for whole hosts alone. On loopback, where there is no TLS, they
 /// lose the prefix and `Secure` (founding decision, Loopback).
@@ -18,6 +20,8 @@ struct BrowserCookies: Sendable {
     let path: IssuerPath
     /// How long a browser is known.
     let lifetime: Duration
+    /// How long an account knows a browser.
+    let knownLifetime: Duration
     let random: RandomSource
     /// What the cookies' names begin with, after the browser's own prefix.
     var name = "countersign"
@@ -28,6 +32,25 @@ struct BrowserCookies: Sendable {
     }
     var browserName: String { "\(self.prefix)\(self.name)_browser" }
     var sessionName: String { "\(self.prefix)\(self.name)_session" }
+
+    var knownName: String { "\(self.prefix)\(self.name)_known" }
+
+    /// From where somebody shows a password, and what their browser is given where they sign in.
+    func visitor(of request: Request, source: String) -> Visitor {
+        Visitor(
+            source: source,
+            shown: self.value(self.knownName, of: request).flatMap(KnownBrowserSecret.init(cookie:)),
+            given: KnownBrowserSecret(random: self.random))
+    }
+
+    /// Has an account know the browser of somebody who has signed in.
+    func set(knownBy visitor: Visitor) -> HTTPFields {
+        HTTPFields(
+            [visitor.given].compactMap(\.self).map {
+                self.field(
+                    self.knownName, $0.cookieValue, "; Max-Age=\(self.knownLifetime.components.seconds)")
+            })
+    }
 
     /// The browser, where it is known.
     func browser(of request: Request) -> BrowserSecret? {

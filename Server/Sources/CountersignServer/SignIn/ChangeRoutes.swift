@@ -197,7 +197,7 @@ struct ChangeRoutes: Sendable {
         let (browser, change, summary) = ways
         let proof = OwnPassword.Proof(
             accountID: change.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
-            source: context.source)
+            visitor: self.cookies.visitor(of: request, source: context.source))
         switch try await self.passwords.judge(proof) {
         case .refused(let refusal):
             self.metrics.judgedPassword(refusal.rawValue)

@@ -23,6 +23,13 @@ struct FormView {
         let words: String
     }
 
+    /// Another button of the form, for which no field has to be filled in.
+    struct Other {
+        let name: String
+        let about: String
+        let words: String
+    }
+
     struct Leave {
         let requestID: String
         let client: String?
@@ -41,6 +48,7 @@ struct FormView {
     var secret: String?
     var hidden: [Hidden] = []
     var fields: [Field] = []
+    var other: Other?
     var links: [Link] = []
     var leave: Leave?
 }

@@ -9,6 +9,9 @@ public struct ForgottenPasswordPage: Sendable {
 
 /// The page behind a mailed link, on which a new password is chosen.
 public struct PasswordResetPage: Sendable {
+    /// The field of the form by which somebody keeps their password, and has this browser known.
+    public static let keepField = "keep"
+
     /// What the link carries.
     public var link: String
     /// Whose password it is.
@@ -98,6 +101,10 @@ extension PageRenderer {
             lead: "You are signed out everywhere then, and sign in with the new one.", problem: page.problem,
             action: action, submit: "Keep it")
         view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
+        view.other = .init(
+            name: PasswordResetPage.keepField,
+            about: "Do you know your password, and it rests because somebody else typed wrong ones?",
+            words: "Keep my password, and let me sign in here")
         view.fields = Self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
         if page.asksForCode {
             view.fields.append(

@@ -4,7 +4,8 @@ public import _Primitives
 /// Hashes passwords and verifies them, on a few threads of its own: an event loop or a thread of the cooperative pool
 /// never does such work, nor waits for it.
 ///
-/// What waits is bounded, and a caller that finds the queue full is told at once. What runs is bounded in memory: by
+/// What waits is bounded. Networks take turns, and accounts within those of their network; where the queue is full, whoever
+/// has the most in it gives up a place, and is told at once. What runs is bounded in memory: by
 /// that of one hash a thread, or by the costliest hash that is read where that is more. A caller that is cancelled
 /// while it waits leaves the queue; a hash that has begun is finished.
 public final class HashingPool: Sendable {
@@ -35,9 +36,11 @@ public final class HashingPool: Sendable {
     ///
     /// Throws ``PasswordRefusal`` `breached` where the password is in `list`, which is searched by the hashing thread;
     /// what searching throws; and ``HashingError``.
-    public func hash(_ password: Password, unlessIn list: BreachedPasswordList? = nil) async throws -> PasswordHash {
+    public func hash(
+        _ password: Password, unlessIn list: BreachedPasswordList? = nil, for turn: HashingTurn = HashingTurn()
+    ) async throws -> PasswordHash {
         let (parameters, random) = (self.limits.hashing, self.random)
-        return try await self.queue.run(memoryKiB: parameters.memoryKiB) {
+        return try await self.queue.run(for: turn, memoryKiB: parameters.memoryKiB) {
             if let list, try list.contains(password) { throw PasswordRefusal(.breached) }
             let salt = random.bytes(PasswordLimits.Fixed.saltBytes)
             let tag = try Argon2.tag(
@@ -49,8 +52,10 @@ public final class HashingPool: Sendable {
 
     /// Throws ``PasswordRefusal`` `breached` where a password is in a list, what searching throws, and ``HashingError``. A
     /// hashing thread searches: what it reads is on disk.
-    public func check(_ password: Password, against list: BreachedPasswordList) async throws {
-        try await self.queue.run(memoryKiB: 0) {
+    public func check(
+        _ password: Password, against list: BreachedPasswordList, for turn: HashingTurn = HashingTurn()
+    ) async throws {
+        try await self.queue.run(for: turn, memoryKiB: 0) {
             if try list.contains(password) { throw PasswordRefusal(.breached) }
         }
     }
@@ -60,14 +65,21 @@ public final class HashingPool: Sendable {
     /// Without a hash, which is an account that does not exist or has no password, and without a password, which is a
     /// text that cannot be one, the answer is `wrong` after the work that an account with the present parameters costs.
     /// An imported hash costs what it costs until its first upgrade.
-    public func verify(_ password: Password?, against hash: PasswordHash?) async throws -> PasswordVerdict {
+    public func verify(
+        _ password: Password?, against hash: PasswordHash?, for turn: HashingTurn = HashingTurn()
+    ) async throws -> PasswordVerdict {
         let judged = hash ?? self.nobodys
-        let matches = try await self.queue.run(memoryKiB: judged.memoryKiB) { try judged.matches(password ?? .nobodys) }
+        let matches = try await self.queue.run(for: turn, memoryKiB: judged.memoryKiB) {
+            try judged.matches(password ?? .nobodys)
+        }
         guard matches, let password, let hash else { return .wrong }
         // bcrypt has not seen what is behind its 72 bytes: who typed that wrong must not make it the password.
         let isWholeSeen = password.withBytes { $0.count } <= PasswordLimits.Fixed.bcryptBytes || !hash.isCut
         return .right(needsUpgrade: isWholeSeen && hash.needsUpgrade(to: self.limits.hashing))
     }
+
+    /// Whether one hash more of somebody's network would take the place of another one of that network.
+    public func isFull(for turn: HashingTurn) -> Bool { self.queue.isFull(for: turn) }
 
     /// What the pool does now.
     public var load: HashingLoad { self.queue.currentLoad }

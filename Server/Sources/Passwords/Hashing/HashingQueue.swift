@@ -1,13 +1,13 @@
 import Foundation
 
-/// Work for the hashing threads, in the order in which it came.
+/// Work for the hashing threads, by the turns of ``HashingTurns``.
 ///
 /// Bounded in what waits and in the memory of what runs: a job begins when its memory fits beside that of the others,
-/// or when it is alone. As none overtakes another, a costly one is not put off for ever.
+/// or when it is alone. As none overtakes the one whose turn it is, a costly one is not put off for ever.
 final class HashingQueue: @unchecked Sendable {
     // Safe to share: every access to what varies holds `condition`.
     private let condition = NSCondition()
-    private var waiting: [Job] = []
+    private var waiting: HashingTurns<Job>
     private var load = HashingLoad()
     private var running: Int
     private var isClosed = false
@@ -16,7 +16,6 @@ final class HashingQueue: @unchecked Sendable {
     private let limits: PasswordLimits
 
     private struct Job {
-        let id: UInt64
         let memoryKiB: Int
         /// Does the work, and gives what tells its caller.
         let perform: () -> () -> Void
@@ -25,6 +24,7 @@ final class HashingQueue: @unchecked Sendable {
 
     init(limits: PasswordLimits) {
         self.limits = limits
+        self.waiting = HashingTurns(most: limits.waitingHashes, share: limits.waitingHashesPerNetwork)
         self.running = limits.hashingThreads
         for index in 0..<limits.hashingThreads {
             let thread = Thread { [self] in
@@ -52,17 +52,20 @@ final class HashingQueue: @unchecked Sendable {
     }
 
     /// Has `work` done by a hashing thread.
-    func run<Value: Sendable>(memoryKiB: Int, _ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    func run<Value: Sendable>(
+        for turn: HashingTurn, memoryKiB: Int, _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         let id = self.newID()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let job = Job(
-                    id: id, memoryKiB: memoryKiB,
+                    memoryKiB: memoryKiB,
                     perform: {
                         let result = Result { try work() }
                         return { continuation.resume(with: result) }
                     }, refuse: { continuation.resume(throwing: $0) })
-                if let refusal = self.add(job) { job.refuse(refusal) }
+                let (loser, refusal) = self.add(job, number: id, of: turn)
+                loser?.refuse(refusal)
             }
         } onCancel: {
             self.remove(id)?.refuse(CancellationError())
@@ -76,41 +79,41 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// Lets a job wait; or says why not.
-    private func add(_ job: Job) -> (any Error)? {
+    /// Lets a job wait. Gives the one that waits no longer because of it, which may be the job itself, and why.
+    private func add(_ job: Job, number: UInt64, of turn: HashingTurn) -> (Job?, any Error) {
         self.condition.withLock {
             // Asked with the lock held: who is cancelled after this finds the job.
-            guard !Task.isCancelled else { return CancellationError() }
-            guard !self.isClosed else { return HashingError(.closed, "the server is stopping") }
-            guard self.waiting.count < self.limits.waitingHashes else {
-                return HashingError(.busy, "\(self.waiting.count) hashes wait", retryAfter: self.limits.busyRetry)
-            }
-            self.waiting.append(job)
+            guard !Task.isCancelled else { return (job, CancellationError()) }
+            guard !self.isClosed else { return (job, HashingError(.closed, "the server is stopping")) }
+            let loser = self.waiting.add(job, number: number, of: turn)
             self.condition.signal()
-            return nil
+            return (
+                loser, HashingError(.busy, "\(self.waiting.count) hashes wait", retryAfter: self.limits.busyRetry)
+            )
         }
     }
+
+    /// Whether a job more of this network would take the place of one of its own.
+    func isFull(for turn: HashingTurn) -> Bool { self.condition.withLock { self.waiting.isFull(for: turn) } }
 
     /// A job that no thread has taken yet.
     private func remove(_ id: UInt64) -> Job? {
         self.condition.withLock {
-            guard let index = self.waiting.firstIndex(where: { $0.id == id }) else { return nil }
             // The one behind it may fit where it did not.
-            self.condition.broadcast()
-            return self.waiting.remove(at: index)
+            defer { self.condition.broadcast() }
+            return self.waiting.remove(id)
         }
     }
 
     private func take() -> Job? {
         self.condition.withLock {
             while true {
-                if let first = self.waiting.first, self.fits(first) {
-                    self.waiting.removeFirst()
+                if let next = self.waiting.next, self.fits(next), let first = self.waiting.takeNext() {
                     self.load.memoryKiB += first.memoryKiB
                     self.load.mostMemoryKiB = max(self.load.mostMemoryKiB, self.load.memoryKiB)
                     return first
                 }
-                if self.isClosed, self.waiting.isEmpty { return nil }
+                if self.isClosed, self.waiting.count == 0 { return nil }
                 self.condition.wait()
             }
         }

@@ -118,6 +118,7 @@ extension SQLiteDatabase: AccountChangeStore {
                 try db.wake(change, sealing)
             }
             _ = try db.endLasting(account: account.id)
+            try db.forgetKnown(ofAccount: account.id)
             try db.deleteAuthentications(of: .account(account.id), at: now)
             try db.appendAudit(decision.audit, sealing)
             _ = try db.leaveMail(decision.mail)
@@ -130,6 +131,17 @@ extension SQLiteDatabase: AccountChangeStore {
             guard let link = try db.mailedLink(digest: digest, purpose: .changeQuestion, at: moment) else { return nil }
             try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
             return link.about
+        }
+    }
+
+    public func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool {
+        try await self.step { db in
+            guard let link = try db.mailedLink(digest: digest, purpose: .changeCode, at: moment),
+                link.accountID.hasSameBytes(as: accountID)
+            else { return false }
+            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
+            try db.forgetAttempts(.secondFactor(account: accountID))
+            return true
         }
     }
 

@@ -180,7 +180,8 @@ extension Database {
         voided.pendingDevices = try delete("device", "is_active = 0")
         for table in [
             "answered_challenge", "administrator_link", "oauth_revoked_token", "oauth_initial_token",
-            "password_attempt", "mailed_link", "reset_ask", "dropped_mail",
+            "password_attempt", "password_attempt_day", "known_browser", "known_network", "mailed_link", "reset_ask",
+            "dropped_mail",
             // Which offers were used since is not known; a backup of a store from before has no keys, others have none.
             "identity_answer", "pending_activation", IdentityKeys.sealingKeyTable,
         ] {

@@ -183,6 +183,7 @@ extension Database {
             try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [id])
         }
         try self.deleteMailedLinks(ofAccount: id)
+        try self.forgetKnown(ofAccount: id)
     }
 
     /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.

@@ -52,6 +52,7 @@ extension SQLiteDatabase {
     public func endSessions(account: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
             let lasting = try db.endLasting(account: account)
+            try db.forgetKnown(ofAccount: account)
             let sessions = try db.endSessions(where: "account = ?", [account], at: audit.at)
             if sessions + lasting > 0 { try db.appendAudit(audit, sealing) }
             return sessions

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 public import Store
-public import _Primitives
+import _Primitives
 
 extension SealingPurpose {
     /// The browser of a sign-in by password, bound to its request.
@@ -24,27 +24,11 @@ extension SQLiteDatabase: PasswordStore {
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            let present = try db.row("SELECT count, at FROM password_attempt WHERE holder = ?", [holder.key]).map {
-                AttemptCount(count: try $0.integer("count"), at: try $0.moment("at"))
-            }
-            guard let (next, audit) = judge(present) else { return false }
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO password_attempt (holder, account_id, count, at) VALUES (?1, ?2, ?3, ?4)
-                    ON CONFLICT (holder) DO UPDATE SET count = ?3, at = ?4
-                    """
-            ).execute(arguments: [holder.key, holder.account, next.count, next.at.milliseconds])
+            guard let (next, audit) = judge(try db.attempts(of: holder)) else { return false }
+            try db.keep(next, of: holder)
             if let audit { try db.appendAudit(audit, sealing) }
             _ = try db.leaveMail(mail)
             return true
-        }
-    }
-
-    public func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
-        try await self.step { db in
-            try db.cachedStatement(
-                sql: "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ? AND count <> ?"
-            ).execute(arguments: [holder.key, kept])
         }
     }
 
@@ -53,10 +37,15 @@ extension SQLiteDatabase: PasswordStore {
             let record = step.record
             guard try db.stands(step, sealing) else { return false }
             if let spent = step.spent { guard try db.spend(spent, accountID: record.accountID) else { return false } }
-            if step.verifiedHash != nil { try db.forgetAttempts(.password(account: record.accountID)) }
+            if step.verifiedHash != nil { try db.giveBack(step.attempt, accountID: record.accountID) }
             if step.spent != nil { try db.forgetAttempts(.secondFactor(account: record.accountID)) }
-            if let password = step.newPassword { try db.replacePassword(password, sealing) }
+            if let password = step.newPassword {
+                try db.replacePassword(password, sealing)
+                // One that is hashed anew is the same.
+                if step.previous != nil { try db.forgetKnown(ofAccount: record.accountID) }
+            }
             try db.replace(record, sealing)
+            if let visit = step.visit { try db.remember(visit, accountID: record.accountID, sealing) }
             for event in step.audit { try db.appendAudit(event, sealing) }
             for notice in step.notices { try db.insertNotice(notice, sealing) }
             return true
@@ -64,7 +53,7 @@ extension SQLiteDatabase: PasswordStore {
     }
 
     public func confirm(
-        _ shown: ShownPassword, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard try db.stillHas(shown, sealing), (shown.secondFactorSetAt != nil) == (spent != nil) else {
@@ -74,7 +63,7 @@ extension SQLiteDatabase: PasswordStore {
                 guard try db.spend(spent, accountID: shown.accountID) else { return false }
                 try db.forgetAttempts(.secondFactor(account: shown.accountID))
             }
-            try db.forgetAttempts(.password(account: shown.accountID))
+            try db.giveBack(attempt, accountID: shown.accountID)
             if let audit { try db.appendAudit(audit, sealing) }
             return true
         }
@@ -82,18 +71,6 @@ extension SQLiteDatabase: PasswordStore {
 
     public func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {
         try await self.read { [sealing] db in try db.passwordSignIn(request, sealing) }
-    }
-
-    public func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM password_attempt WHERE holder IN
-                        (SELECT holder FROM password_attempt WHERE at < ? LIMIT ?)
-                    """
-            ).execute(arguments: [moment.milliseconds, limit])
-            return db.changesCount
-        }
     }
 }
 

@@ -101,9 +101,12 @@ extension SQLiteDatabase {
                 AttemptHolder.password(account: account.id), .secondFactor(account: account.id),
                 .mail(account: account.id), .confirmation(account: account.id),
             ] { try db.forgetAttempts(holder) }
+            try db.forgetAllAttempts(atPasswordOf: account.id)
+            try db.forgetKnown(ofAccount: account.id)
             // Whoever had the account for a while may have connected themselves with it.
             if change.link != nil { try db.removeLinks(ofAccount: account.id, at: change.audit.at, sealing) }
             if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
+            if let visit = change.visit { try db.remember(visit, accountID: account.id, sealing) }
             for event in [change.spentAudit, change.audit].compactMap(\.self) { try db.appendAudit(event, sealing) }
             if let notice = change.notice { try db.insertNotice(notice, sealing) }
             if let made = change.accountChange { try db.insert(made, sealing) }

@@ -122,6 +122,10 @@ public protocol AccountChangeStore: Sendable {
     /// about something else. Must be one step.
     func takeChangeLink(digest: [UInt8], at moment: Timestamp) async throws -> String?
 
+    /// Spends the mailed code that confirms a change of an account, and forgets the wrong attempts at codes of the account.
+    /// `false` if the code is spent, too old, or another account's. Must be one step.
+    func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool
+
     /// Forgets changes that were decided before `moment`, with everything of them that rests, at most `limit`. Returns the
     /// number of forgotten changes.
     func deleteAccountChanges(before moment: Timestamp, limit: Int) async throws -> Int

@@ -88,6 +88,6 @@ public protocol SessionStore: Sendable {
 
     /// Ends all sessions of that account and everything that outlasts a session: lasting grants, device secrets and
     /// consents, also those of sessions that ended before. One step, with one audit event if anything ended. Returns the
-    /// number of sessions that ended.
+    /// number of sessions that ended. The account forgets the browsers and networks that it knows in any case.
     func endSessions(account: String, audit: AuditEvent) async throws -> Int
 }

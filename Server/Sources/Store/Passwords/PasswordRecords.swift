@@ -43,6 +43,8 @@ public struct PasswordChange: Sendable {
     public var mail: MailRecord?
     /// The change as its person can disown it; `nil` for a change that an operator makes.
     public var accountChange: AccountChangeRecord?
+    /// The browser that is known to the account from now on. `nil` where it is to be none.
+    public var visit: KnownVisit?
 
     /// A change to `password`.
     public init(
@@ -167,54 +169,6 @@ public struct PasswordAccount: Sendable, Equatable {
     }
 }
 
-/// What wrong attempts are counted of.
-public enum AttemptHolder: Hashable, Sendable {
-    /// The password of an account.
-    case password(account: String)
-    /// The codes beside the password of an account.
-    case secondFactor(account: String)
-    /// Letters to the person of an account that somebody has asked for.
-    case mail(account: String)
-    /// Letters by which the person of an account confirms its address, and has asked for while signed in.
-    case confirmation(account: String)
-    /// A name that nobody has, by a number that the name gives: many names share one, so that their rows are few.
-    case unknownName(Int)
-
-    /// The key of its row.
-    public var key: String {
-        switch self {
-        case .password(let account): "password \(account)"
-        case .secondFactor(let account): "second-factor \(account)"
-        case .mail(let account): "mail \(account)"
-        case .confirmation(let account): "confirmation \(account)"
-        case .unknownName(let number): "unknown-name \(number)"
-        }
-    }
-
-    /// Whose it is; `nil` where there is nobody.
-    public var account: String? {
-        switch self {
-        case .password(let account), .secondFactor(let account), .mail(let account), .confirmation(let account):
-            account
-        case .unknownName: nil
-        }
-    }
-}
-
-/// Attempts in a row, none of which was right.
-public struct AttemptCount: Sendable, Equatable {
-    /// How many.
-    public var count: Int
-    /// When the last one was.
-    public var at: Timestamp
-
-    /// So many until then.
-    public init(count: Int, at: Timestamp) {
-        self.count = count
-        self.at = at
-    }
-}
-
 /// How far somebody is who signs in by a password: the sign-in of one authorization request, with which it goes.
 public struct PasswordSignInRecord: Sendable, Equatable {
     /// The authorization request.
@@ -278,6 +232,10 @@ public struct PasswordSignInStep: Sendable {
     public var newPassword: PasswordRecord?
     /// The code that was shown.
     public var spent: Spent?
+    /// The attempt that was right, which is given back. `nil` where nothing was reserved.
+    public var attempt: ReservedAttempt?
+    /// Where the person has signed in, if nothing is missing any more.
+    public var visit: KnownVisit?
     /// What the trail says.
     public var audit: [AuditEvent]
     /// What the person's devices are told.

@@ -8,7 +8,8 @@ public protocol PasswordStore: Sendable {
     /// The account with this identifier, as far as its password goes; `nil` where there is none.
     func passwordAccount(id: String) async throws -> PasswordAccount?
 
-    /// Gives an account a password in place of what it had, and forgets the wrong attempts at both it and its codes.
+    /// Gives an account a password in place of what it had, and forgets the wrong attempts at both it and its codes, all that
+    /// were made in 30 days among them, and the browsers and networks that the account knows.
     ///
     /// Must be one step. `false`, and nothing has changed, where there is no such account, or something that the change
     /// stands on is not there any more.
@@ -42,11 +43,38 @@ public protocol PasswordStore: Sendable {
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool
 
-    /// Gives an attempt back that nobody could judge. The one that made the count `kept` stays counted: the trail has it
-    /// for the first that is followed by a rest, and would have it again and again.
-    func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws
+    /// Reserves an attempt at a password before anybody judges it, and answers what `judge` has decided.
+    ///
+    /// `judge` is given what was attempted before. Must be one step, durable before it answers: of many at once each is
+    /// given what the one before has left. Where the attempt may not be made nothing is written.
+    ///
+    /// - Parameters:
+    ///   - browser: The SHA-256 of the cookie that the browser shows; `nil` where it shows none.
+    ///   - day: The first day whose attempts count among all.
+    func reserveAttempt(
+        _ holder: AttemptHolder, browser: [UInt8]?, since day: Int64,
+        judge: @escaping @Sendable (AttemptHistory) -> AttemptDecision
+    ) async throws -> AttemptDecision
 
-    /// Goes a step on in a sign-in, and forgets the wrong attempts at what was right.
+    /// Gives an attempt back that nobody could judge. The one that made the count `kept` in a row stays counted there: the
+    /// trail has it for the first that is followed by a rest, and would have it again and again.
+    func giveBackAttempt(_ attempt: ReservedAttempt, unlessItMade kept: Int) async throws
+
+    /// Whether somebody has signed in to an account by its password before, from a network and in a browser: the moment of
+    /// the last time from there, and what is kept of the browser. `nil` for each that the account does not know.
+    func knownVisit(
+        accountID: String, network: String, browser: [UInt8]?
+    ) async throws -> (network: Timestamp?, browser: KnownBrowserRecord?)
+
+    /// Spends a mailed link to a new password without a new password: the account knows the browser from now on.
+    ///
+    /// Must be one step. `false`, and nothing has changed, where there is no such link, or its account is locked or has no
+    /// password.
+    func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool
+
+    /// Goes a step on in a sign-in, and forgets the wrong attempts in a row at what was right; those that another browser has
+    /// made stay where a known one was right while they rest. A password that was chosen has the account forget the browsers
+    /// and networks that it knows, and a visit has the account remember them.
     ///
     /// Must be one step. `false`, and nothing has changed, where something that it stands on is not there any more: the
     /// authorization request, the account or that it is not locked, the sign-in before it, the verified hash, or the code,
@@ -58,13 +86,16 @@ public protocol PasswordStore: Sendable {
     ///
     /// Must be one step. `false`, and nothing has changed, where the account is gone or locked, has another password or
     /// second factor by now, or somebody else has spent the code; or where a code is missing.
-    func confirm(_ shown: ShownPassword, spent: PasswordSignInStep.Spent?, audit: AuditEvent?) async throws -> Bool
+    func confirm(
+        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+    ) async throws -> Bool
 
     /// The sign-in by password of an authorization request; `nil` where there is none.
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord?
 
-    /// Forgets attempts that are older, at most `limit`. Says how many there were.
-    func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int
+    /// Forgets attempts in a row that are older than a moment, and the days before `day`, at most `limit` of each. Says how
+    /// many there were.
+    func deleteAttempts(before moment: Timestamp, day: Int64, limit: Int) async throws -> Int
 }
 
 extension PasswordStore {

@@ -9,7 +9,8 @@ public enum PasswordConformance {
         & SessionStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<any Subject>] = Self.secrets + Self.attempts + Self.signIns
+    public static let checks: [ConformanceCheck<any Subject>] =
+        Self.secrets + Self.attempts + KnownBrowserChecks.all + Self.signIns
 
     private static let alice = "account-alice"
 
@@ -151,7 +152,8 @@ public enum PasswordConformance {
             _ = try await store.deleteAccount(id: Self.alice, audit: sampleAudit())
             try expect(try await store.passwordAccount(id: Self.alice) == nil, "the account")
             try expect(try await store.passwordSignIn(request: "request-1") == nil, "the sign-in")
-            try expect(try await store.deleteAttempts(before: .start + .seconds(99), limit: 9) == 0, "the attempts")
+            try expect(
+                try await store.deleteAttempts(before: .start + .seconds(99), day: 9, limit: 9) == 0, "the attempts")
         },
     ]
 
@@ -167,17 +169,23 @@ public enum PasswordConformance {
         },
         ConformanceCheck("an attempt that nobody could judge is given back, and old ones are forgotten") { store in
             let (first, second) = (AttemptHolder.unknownName(1), AttemptHolder.unknownName(2))
+            func giveBack(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
+                let attempt = ReservedAttempt(
+                    holder: holder, leave: .account(AttemptCount(count: 1, at: .start)), day: 0)
+                try await store.giveBackAttempt(attempt, unlessItMade: kept)
+            }
             for _ in 0..<3 { _ = try await Self.counted(9, store, first) }
-            try await store.giveBackAttempt(first, unlessItMade: 2)
+            try await giveBack(first, unlessItMade: 2)
             try expect(try await Self.counted(2, store, first) == false, "two are left")
             try expect(try await Self.counted(3, store, first), "one was given back")
-            try await store.giveBackAttempt(second, unlessItMade: 2)
+            try await giveBack(second, unlessItMade: 2)
             _ = try await Self.counted(9, store, second)
             try expect(try await Self.counted(1, store, second) == false, "nothing was given back before there was one")
-            try await store.giveBackAttempt(first, unlessItMade: 3)
+            try await giveBack(first, unlessItMade: 3)
             try expect(try await Self.counted(3, store, first) == false, "the one that the trail has is not given back")
-            try expect(try await store.deleteAttempts(before: .start + .seconds(1), limit: 9) == 1, "the older one")
-            try expect(try await store.deleteAttempts(before: .start + .seconds(9), limit: 1) == 1, "a limit")
+            try expect(
+                try await store.deleteAttempts(before: .start + .seconds(1), day: 0, limit: 9) == 1, "the older one")
+            try expect(try await store.deleteAttempts(before: .start + .seconds(9), day: 0, limit: 1) == 1, "a limit")
         },
         ConformanceCheck("what a counted attempt leaves in the trail is there with it") { store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
@@ -295,7 +303,8 @@ public enum PasswordConformance {
             )
                 async throws -> Bool
             {
-                try await store.confirm(Self.shown(hash, set), spent: spent, audit: sampleAudit("spent"))
+                try await store.confirm(
+                    Self.shown(hash, set), attempt: nil, spent: spent, audit: sampleAudit("spent"))
             }
             try expect(try await confirm("$hash$1", nil) == false, "a code is missing")
             try expect(try await confirm("$hash$1", nil, at: nil) == false, "a second factor was set meanwhile")

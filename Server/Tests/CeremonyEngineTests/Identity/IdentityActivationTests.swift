@@ -212,6 +212,54 @@ struct IdentityActivationTests {
         #expect(try await server.database.activations(accountID: account.id).map(\.device.id).contains(offer.id))
     }
 
+    @Test("Of two phones with the code and the right PIN at once one enrols, and the other is told that it came later")
+    func twoPhonesAtOnce() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phones = [0, 1].map { _ in IdentityPhone(server, id: offer.id, factors: [.device, .pin]) }
+        // Both have opened the code before either proves the PIN.
+        let calls = [
+            try await server.proveCall(offer, by: phones[0]), try await server.proveCall(offer, by: phones[1]),
+        ]
+        let openings = server.engine.identities.openings
+        let answer: ProveResponse = try await server.read(
+            try await openings.prove(offer.id, calls[0]), to: calls[0])
+        guard case .proven(let proven) = answer else {
+            Issue.record("refused")
+            return
+        }
+        let before = try await server.database.offer(id: offer.id)
+        let late = try await openings.prove(offer.id, calls[1])
+        #expect(late.refusal == "sessionSuperseded" && late.status == .answered)
+        #expect(try await server.database.offer(id: offer.id) == before, "it costs no attempt, and takes nothing")
+        #expect(try await openings.prove(offer.id, calls[0]).refusal == nil, "the answer is given again")
+        let enrol = try await server.enrolCall(phones[0], proven)
+        #expect(try await server.engine.identities.enrolments.enroll(offer.id, enrol).refusal == nil)
+        await expectRefusal(.activationDataConsumed) { () async throws in
+            _ = try await server.prove(offer, by: phones[1])
+        }
+    }
+
+    @Test("A wrong PIN costs its attempt, and takes nothing from the device that has proven the right one")
+    func aWrongPINTakesNothingFromTheRightOne() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.personalise()
+        let offer = try await server.offer(to: account)
+        let phone = IdentityPhone(server, id: offer.id, factors: [.device, .pin])
+        let proven = try await server.prove(offer, by: phone)
+        guard case .lockout(let notice, let challenge) = try await server.type(offer, pin: P256.Signing.PrivateKey())
+        else {
+            Issue.record("proven")
+            return
+        }
+        #expect(notice.lockedUntil == server.clock.now + .seconds(5) && challenge == proven.challenge)
+        #expect(try await server.database.offer(id: offer.id)?.lockout.failures.count == 1)
+        await expectRefusal(.lockedOut) { () async throws in _ = try await server.open(offer) }
+        let call = try await server.enrolCall(phone, proven)
+        #expect(try await server.engine.identities.enrolments.enroll(offer.id, call).refusal == nil)
+    }
+
     @Test("Whoever puts a device of their own into another's proof has a wrong one")
     func aProofIsItsDevices() async throws {
         let server = try TestServer()

@@ -82,7 +82,7 @@ public struct SessionBegins: CeremonyPart {
         guard let until = offer.tokenUntil, call.at < until, let device = call.activation.deviceThumbprint,
             offer.hasEarned(token, for: device), let tokenDigest = offer.tokenDigest
         else { throw IdentityProblem(.notProven) }
-        try offer.checkUsable(at: call.at)
+        try offer.checkOffered(at: call.at)
         // Nobody takes out of the way what an operator has locked.
         guard try await self.store.isUnlocked(offer.accountID) else { throw IdentityProblem(.activationDisabled) }
         guard !offer.accountID.hasSameBytes(as: call.activation.device.accountID),

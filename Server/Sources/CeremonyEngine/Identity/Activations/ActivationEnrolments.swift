@@ -40,7 +40,7 @@ public struct ActivationEnrolments: CeremonyPart {
             let activation = StoredActivation(
                 device: device, signingKey: signingKey, encryptionKey: encryptionKey, pinVersion: Self.firstPin)
             let proven = try self.envelope.proven(call, request, claim, of: activation, by: key, at: now)
-            try offer.checkUsable(at: now)
+            try offer.checkOffered(at: now)
             let verified = try self.verify(enrolment, of: offer, at: now)
             let credentials = self.credentials(of: verified, device, at: now)
             return try await self.take(
@@ -108,7 +108,7 @@ public struct ActivationEnrolments: CeremonyPart {
         let step: IdentityStep<[UInt8]>
         do {
             step = try await self.store.step(offer: activation.device.id, request: call.name) { offer in
-                try offer.checkUsable(at: call.at)
+                try offer.checkOffered(at: call.at)
                 // Another proof in between has another challenge.
                 guard offer.challenge.hasSameBytes(as: challenge), let until = offer.tokenUntil, call.at < until else {
                     throw IdentityProblem(.notProven)

@@ -32,6 +32,9 @@ public struct ActivationOpenings: CeremonyPart {
 
     /// `POST …/prove`: judges whether somebody knows the PIN. The attempt is counted in a step of its own before it is
     /// verified.
+    ///
+    /// A proof over another challenge than the present one says nothing of the PIN, whoever made it: somebody else has proven
+    /// the code in between. It is refused before anything is counted, and what that proof has earned stays.
     public func prove(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let message = try ProveRequest(parsing: call.body)
@@ -45,8 +48,13 @@ public struct ActivationOpenings: CeremonyPart {
             let hash = Array(SHA256.hash(data: call.body))
             let name = RequestName(caller: "a:\(id)", request: request, hash: hash)
             let limits = self.limits
+            let proof = try await self.opened(message, of: offer, at: now)
+            let challenge = offer.challenge
             let reserved = try await self.store.step(offer: id, request: name) { offer in
                 try offer.checkUsable(at: now, unlessReservedBy: hash)
+                guard proof != nil, offer.challenge.hasSameBytes(as: challenge) else {
+                    throw IdentityProblem(.sessionSuperseded)
+                }
                 var lockout = Lockout(offer.lockout)
                 switch lockout.reserve(request: hash, at: now, limits: limits) {
                 case .pending(let lockout): throw IdentityProblem(lockout)
@@ -62,7 +70,7 @@ public struct ActivationOpenings: CeremonyPart {
             case .replayed: throw IdentityProblem(.replayRefused)
             case .missing: throw IdentityProblem(.activationUnknown)
             }
-            let isRight = try await self.isProof(message, of: offer, at: now)
+            let isRight = proof.map { self.isRight($0, by: message.device, of: offer) } ?? false
             let mayMerge = try await self.merges.isMergeable(offer, at: now)
             return try await self.settle(
                 offer, name, ifRefused, provenBy: isRight ? message.device : nil, mayMerge: mayMerge, serviceKey,
@@ -77,20 +85,25 @@ public struct ActivationOpenings: CeremonyPart {
         }
     }
 
-    private func isProof(_ message: ProveRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
-        -> Bool
+    /// What was sealed for the challenge that the code has; `nil` for what was sealed for another one, and for what cannot be
+    /// read. The PIN has no part in it.
+    private func opened(_ message: ProveRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
+        -> ProveRequest.Proof?
     {
-        guard let key = try await self.envelope.keys.sealingKey(message.proof.keyID, at: now),
-            let proof = try? message.proof.open(
-                ProveRequest.Proof.self, with: key,
-                for: .activationProof(activation: offer.id, challenge: offer.challenge)),
-            let pinKey = try? P256.Signing.PublicKey(compressedRepresentation: offer.pinKey),
+        guard let key = try await self.envelope.keys.sealingKey(message.proof.keyID, at: now) else { return nil }
+        return try? message.proof.open(
+            ProveRequest.Proof.self, with: key,
+            for: .activationProof(activation: offer.id, challenge: offer.challenge))
+    }
+
+    private func isRight(_ proof: ProveRequest.Proof, by device: String, of offer: PendingActivationRecord) -> Bool {
+        guard let pinKey = try? P256.Signing.PublicKey(compressedRepresentation: offer.pinKey),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: proof.signature)
         else { return false }
         return pinKey.isValidSignature(
             signature,
             for: ProveRequest.Proof.signedBytes(
-                activation: offer.id, challenge: offer.challenge, device: message.device))
+                activation: offer.id, challenge: offer.challenge, device: device))
     }
 
     /// - Parameter device: The device that a right proof has named; `nil` for a wrong one.
@@ -110,10 +123,10 @@ public struct ActivationOpenings: CeremonyPart {
                 offer.challenge.hasSameBytes(as: before.challenge)
             else { throw IdentityProblem(.outOfOrder) }
             offer.lockout = lockout.record
-            // No proof counts twice, right or wrong.
-            offer.challenge = challenge
             let message: ProveResponse
             if let device {
+                // No proof counts twice.
+                offer.challenge = challenge
                 offer.tokenDigest = PendingActivationRecord.digest(of: token, for: device)
                 let until = min(now + limits.confirmationLifetime, offer.expiresAt)
                 offer.tokenUntil = until
@@ -126,10 +139,14 @@ public struct ActivationOpenings: CeremonyPart {
                     AuditEvent(.activationProven, at: now, accountID: offer.accountID, detail: offer.id)
                 ]
             } else {
-                offer.tokenDigest = nil
-                offer.tokenUntil = nil
+                // What another device has earned by the right PIN stays, with the challenge that its keys sign.
+                if offer.tokenUntil.map({ $0 <= now }) ?? true {
+                    offer.tokenDigest = nil
+                    offer.tokenUntil = nil
+                    offer.challenge = challenge
+                }
                 if ifRefused.isPermanent { offer.state = .revoked }
-                message = .lockout(LockoutNotice(ifRefused), challenge: challenge)
+                message = .lockout(LockoutNotice(ifRefused), challenge: offer.challenge)
                 change.audit = [
                     AuditEvent(.activationAttemptRefused, at: now, accountID: offer.accountID, detail: offer.id)
                 ]
@@ -188,14 +205,20 @@ extension PendingActivationRecord {
     /// Throws `IdentityProblem` where the code cannot be used: it was, it was taken back, its time is over, or a lockout
     /// runs.
     func checkUsable(at now: Timestamp, unlessReservedBy request: [UInt8]? = nil) throws(IdentityProblem) {
+        try self.checkOffered(at: now)
+        if let reservation = self.lockout.reservation, reservation.request == request { return }
+        if let lockout = Lockout(self.lockout).pending(at: now) { throw IdentityProblem(lockout) }
+    }
+
+    /// As ``checkUsable(at:unlessReservedBy:)``, for whoever has proven the PIN: wrong PINs that somebody else has typed since
+    /// do not keep them waiting.
+    func checkOffered(at now: Timestamp) throws(IdentityProblem) {
         switch self.state {
         case .offered: break
         case .enrolled, .merged: throw IdentityProblem(.activationDataConsumed)
         case .revoked: throw IdentityProblem(.activationDisabled)
         }
         guard now < self.expiresAt else { throw IdentityProblem(.activationDataExpired) }
-        if let reservation = self.lockout.reservation, reservation.request == request { return }
-        if let lockout = Lockout(self.lockout).pending(at: now) { throw IdentityProblem(lockout) }
     }
 
     /// How its PIN became a key.

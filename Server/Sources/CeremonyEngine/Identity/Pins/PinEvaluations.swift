@@ -120,7 +120,7 @@ public struct PinEvaluations: CeremonyPart {
             let message = try EvaluationRequest(parsing: call.body)
             guard let opening = message.opening else { throw IdentityProblem(.notProven) }
             let offer = try await self.openings.offer(id, claim: opening.claim)
-            try offer.checkUsable(at: now)
+            try offer.checkOffered(at: now)
             guard let digest = offer.tokenDigest, let until = offer.tokenUntil else {
                 throw IdentityProblem(.outOfOrder)
             }

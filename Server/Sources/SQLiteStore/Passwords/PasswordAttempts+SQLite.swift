@@ -1,0 +1,229 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// All attempts at passwords by the day, and the browsers and networks from which people have signed in by one.
+    static let knownBrowsers = Migration(name: "known browsers") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE password_attempt_day (
+                    holder TEXT NOT NULL, day INTEGER NOT NULL,
+                    account_id TEXT REFERENCES account (id) ON DELETE CASCADE, count INTEGER NOT NULL,
+                    PRIMARY KEY (holder, day)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX password_attempt_day_account ON password_attempt_day (account_id)
+                    WHERE account_id IS NOT NULL;
+                CREATE INDEX password_attempt_day_time ON password_attempt_day (day);
+                CREATE TABLE known_browser (
+                    digest BLOB PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    wrong INTEGER NOT NULL, used_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX known_browser_account ON known_browser (account_id);
+                CREATE TABLE known_network (
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, network BLOB NOT NULL,
+                    used_at INTEGER NOT NULL, PRIMARY KEY (account_id, network)
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// A network from which somebody has signed in, with the account.
+    fileprivate static let knownNetwork = SealingPurpose("known network")
+}
+
+extension SQLiteDatabase {
+    public func reserveAttempt(
+        _ holder: AttemptHolder, browser: [UInt8]?, since day: Int64,
+        judge: @escaping @Sendable (AttemptHistory) -> AttemptDecision
+    ) async throws -> AttemptDecision {
+        try await self.step { [sealing] db in
+            let decision = judge(try db.history(of: holder, browser: browser, since: day))
+            guard case .reserved(let attempt, let audit) = decision else { return decision }
+            switch attempt.leave {
+            case .account(let count): try db.keep(count, of: holder)
+            case .browser(let digest): try db.countWrong(1, ofBrowser: digest)
+            }
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO password_attempt_day (holder, day, account_id, count) VALUES (?, ?, ?, 1)
+                    ON CONFLICT (holder, day) DO UPDATE SET count = count + 1
+                    """
+            ).execute(arguments: [holder.key, attempt.day, holder.account])
+            if let audit { try db.appendAudit(audit, sealing) }
+            return decision
+        }
+    }
+
+    public func giveBackAttempt(_ attempt: ReservedAttempt, unlessItMade kept: Int) async throws {
+        try await self.step { db in
+            switch attempt.leave {
+            case .account:
+                try db.cachedStatement(
+                    sql: "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ? AND count <> ?"
+                ).execute(arguments: [attempt.holder.key, kept])
+            case .browser(let digest): try db.countWrong(-1, ofBrowser: digest)
+            }
+            try db.giveBackDay(of: attempt)
+        }
+    }
+
+    public func knownVisit(
+        accountID: String, network: String, browser: [UInt8]?
+    ) async throws -> (network: Timestamp?, browser: KnownBrowserRecord?) {
+        try await self.read { [sealing] db in
+            let code = sealing.networkCode(network, accountID: accountID)
+            let network = try db.row(
+                "SELECT used_at FROM known_network WHERE account_id = ? AND network = ?", [accountID, code.blob]
+            ).map { try $0.moment("used_at") }
+            return (network, try db.knownBrowser(browser, accountID: accountID))
+        }
+    }
+
+    public func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard let link = try db.mailedLink(digest: digest, purpose: .passwordReset, at: visit.at),
+                try db.account(id: link.accountID, sealing)?.isLocked == false,
+                try db.passwordHash(accountID: link.accountID, sealing) != nil
+            else { return false }
+            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
+            try db.remember(visit, accountID: link.accountID, sealing)
+            var audit = audit
+            audit.accountID = link.accountID
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func deleteAttempts(before moment: Timestamp, day: Int64, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM password_attempt WHERE holder IN
+                        (SELECT holder FROM password_attempt WHERE at < ? LIMIT ?)
+                    """
+            ).execute(arguments: [moment.milliseconds, limit])
+            let inARow = db.changesCount
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM password_attempt_day WHERE (holder, day) IN
+                        (SELECT holder, day FROM password_attempt_day WHERE day < ? LIMIT ?)
+                    """
+            ).execute(arguments: [day, limit])
+            return inARow + db.changesCount
+        }
+    }
+}
+
+extension Database {
+    /// What was attempted before.
+    fileprivate func history(of holder: AttemptHolder, browser: [UInt8]?, since day: Int64) throws -> AttemptHistory {
+        let inAll = try Int.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT coalesce(sum(count), 0) FROM password_attempt_day WHERE holder = ? AND day >= ?"),
+            arguments: [holder.key, day])
+        return AttemptHistory(
+            inARow: try self.attempts(of: holder), inAll: inAll ?? 0,
+            browser: try self.knownBrowser(browser, accountID: holder.account ?? ""))
+    }
+
+    /// The attempts of somebody in a row; `nil` where there is none.
+    func attempts(of holder: AttemptHolder) throws -> AttemptCount? {
+        try self.row("SELECT count, at FROM password_attempt WHERE holder = ?", [holder.key]).map {
+            AttemptCount(count: try $0.integer("count"), at: try $0.moment("at"))
+        }
+    }
+
+    /// Keeps how many attempts of somebody there were in a row.
+    func keep(_ count: AttemptCount, of holder: AttemptHolder) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO password_attempt (holder, account_id, count, at) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (holder) DO UPDATE SET count = ?3, at = ?4
+                """
+        ).execute(arguments: [holder.key, holder.account, count.count, count.at.milliseconds])
+    }
+
+    /// What is kept of a browser, where this account knows it. Names that nobody has are asked for by the same statement.
+    fileprivate func knownBrowser(_ digest: [UInt8]?, accountID: String) throws -> KnownBrowserRecord? {
+        try self.row(
+            "SELECT wrong, used_at FROM known_browser WHERE digest = ? AND account_id = ?",
+            [(digest ?? []).blob, accountID]
+        ).map { KnownBrowserRecord(wrong: try $0.integer("wrong"), usedAt: try $0.moment("used_at")) }
+    }
+
+    fileprivate func countWrong(_ number: Int, ofBrowser digest: [UInt8]) throws {
+        try self.cachedStatement(sql: "UPDATE known_browser SET wrong = max(0, wrong + ?) WHERE digest = ?")
+            .execute(arguments: [number, digest.blob])
+    }
+
+    fileprivate func giveBackDay(of attempt: ReservedAttempt) throws {
+        try self.cachedStatement(
+            sql: "UPDATE password_attempt_day SET count = max(0, count - 1) WHERE holder = ? AND day = ?"
+        ).execute(arguments: [attempt.holder.key, attempt.day])
+    }
+
+    /// Gives back an attempt at the password of an account that was right. The attempts of others go on resting where a known
+    /// browser has made it past their rest.
+    func giveBack(_ attempt: ReservedAttempt?, accountID: String) throws {
+        if case .browser(let digest)? = attempt?.leave {
+            try self.cachedStatement(sql: "UPDATE known_browser SET wrong = 0 WHERE digest = ?")
+                .execute(arguments: [digest.blob])
+        } else {
+            try self.forgetAttempts(.password(account: accountID))
+        }
+        if let attempt { try self.giveBackDay(of: attempt) }
+    }
+
+    /// Forgets all attempts at the password of an account.
+    func forgetAllAttempts(atPasswordOf accountID: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM password_attempt_day WHERE holder = ?")
+            .execute(arguments: [AttemptHolder.password(account: accountID).key])
+    }
+
+    /// Forgets the browsers and networks that an account knows.
+    func forgetKnown(ofAccount accountID: String) throws {
+        for table in ["known_browser", "known_network"] {
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [accountID])
+        }
+    }
+
+    /// Has an account remember a browser and a network, in place of those that were used least recently.
+    func remember(_ visit: KnownVisit, accountID: String, _ sealing: Sealing) throws {
+        if let former = visit.former {
+            try self.cachedStatement(sql: "DELETE FROM known_browser WHERE digest = ? AND account_id = ?")
+                .execute(arguments: [former.blob, accountID])
+        }
+        if let browser = visit.browser {
+            try self.cachedStatement(
+                sql: "INSERT INTO known_browser (digest, account_id, wrong, used_at) VALUES (?, ?, 0, ?)"
+            ).execute(arguments: [browser.blob, accountID, visit.at.milliseconds])
+        }
+        if let network = visit.network {
+            try self.cachedStatement(
+                sql: """
+                    INSERT INTO known_network (account_id, network, used_at) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (account_id, network) DO UPDATE SET used_at = ?3
+                    """
+            ).execute(arguments: [
+                accountID, sealing.networkCode(network, accountID: accountID).blob, visit.at.milliseconds,
+            ])
+        }
+        for (table, key) in [("known_browser", "digest"), ("known_network", "network")] {
+            try self.cachedStatement(
+                sql: """
+                    DELETE FROM \(table) WHERE account_id = ?1 AND \(key) NOT IN (
+                        SELECT \(key) FROM \(table) WHERE account_id = ?1 ORDER BY used_at DESC, \(key) LIMIT ?2)
+                    """
+            ).execute(arguments: [accountID, visit.most])
+        }
+    }
+}
+
+extension Sealing {
+    /// What is kept of a network from which somebody has signed in to an account: no two accounts have the same.
+    fileprivate func networkCode(_ network: String, accountID: String) -> [UInt8] {
+        self.code(Array(accountID.utf8) + [0] + Array(network.utf8), purpose: .knownNetwork)
+    }
+}
