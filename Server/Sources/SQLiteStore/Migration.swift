@@ -21,7 +21,7 @@ struct Migration: Sendable {
         .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients, .directSignIn, .resetAsks, .signInService,
         .upstreamLevels, .upstreamSignOuts, .identitySessions, .fewerGrantIndexes, .identities,
         .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
-        .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns,
+        .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .assertionAudiences, .profiles,
     ]
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

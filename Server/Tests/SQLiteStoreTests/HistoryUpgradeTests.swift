@@ -10,7 +10,7 @@ import _Primitives
 struct HistoryUpgradeTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
 
-    /// Makes of a database what the version three schemas before has left, with entries of two accounts.
+    /// Makes of a database what the version five schemas before has left, with entries of two accounts.
     private static func turnBack(_ path: String) async throws {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
@@ -25,7 +25,10 @@ struct HistoryUpgradeTests {
                     DROP TABLE dropped_mail;
                     DROP INDEX mail_turn;
                     ALTER TABLE mail DROP COLUMN turn;
-                    PRAGMA user_version = \(schema - 3);
+                    ALTER TABLE account DROP COLUMN profile;
+                    ALTER TABLE account DROP COLUMN updated_at;
+                    ALTER TABLE oauth_client DROP COLUMN assertion_audience;
+                    PRAGMA user_version = \(schema - 5);
                     """)
             for (account, service) in [("alice", "bank"), ("bob", "bank"), ("alice", "shop")] {
                 try db.execute(

@@ -14,7 +14,7 @@ struct RefreshUpgradeTests {
 
     private static func bytes(_ number: UInt8) -> [UInt8] { Array(repeating: number, count: 32) }
 
-    /// Makes of a database what the version two schemas before has left: a head that was made at random, and its parent, which was used.
+    /// Makes of a database what the version four schemas before has left: a head that was made at random, and its parent, which was used.
     private static func turnBack(_ path: String) async throws {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
@@ -26,7 +26,10 @@ struct RefreshUpgradeTests {
                     DROP TABLE dropped_mail;
                     DROP INDEX mail_turn;
                     ALTER TABLE mail DROP COLUMN turn;
-                    PRAGMA user_version = \(schema - 2);
+                    ALTER TABLE account DROP COLUMN profile;
+                    ALTER TABLE account DROP COLUMN updated_at;
+                    ALTER TABLE oauth_client DROP COLUMN assertion_audience;
+                    PRAGMA user_version = \(schema - 4);
                     """)
             try db.execute(
                 sql: "UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?",
