@@ -255,14 +255,14 @@ public struct JWKSet: Hashable, Sendable {
     }
 
     /// Reads a set of at most 64 keys. Keys that cannot be used are left out, as RFC 7517, section 5, asks; two keys of
-    /// one name are refused.
+    /// one name are refused. A member that is null is as good as none.
     ///
     /// Throws ``JOSEError``: `malformed`, `tooLarge`.
     public init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
         var keys: [JWK] = []
         var unusable: [Unusable] = []
         do {
-            guard case .object(let object) = try JSON(parsing: bytes) else {
+            guard case .object(let object) = try JSON(parsing: bytes, leavesOutNull: true) else {
                 throw JOSEError(.malformed, "not a key set")
             }
             guard let members = try object.array("keys") else { throw JOSEError(.malformed, "keys is missing") }

@@ -48,9 +48,7 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     /// Verifies the assertion (RFC 7523, section 3): the signature, that issuer and subject are the client, that it is for
     /// this server, its times, and that it has a name.
     ///
-    /// `aud` is the issuer's address as one text. A list, and the address of an endpoint, could be of another server's
-    /// making (FAPI 2.0 Security Profile, section 5.3.2.1), and are refused wherever clients are told of this server by
-    /// its metadata.
+    /// A signature, and not `aud`, is what is looked at first: whoever is told that the audience is another holds the key.
     ///
     /// Cost: one signature.
     ///
@@ -59,7 +57,8 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     ///   - audience: What `aud` has to name.
     ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients of no such profile, `JWSAlgorithm.ofClients`.
     ///   - window: When it counts.
-    /// - Throws: ``OAuthError`` `invalid_client`.
+    /// - Throws: ``OAuthError`` `invalid_client`; with the advice of the audience where all but the audience was looked at
+    ///   and is right.
     public func verified(
         by keys: JWKSet, for audience: AssertionAudience, allowing algorithms: Set<JWSAlgorithm>,
         within window: ValidityWindow
@@ -76,8 +75,11 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
 
 /// Whom an assertion is for (`aud`).
 public enum AssertionAudience: Sendable {
-    /// This server by its issuer's address, as one text and nobody else.
+    /// This server by its issuer's address, as one text and nobody else (FAPI 2.0 Security Profile, section 5.3.2.1).
     case issuer(String)
+    /// This server by one of its names, as one text or in a list that names nobody else: an assertion that names another
+    /// server, too, could have been made for that one. A client that is refused for it is told the advice.
+    case names([String], advice: String)
     /// The address that the assertion is sent to, alone or in a list: for clients that know that address and no metadata,
     /// so that no other server can have told them a wrong one.
     case endpoint(String)
@@ -89,12 +91,22 @@ public enum AssertionAudience: Sendable {
             guard case .string(let audience)? = claims.members["aud"], audience.hasSameBytes(as: issuer) else {
                 return "aud is not the issuer's address as one text"
             }
+        case .names(let names, _):
+            guard !claims.audience.isEmpty, claims.audience.count <= names.count,
+                claims.audience.allSatisfy(names.containsBytes)
+            else { return "aud is not \(names.joined(separator: " or ")) alone" }
         case .endpoint(let address):
             guard claims.audience.contains(where: { $0.hasSameBytes(as: address) }) else {
                 return "aud does not have the address that it was sent to, \(address)"
             }
         }
         return nil
+    }
+
+    /// What a client is told whose assertion is for somebody else.
+    func refused(_ refusal: ClientToken.Refusal, _ failure: String) -> OAuthError {
+        guard case .names(_, let advice) = self else { return refusal(failure) }
+        return OAuthError(refusal.code, "\(refusal.message) \(advice)", detail: failure)
     }
 }
 
@@ -121,8 +133,8 @@ public struct VerifiedClientAssertion: Hashable, Sendable {
         let token = try ClientToken(token, by: keys, allowing: algorithms, within: window, refusal: refusal)
         guard let own = token.claims.issuer, own.hasSameBytes(as: clientID) else { throw refusal("iss") }
         guard let subject = token.claims.subject, subject.hasSameBytes(as: clientID) else { throw refusal("sub") }
-        if let failure = audience.failure(in: token.claims) { throw refusal(failure) }
         guard let identifier = try token.identifier() else { throw refusal("jti is missing") }
+        if let failure = audience.failure(in: token.claims) { throw audience.refused(refusal, failure) }
         self.clientID = clientID
         self.identifier = identifier
         self.repeatableUntil = token.expiration + window.skew

@@ -8,7 +8,7 @@ extension JWKSet {
     /// Refused are private and symmetric keys, two keys of one name, and keys to verify with that this server would never
     /// use: RSA of fewer than 2048 bits or of more than 8192, and all curves but P-256 and Ed25519 (FAPI 2.0 Security
     /// Profile, section 5.4.1). Keys that are said to be for encryption may be of any kind, and are left out where they
-    /// are of another.
+    /// are of another. A member that is null is as good as none.
     ///
     /// - Parameter verifies: Whether one key at least has to be to verify with; otherwise it may be to encrypt to.
     ///
@@ -16,7 +16,9 @@ extension JWKSet {
     public init(ofClient bytes: some Collection<UInt8>, verifies: Bool = true) throws(OAuthError) {
         let members: [JSON]
         do throws(JSONError) {
-            guard case .object(let object) = try JSON(parsing: bytes) else { throw JSONError(.wrongType, "no object") }
+            guard case .object(let object) = try JSON(parsing: bytes, leavesOutNull: true) else {
+                throw JSONError(.wrongType, "no object")
+            }
             members = try object.array("keys") ?? []
         } catch {
             throw Self.refusal("is no JSON object with a list of keys", detail: error.reason)

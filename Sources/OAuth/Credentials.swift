@@ -134,6 +134,29 @@ public struct PresentedToken: Sendable, CustomStringConvertible {
         throw OAuthError(.invalidToken, "An access token is needed.")
     }
 
+    /// Takes the token of a request that has it in its header or in its form (`access_token`, RFC 6750, section 2.2), never in
+    /// both. A form cannot say that a proof belongs to its token: such a token counts as one of the scheme `Bearer`.
+    ///
+    /// Throws ``OAuthError`` `invalid_request` where there are two, `invalid_token` where there is none.
+    public init(header: String?, form: Parameters) throws(OAuthError) {
+        guard let text = form["access_token"] else {
+            try self.init(header: header)
+            return
+        }
+        guard header == nil else {
+            throw OAuthError(.invalidRequest, "The access token is in the header or in the form, and not in both.")
+        }
+        guard text.utf8.count <= 8192, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw OAuthError(.invalidToken, "An access token is needed.")
+        }
+        self.init(text: text, scheme: .bearer)
+    }
+
+    private init(text: String, scheme: Scheme) {
+        self.text = text
+        self.scheme = scheme
+    }
+
     public var description: String { "PresentedToken(\(self.scheme.rawValue))" }
 }
 

@@ -44,7 +44,7 @@ public struct DPoPProof: Hashable, Sendable, CustomStringConvertible {
     public let issuedAt: Timestamp
     /// The server's nonce that is in it.
     public let nonce: String?
-    /// After this moment the proof is refused for its age, and need not be remembered.
+    /// After this moment the proof is refused, for its nonce or, where none is needed, for its age, and need not be remembered.
     public let repeatableUntil: Timestamp
 
     /// Verifies the proof of a request, as section 4.3 numbers the steps. The last of them, that a token is bound to
@@ -61,11 +61,11 @@ public struct DPoPProof: Hashable, Sendable, CustomStringConvertible {
     ///   - target: The request's address as the client knows it.
     ///   - accessToken: The access token that the request shows, at a resource.
     ///   - window: When it counts.
-    ///   - isNonce: Whether a nonce is one that this server gave and still takes; `nil` where none is needed.
+    ///   - nonceEnd: Until when a nonce is taken that this server gave; `nil` for any other text. Without it none is needed.
     /// - Throws: ``OAuthError`` `invalid_dpop_proof`, and `use_dpop_nonce` where all is right but the nonce.
     public init(
         verifying fields: [String], method: String, target: TargetURI, accessToken: String? = nil,
-        within window: ValidityWindow, isNonce: ((String) -> Bool)? = nil
+        within window: ValidityWindow, nonceEnd: ((String) -> Timestamp?)? = nil
     ) throws(OAuthError) {
         // 1. Not more than one field.
         guard let field = fields.first, fields.count == 1 else { throw Self.refusal("\(fields.count) fields") }
@@ -109,7 +109,6 @@ public struct DPoPProof: Hashable, Sendable, CustomStringConvertible {
             throw Self.refusal("iat")
         }
         self.issuedAt = issuedAt
-        self.repeatableUntil = issuedAt + window.longest
         // 12. The access token that it comes with.
         if let accessToken {
             guard case .string(let hash)? = claims.members["ath"],
@@ -118,9 +117,15 @@ public struct DPoPProof: Hashable, Sendable, CustomStringConvertible {
         }
         // 10. The nonce, last: who is asked for another one has done all else right.
         self.nonce = try Self.nonce(claims.members["nonce"])
-        if let isNonce, !(self.nonce.map(isNonce) ?? false) {
+        guard let nonceEnd else {
+            self.repeatableUntil = issuedAt + window.longest
+            return
+        }
+        guard let end = self.nonce.flatMap(nonceEnd) else {
             throw OAuthError(.useDPoPNonce, "The proof has to have the nonce of this answer.")
         }
+        // The sender's clock has no say here: a proof counts no longer than its nonce does.
+        self.repeatableUntil = end
     }
 
     /// 32 bytes that are the same for two proofs of one key with one name.

@@ -82,6 +82,25 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         return value
     }
 
+    /// A form that came as a body, with what its sender has not encoded encoded: a raw space, and raw letters beyond ASCII, as
+    /// `curl -d "scope=openid profile"` sends them. Control characters stay as they are, and are refused by
+    /// ``init(parsing:limits:repeating:)``. A query has no such letters: an address cannot have them.
+    public static func encodingRest(ofForm text: String) -> String {
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 >= 0x80 }) else { return text }
+        var letters: [UInt8] = []
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: " ") {
+                letters.append(UInt8(ascii: "+"))
+            } else if byte >= 0x80 {
+                letters.append(UInt8(ascii: "%"))
+                letters.append(contentsOf: FormEncoding.hexadecimal(byte))
+            } else {
+                letters.append(byte)
+            }
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
     /// The encoded text, for a query or a body.
     public var encoded: String {
         self.members.map { FormEncoding.encode($0.name) + "=" + FormEncoding.encode($0.value) }.joined(separator: "&")
@@ -173,7 +192,7 @@ enum FormEncoding {
         }
     }
 
-    private static func hexadecimal(_ byte: UInt8) -> [UInt8] {
+    static func hexadecimal(_ byte: UInt8) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return [digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
     }

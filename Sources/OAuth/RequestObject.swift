@@ -3,6 +3,8 @@ import _Primitives
 
 /// The parameters of an authorization request that a client has signed, `request`, read but not verified (RFC 9101).
 public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
+    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
 
     /// Reads the value of `request`. At most 16 KiB. An unsigned and an encrypted one are refused.

@@ -27,19 +27,21 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
         Self.openID, Self.profile, Self.email, "address", "phone", Self.offlineAccess, Self.deviceSSO,
     ]
 
-    /// Reads names separated by one space. At most 16 names.
+    /// Reads names separated by spaces: RFC 6749, section 3.3, has one between two names, and some clients send more. At
+    /// most 16 names.
     ///
     /// Throws ``OAuthError`` `invalid_scope`.
     public init(_ text: String) throws(OAuthError) {
         var names: [String] = []
-        for name in text.splitBytes(at: " ") {
-            guard !name.isEmpty,
+        for name in text.splitBytes(at: " ") where !name.isEmpty {
+            guard
                 name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
             else { throw OAuthError(.invalidScope, "The scope is malformed.") }
             guard !names.containsBytes(of: name) else { continue }
             guard names.count < 16 else { throw OAuthError(.invalidScope, "The scope is too long.") }
             names.append(String(name))
         }
+        guard !names.isEmpty else { throw OAuthError(.invalidScope, "The scope has no name.") }
         self.names = names
     }
 

@@ -10,7 +10,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
     /// What the access token may be used for (`scope`).
     public let scope: Scope
     /// The ID token (`id_token`), where `openid` was asked for.
-    public let idToken: String?
+    public var idToken: String?
     /// The refresh token (`refresh_token`), where there is one: a secret.
     public var refreshToken: String?
     /// How the access token is shown (`token_type`).

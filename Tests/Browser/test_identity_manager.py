@@ -93,7 +93,7 @@ def started_broker(here, running):
     running.callback(people.service.stop)
     port = free_port()
     manager = IdentityManager(folder / "portal", people.address, f"http://127.0.0.1:{port}/signed-in")
-    manager.client = register(here, "Identity manager", manager.callback, "--pkce", "nonce")
+    manager.client = register(here, "Identity manager", manager.callback)
     manager.known = people.known
     running.callback(manager.stop)
     manager.start(here.server.issuer, manager.client.id, manager.client.secret)
@@ -182,7 +182,7 @@ def test_a_person_signs_in_to_an_application_behind_an_identity_manager(here, br
     assert broker.sessions()[-1]["_user"] == claims["sub"]
     assert broker.sessions()[-1]["_session_id"] != session["_session_id"]
     profile = {**PROFILE, "attributes": {"givenName": "required", "email": "required"}}
-    other = register(here, "Town hall", f"http://127.0.0.1:{free_port()}/in", "--pkce", "nonce", profile=profile)
+    other = register(here, "Town hall", f"http://127.0.0.1:{free_port()}/in", profile=profile)
     elsewhere, information = told(here, other, answered(here, resident, tmp_path, other))
     assert elsewhere["sub"] != claims["sub"] and information["sub"] == elsewhere["sub"]
     # A service that asks for something is told it: there was something to be told.
@@ -211,7 +211,7 @@ def brought(broker, code, state):
 
 
 def test_an_answer_that_is_not_the_sign_ins_own_is_refused(here, broker, resident, tmp_path):
-    other = register(here, "Town hall", f"http://127.0.0.1:{free_port()}/in", "--pkce", "nonce")
+    other = register(here, "Town hall", f"http://127.0.0.1:{free_port()}/in")
 
     def begun():
         """What the identity manager asks us for a browser that is new to it."""

@@ -127,7 +127,7 @@ def serve_authlib(application, deployment, client_id, secret, methods=(), **sett
 def test_authlib_without_settings(deployment, application, person, tmp_path, algorithm):
     # RS256 is what a client gets that names nothing.
     named = [] if algorithm == "RS256" else ["--id-token-signed-response-alg", algorithm]
-    client_id = authlib_application(application, deployment, "--pkce", "nonce", *named)
+    client_id = authlib_application(application, deployment, *named)
     browser = requests.Session()
     page = browser.get(f"{application.origin}/login", timeout=20)
     answer = approve(deployment, person, browser, page, tmp_path)
@@ -163,6 +163,10 @@ def test_authlib_renews_looks_at_and_gives_up_its_tokens(deployment, person, tmp
     assert first["scope"] == "openid profile offline_access"
     second = client.refresh_token(metadata["token_endpoint"], refresh_token=first["refresh_token"])
     assert second["refresh_token"] != first["refresh_token"] and second["access_token"] != first["access_token"]
+    # The sign-in that it goes on with, and no other (OpenID Connect Core 1.0, section 12.2).
+    _, signed_in = verified_claims(issuer, client_id, first["id_token"])
+    _, renewed = verified_claims(issuer, client_id, second["id_token"], required=["sub"])
+    assert "nonce" not in renewed and renewed["auth_time"] == signed_in["auth_time"]
     # The answer was lost: the token before it is good until the new one is used.
     third = client.refresh_token(metadata["token_endpoint"], refresh_token=first["refresh_token"])
     userinfo = client.get(metadata["userinfo_endpoint"])
@@ -223,20 +227,23 @@ def test_authlib_without_a_person(deployment):
     assert refused.value.error == "invalid_target"
 
 
-def test_authlib_by_a_key(deployment, application, person, tmp_path):
+@pytest.mark.parametrize("setting", ["at the library", "at the registration"])
+def test_authlib_by_a_key(deployment, application, person, tmp_path, setting):
     key = jwk.JWK.generate(kty="RSA", size=2048, kid="bank", use="sig")
     keys = tmp_path / "bank.jwks.json"
     keys.write_text(json.dumps({"keys": [json.loads(key.export_public())]}))
     client = deployment.server.admin(
         "client", "add", f"Authlib by key {application.port}", "--redirect-uri", f"{application.origin}/callback",
         "--auth-method", "private_key_jwt", "--jwks", keys,
+        *(["--assertion-audience", "token-endpoint"] if setting == "at the registration" else []),
     )
     assert "clientSecret" not in client
+    assert ("warnings" in client) == (setting == "at the registration")
     # The library has the address of the token endpoint for the audience, unless it is told another.
+    method = PrivateKeyJWT() if setting == "at the registration" else PrivateKeyJWT(deployment.server.issuer)
     serve_authlib(
         application, deployment, client["clientId"], key.export_to_pem(True, None).decode(),
-        [PrivateKeyJWT(deployment.server.issuer)], token_endpoint_auth_method="private_key_jwt",
-        code_challenge_method="S256",
+        [method], token_endpoint_auth_method="private_key_jwt",
     )
     browser = requests.Session()
     page = browser.get(f"{application.origin}/login", timeout=20)
@@ -291,8 +298,8 @@ def test_oauthlib_on_a_device_without_a_browser(deployment, person, tmp_path):
     assert userinfo["preferred_username"] == person.username and userinfo["sub"] == claims["sub"]
 
 
-def test_a_client_without_the_setting_is_told_of_it(deployment, application):
-    client_id = authlib_application(application, deployment)
+def test_a_client_that_has_to_send_a_challenge_is_told_of_it(deployment, application):
+    client_id = authlib_application(application, deployment, "--pkce", "required")
     answer = requests.Session().get(f"{application.origin}/login", timeout=20)
     assert answer.json()["error"] == "invalid_request"
     assert "--pkce nonce" in answer.json()["error_description"]
@@ -309,7 +316,7 @@ def test_oauthlib(deployment, person, tmp_path, monkeypatch):
     issuer = deployment.server.issuer
     metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
     callback = f"http://127.0.0.1:{free_port()}/callback"
-    client_id, secret = deployment.server.add_client(f"oauthlib {callback}", callback, options=("--pkce", "nonce"))
+    client_id, secret = deployment.server.add_client(f"oauthlib {callback}", callback)
     client = OAuth2Session(client_id, redirect_uri=callback, scope=["openid", "email"])
     nonce = secrets.token_urlsafe()
     address, _ = client.authorization_url(metadata["authorization_endpoint"], nonce=nonce)
@@ -410,12 +417,12 @@ OIDCPassIDTokenAs serialized
 
 @pytest.fixture(params=["as it comes", "with PKCE"])
 def apache(request, deployment):
-    options, settings = ([], "OIDCPKCEMethod S256") if request.param == "with PKCE" else (["--pkce", "nonce"], "")
+    settings = "OIDCPKCEMethod S256" if request.param == "with PKCE" else ""
     port = free_port()
     left = f"http://127.0.0.1:{port}/left"
     client_id, secret = deployment.server.add_client(
         f"Apache {port}", f"http://127.0.0.1:{port}/signed-in",
-        options=[*options, "--post-logout-redirect-uri", left],
+        options=["--post-logout-redirect-uri", left],
     )
     with apache2.open_folder() as folder:
         running = Apache(folder, deployment.server.issuer, client_id, secret.read_text().strip(), port, settings)

@@ -43,7 +43,7 @@ OPTIONAL = {
     "party", "backchannelLogoutUri", "clientUri", "postLogoutRedirectUris", "authorizationDetailsTypes",
     "subjectClients", "mayAct", "ssoGroup", "certificateBoundTokens", "certificateName",
     "backchannelTokenDeliveryMode", "backchannelClientNotificationEndpoint", "disabled",
-    "signsInDirectly", "signInService", "clientId", "usedRefreshTokenSeconds",
+    "signsInDirectly", "signInService", "clientId", "usedRefreshTokenSeconds", "assertionAudience", "idTokenAtRefresh",
 }
 # How often each operation was called, and each of its parameters was one that is known.
 turns = collections.Counter()

@@ -156,4 +156,12 @@ struct JWKTests {
     func refusesSets(text: String, code: JOSEError.Code) {
         #expect(throws: JOSEError(code, "")) { try JWKSet(parsing: text.utf8) }
     }
+
+    @Test("a member of a set that is null is as good as none")
+    func nulls() throws {
+        let key =
+            #"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":null,"use":null}"#
+        let set = try JWKSet(parsing: #"{"keys":[\#(key),null],"x":null}"#.utf8)
+        #expect(set.keys.count == 1 && set.keys[0].keyID == nil && set.keys[0].use == nil)
+    }
 }

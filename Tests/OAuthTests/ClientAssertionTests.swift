@@ -172,6 +172,58 @@ struct ClientAssertionTests {
         #expect(throws: OAuthError(.invalidClient)) { try Self.verify(compact, allowing: JWSAlgorithm.ofClients) }
     }
 
+    private static let endpoint = "https://server.example/oauth2/token"
+    private static let elsewhere = "https://other.example"
+
+    private static func verify(_ compact: String, names: [String]) throws -> VerifiedClientAssertion {
+        try UnverifiedClientAssertion(header: nil, parameters: self.parameters(compact)).verified(
+            by: JWKSet(TestKey.all.values.map(\.publicKey)), for: .names(names, advice: "Set it."),
+            allowing: JWSAlgorithm.ofClients, within: .usual)
+    }
+
+    @Test(
+        "is for one of the server's names, alone or in a list that names nobody else",
+        arguments: [
+            .string(issuer), .array([.string(issuer)]), .string(endpoint), .array([.string(endpoint)]),
+            .array([.string(issuer), .string(endpoint)]), .array([.string(endpoint), .string(issuer)]),
+        ] as [JSON])
+    func audienceOfNames(value: JSON) throws {
+        let compact = try Self.assertion([("aud", value)])
+        #expect(try Self.verify(compact, names: [Self.issuer, Self.endpoint]).clientID == "bank")
+        let isIssuer = value == .string(Self.issuer) || value == .array([.string(Self.issuer)])
+        #expect(((try? Self.verify(compact, names: [Self.issuer])) != nil) == isIssuer)
+    }
+
+    @Test(
+        "for anybody else it is refused, with the advice",
+        arguments: [
+            nil, .array([]), .string(""), .string(elsewhere), .array([.string(issuer), .string(elsewhere)]),
+            .array([.string(endpoint), .string(elsewhere)]), .string(issuer + "/"),
+            .array([.string(issuer), .string(issuer), .string(issuer)]),
+        ] as [JSON?])
+    func audienceOfOthers(value: JSON?) throws {
+        let compact = try Self.assertion([("aud", value)])
+        #expect { try Self.verify(compact, names: [Self.issuer, Self.endpoint]) } throws: {
+            ($0 as? OAuthError)?.message == "The client did not authenticate. Set it."
+        }
+    }
+
+    @Test("nobody who does not hold the key is told what is wrong with the audience")
+    func audienceOfStrangers() throws {
+        let compact = try TestKey(.es256).sign(Self.claims.with([("aud", .string(Self.elsewhere))]))
+        #expect { try Self.verify(compact, names: [Self.issuer]) } throws: {
+            ($0 as? OAuthError)?.message == "The client did not authenticate."
+        }
+    }
+
+    @Test("null is no claim of an assertion", arguments: ["nonce", "aud", "x"])
+    func nulls(name: String) throws {
+        let members = Self.claims.members.filter { $0.name != name }.map { "\"\($0.name)\":\($0.value.text)" }
+        let payload = "{" + (members + ["\"\(name)\":null"]).joined(separator: ",") + "}"
+        let compact = try JWS.sign(Array(payload.utf8), with: TestKey.of(.es256).signing)
+        #expect(throws: OAuthError(.invalidClient)) { try Self.verify(compact) }
+    }
+
     @Test("has a name of 1 to 256 bytes")
     func identifier() throws {
         for value in [nil, JSON.string(""), .string(String(repeating: "j", count: 257)), .integer(1), .array([])] {

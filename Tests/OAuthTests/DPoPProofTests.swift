@@ -22,13 +22,16 @@ struct DPoPProofTests {
         return try key.sign(self.claims.with(changes), type: type, header: members.with(header))
     }
 
+    /// When the nonces of these tests are not taken any more.
+    private static let end = ValidityWindow.usual.now + .seconds(600)
+
     private static func verify(
         _ fields: [String], method: String = "POST", target: String = Self.target, accessToken: String? = nil,
-        within window: ValidityWindow = .usual, isNonce: ((String) -> Bool)? = nil
+        within window: ValidityWindow = .usual, nonceEnd: ((String) -> Timestamp?)? = nil
     ) throws -> DPoPProof {
         try DPoPProof(
             verifying: fields, method: method, target: #require(TargetURI(target)), accessToken: accessToken,
-            within: window, isNonce: isNonce)
+            within: window, nonceEnd: nonceEnd)
     }
 
     private static func verify(_ field: String, accessToken: String? = nil) throws -> DPoPProof {
@@ -83,9 +86,9 @@ struct DPoPProofTests {
         let field = try DPoPProof.make(
             method: "POST", target: target, accessToken: "token", nonce: "nonce", with: key.signing,
             at: ValidityWindow.usual.now, random: .system)
-        let proof = try Self.verify([field], accessToken: "token", isNonce: { $0 == "nonce" })
+        let proof = try Self.verify([field], accessToken: "token", nonceEnd: { $0 == "nonce" ? Self.end : nil })
         #expect(proof.thumbprint == KeyThumbprint(key.publicKey) && proof.nonce == "nonce")
-        #expect(proof.issuedAt == ValidityWindow.usual.now)
+        #expect(proof.issuedAt == ValidityWindow.usual.now && proof.repeatableUntil == Self.end)
         #expect(proof.description == "DPoPProof(\(key.publicKey.thumbprint))")
         // The key is there with its numbers alone, and nothing of its private part.
         let header = try UnverifiedJWS(compact: field).header
@@ -283,18 +286,18 @@ struct DPoPProofTests {
 
     @Test("10: a nonce that is asked for is there and is one of the server's")
     func nonce() throws {
-        let isNonce: (String) -> Bool = { $0 == "now" || $0 == "before" }
+        let nonceEnd: (String) -> Timestamp? = { $0 == "now" || $0 == "before" ? Self.end : nil }
         for text in ["now", "before"] {
-            #expect(try Self.verify([Self.proof([("nonce", .string(text))])], isNonce: isNonce).nonce == text)
+            #expect(try Self.verify([Self.proof([("nonce", .string(text))])], nonceEnd: nonceEnd).nonce == text)
         }
         for value in [nil, JSON.string("long-ago")] {
             let field = try Self.proof([("nonce", value)])
-            #expect(throws: OAuthError(.useDPoPNonce)) { try Self.verify([field], isNonce: isNonce) }
+            #expect(throws: OAuthError(.useDPoPNonce)) { try Self.verify([field], nonceEnd: nonceEnd) }
             #expect(try Self.verify(field).nonce == (value == nil ? nil : "long-ago"))
         }
         // Who has done something else wrong, too, is not sent for a nonce.
         let wrong = try Self.proof([("htm", .string("GET"))])
-        #expect(throws: OAuthError(.invalidDPoPProof)) { try Self.verify([wrong], isNonce: isNonce) }
+        #expect(throws: OAuthError(.invalidDPoPProof)) { try Self.verify([wrong], nonceEnd: nonceEnd) }
     }
 
     @Test(
@@ -305,7 +308,7 @@ struct DPoPProofTests {
         ] as [JSON])
     func nonceLetters(value: JSON) throws {
         let field = try Self.proof([("nonce", value)])
-        #expect(throws: OAuthError(.invalidDPoPProof)) { try Self.verify([field], isNonce: { _ in true }) }
+        #expect(throws: OAuthError(.invalidDPoPProof)) { try Self.verify([field], nonceEnd: { _ in Self.end }) }
         #expect(throws: OAuthError(.invalidDPoPProof)) { try Self.verify(field) }
         let longest = String(repeating: "n", count: 256)
         #expect(try Self.verify(Self.proof([("nonce", .string(longest))])).nonce == longest)

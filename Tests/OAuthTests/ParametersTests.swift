@@ -61,6 +61,36 @@ struct ParametersTests {
         }
     }
 
+    @Test(
+        "what the sender of a form has not encoded is encoded: spaces, and letters beyond ASCII",
+        arguments: [
+            ("scope=openid profile", "openid profile"), ("scope=openid+profile", "openid profile"),
+            ("scope=openid%20profile", "openid profile"), ("scope=Z\u{FC}rich \u{1F511}", "Z\u{FC}rich \u{1F511}"),
+            ("scope=%C3%BC\u{FC}", "\u{FC}\u{FC}"), ("scope= a ", " a "), ("scope=a%2Bb c", "a+b c"),
+            ("scope=\u{E9}", "\u{E9}"),
+        ])
+    func rawLetters(form: String, value: String) throws {
+        #expect(try Parameters(parsing: Parameters.encodingRest(ofForm: form))["scope"] == value)
+        #expect(
+            Parameters.encodingRest(ofForm: Parameters.encodingRest(ofForm: form))
+                == Parameters.encodingRest(ofForm: form))
+    }
+
+    @Test("a query is not read so", arguments: ["scope=openid profile", "scope=Z\u{FC}rich"])
+    func rawLettersOfQueries(query: String) {
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: query) }
+    }
+
+    @Test(
+        "control characters, names that occur twice and wrong escapes stay refused",
+        arguments: [
+            "a=b\0c", "a=b\nc d", "a=b\tc", "a=b\u{7F}", "a=b\u{85}", "a b=1&a+b=2", "\u{FC}=1&%C3%BC=2", "a=b %",
+            "a=%FC \u{FC}",
+        ])
+    func rawControls(form: String) {
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: Parameters.encodingRest(ofForm: form)) }
+    }
+
     @Test func equalityKeepsTheOrder() {
         #expect(Parameters(["a": "1", "b": "2"]) != Parameters(["b": "2", "a": "1"]))
         #expect(Set([Parameters(["a": "1"]), Parameters(["a": "1"])]).count == 1)
@@ -80,10 +110,15 @@ struct ScopeTests {
         #expect(scope.limited(to: ["openid", "email"]).names == ["openid"])
     }
 
+    @Test("surplus spaces are taken", arguments: ["openid ", " openid", "openid  profile", "  openid   profile "])
+    func spaces(text: String) throws {
+        #expect(try Scope(text).names == (text.contains("profile") ? ["openid", "profile"] : ["openid"]))
+    }
+
     @Test(
         "refuses",
         arguments: [
-            "", " ", "openid ", " openid", "openid  profile", "open\"id", "open\\id", "open\u{E9}",
+            "", " ", "  ", "open\"id", "open\\id", "open\u{E9}", "openid\tprofile", "openid\u{A0}profile",
             (0...16).map { "s\($0)" }.joined(separator: " "),
         ])
     func refuses(text: String) {

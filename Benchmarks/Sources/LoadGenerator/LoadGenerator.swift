@@ -220,16 +220,17 @@ struct LoadGenerator {
         _ run: Run, session: [String], peer script: String?, folder: String, _ report: inout Report
     ) throws {
         let verifier = RandomSource.system.token()
-        func rates(_ algorithm: String, codes: Int) throws -> TokenRates {
+        func rates(_ algorithm: String, codes: Int, idTokenAtRefresh: Bool = true) throws -> TokenRates {
             let client = try RelyingParty(
                 server: run.server, grantTypes: ["authorization_code", "refresh_token", "client_credentials"],
-                idTokenAlgorithm: algorithm)
+                idTokenAlgorithm: algorithm, idTokenAtRefresh: idTokenAtRefresh)
             return try TokenLoad(provider: run.provider(client, verifier: verifier), connections: run.connections)
                 .rates(
                     codes: try run.codes(client, verifier: verifier, session: session, count: codes), families: nil,
                     tokens: 20_000)
         }
         let ours = try rates("ES256", codes: 10_000)
+        let bare = try rates("ES256", codes: 10_000, idTokenAtRefresh: false)
         let rsa = try rates("RS256", codes: 2000)
         var theirs: TokenRates?
         var name = ""
@@ -239,8 +240,10 @@ struct LoadGenerator {
             theirs = try peer.rates(connections: run.connections, tokens: 2000)
             name = peer.name
         }
-        func add(_ what: String, _ measured: KeyPath<TokenRates, Measurement>, _ goal: String) {
-            let own = ours[keyPath: measured]
+        func add(
+            _ what: String, _ measured: KeyPath<TokenRates, Measurement>, _ goal: String, of rates: TokenRates? = nil
+        ) {
+            let own = (rates ?? ours)[keyPath: measured]
             let beside = theirs.map { theirs in
                 let other = theirs[keyPath: measured].perSecond
                 return String(format: "; %.0f times %@ with %.0f/s", own.perSecond / other, name, other)
@@ -250,7 +253,8 @@ struct LoadGenerator {
         }
         add("code and ID token, with a first refresh token", \.exchanged, "≥ 4,000/s")
         report.add("the same with an ID token of RS256", Report.rate(rsa.exchanged), "")
-        add("refresh with rotation", \.renewed, "≥ 8,000/s")
+        add("refresh with rotation, without an ID token", \.renewed, "≥ 8,000/s", of: bare)
+        add("refresh with rotation, with an ID token", \.renewed, "")
         add("introspection of different tokens", \.introspected, "≥ 12,000/s")
         add("client credentials", \.credited, "≥ 12,000/s")
     }

@@ -16,14 +16,15 @@ package struct RelyingParty: Sendable, Codable {
     ///     browser that is signed in gives it a code unasked.
     ///   - idTokenAlgorithm: What its ID tokens are signed with.
     ///   - signInMethods: How people may sign in to it.
+    ///   - idTokenAtRefresh: Whether the answers to its refreshes have ID tokens.
     package init(
         server: Server, grantTypes: [String] = ["authorization_code"], isPublic: Bool = false,
-        idTokenAlgorithm: String = "ES256", signInMethods: [String] = ["phone"]
+        idTokenAlgorithm: String = "ES256", signInMethods: [String] = ["phone"], idTokenAtRefresh: Bool = true
     ) throws {
         self.redirectURI = isPublic ? "https://app.example/signed-in" : "http://127.0.0.1:8099/signed-in"
         (self.clientID, self.basic) = try server.addClient(
             redirectURI: self.redirectURI, grantTypes: grantTypes, isPublic: isPublic,
-            idTokenAlgorithm: idTokenAlgorithm, signInMethods: signInMethods)
+            idTokenAlgorithm: idTokenAlgorithm, signInMethods: signInMethods, idTokenAtRefresh: idTokenAtRefresh)
     }
 
     /// A sign-in whose page is open.

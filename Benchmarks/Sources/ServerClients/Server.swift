@@ -76,7 +76,8 @@ package struct Server: Sendable {
 
     /// Makes a relying party. Returns its id, and its credentials for HTTP Basic where it is no app.
     package func addClient(
-        redirectURI: String, grantTypes: [String], isPublic: Bool, idTokenAlgorithm: String, signInMethods: [String]
+        redirectURI: String, grantTypes: [String], isPublic: Bool, idTokenAlgorithm: String, signInMethods: [String],
+        idTokenAtRefresh: Bool = true
     ) throws -> (id: String, basic: String?) {
         var connection = try self.connectOperator()
         let client = try self.admin(
@@ -84,6 +85,7 @@ package struct Server: Sendable {
             [
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
                 "idTokenSignedResponseAlg": .string(idTokenAlgorithm),
+                "idTokenAtRefresh": .bool(idTokenAtRefresh),
                 "grantTypes": .array(grantTypes.map(JSON.string)),
                 "signInMethods": .array(signInMethods.map(JSON.string)),
                 // What it may have for itself.

@@ -109,7 +109,9 @@ enum OAuthTargets {
         if let address = try? RedirectURI(text, allowing: Set(RedirectURI.Kind.allCases)) {
             guard address.answers(text) == address, address.text.hasBytes(atStart: address.origin) else { return false }
             // Without asking nobody gets a private scheme.
-            guard ((try? RedirectURI(text)) == nil) == (address.kind == .privateScheme) else { return false }
+            guard ((try? RedirectURI(text)) == nil) == [.privateScheme, .localhost].contains(address.kind) else {
+                return false
+            }
         }
         return true
     }

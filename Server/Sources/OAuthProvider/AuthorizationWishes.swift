@@ -183,10 +183,13 @@ public struct AssuranceWord: Sendable, Equatable {
 ///
 /// Whoever asks for levels does not get less, neither by `acr_values` (RFC 9470, section 5) nor by an essential `acr` in
 /// `claims` (OpenID Connect Core 1.0, section 5.5.1.1): a client that could do with less would have to look at what it got,
-/// and those that do not are the ones that ask.
+/// and those that do not are the ones that ask. Words of `acr_values` that no level here has are passed over: libraries send
+/// words of other servers.
 struct RequestedLevels {
-    /// Of each of these lists one word has to be met.
-    private let required: [[String]]
+    /// One of these has to be met, known here or not; `nil` where no `acr` is essential.
+    private let essential: [String]?
+    /// One of these that are known here has to be met (`acr_values`).
+    private let words: [String]
     /// What the client would like to be told, the best first.
     private let preferred: [String]
 
@@ -201,10 +204,8 @@ struct RequestedLevels {
                 guard case .string(let text) = $0 else { return nil }
                 return text
             } ?? []
-        var required: [[String]] = []
-        if let claim, claim.isEssential, !claim.values.isEmpty { required.append(values) }
-        if !words.isEmpty { required.append(words) }
-        self.required = required
+        self.essential = (claim?.isEssential ?? false) && !(claim?.values.isEmpty ?? true) ? values : nil
+        self.words = words
         self.preferred = values + words
     }
 
@@ -214,12 +215,20 @@ struct RequestedLevels {
 
     /// Whether some authentication could be enough.
     func canBeMet(in table: [AssuranceWord]) -> Bool {
-        self.required.isEmpty || Set(table.flatMap(\.levels)).contains { self.areMet(by: $0, in: table) }
+        self.required(in: table).isEmpty || Set(table.flatMap(\.levels)).contains { self.areMet(by: $0, in: table) }
+    }
+
+    /// The lists of which one word each has to be met.
+    private func required(in table: [AssuranceWord]) -> [[String]] {
+        let known = self.words.filter { word in
+            table.contains { $0.name.hasSameBytes(as: word) || $0.levels.containsBytes(of: word) }
+        }
+        return [self.essential, known.isEmpty ? nil : known].compactMap(\.self)
     }
 
     /// Whether an authentication of that level is enough.
     func areMet(by level: String, in table: [AssuranceWord]) -> Bool {
-        self.required.allSatisfy { words in words.contains { Self.isMet($0, by: level, in: table) } }
+        self.required(in: table).allSatisfy { words in words.contains { Self.isMet($0, by: level, in: table) } }
     }
 
     /// What the ID token says (`acr`): the first of the client's words that the authentication meets, and where it meets

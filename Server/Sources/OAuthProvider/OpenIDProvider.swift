@@ -276,12 +276,18 @@ public struct Person: Sendable, Equatable {
     public let phone: AccountPhone?
     /// Where the person gets post (`address`).
     public let address: PostalAddress?
+    /// What else services are told for the scope `profile`, by the names of the claims.
+    public let profile: PersonProfile?
+    /// When something of this last changed (`updated_at`); `nil` where that is not known.
+    public let updatedAt: Timestamp?
 
     /// A person.
     public init(
         username: String?, displayName: String?, email: AccountEmail? = nil, phone: AccountPhone? = nil,
-        address: PostalAddress? = nil
+        address: PostalAddress? = nil, profile: PersonProfile? = nil, updatedAt: Timestamp? = nil
     ) {
+        self.profile = profile
+        self.updatedAt = updatedAt
         self.phone = phone
         self.address = address
         self.username = username

@@ -7,7 +7,7 @@ import _Primitives
 enum PersonClaims {
     /// The scopes with what they are for.
     static let scopes: [(scope: String, claims: [String])] = [
-        (Scope.profile, ["preferred_username", "name"]),
+        (Scope.profile, ["preferred_username", "name"] + PersonProfile.names + ["updated_at"]),
         (Scope.email, ["email", "email_verified"]),
         (Scope.phone, ["phone_number", "phone_number_verified"]),
         (Scope.address, ["address"]),
@@ -21,6 +21,8 @@ enum PersonClaims {
         var claims: JSONObject = [:]
         claims["preferred_username"] = person.username.map(JSON.string)
         claims["name"] = person.displayName.map(JSON.string)
+        for (name, value) in person.profile?.claims.members ?? [] { claims[name] = value }
+        claims["updated_at"] = person.updatedAt.map { .integer($0.seconds) }
         claims["email"] = person.email.map { .string($0.address) }
         claims["email_verified"] = person.email.map { .bool($0.isVerified) }
         claims["phone_number"] = person.phone.map { .string($0.number) }

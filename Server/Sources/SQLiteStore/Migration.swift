@@ -22,7 +22,7 @@ struct Migration: Sendable {
         .upstreamLevels, .upstreamSignOuts, .identitySessions, .fewerGrantIndexes, .identities,
         .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
         .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
-        .openedElsewhere, .browserlessSessions, .knownBrowsers,
+        .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
     ]
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

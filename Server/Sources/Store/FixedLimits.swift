@@ -114,6 +114,12 @@ extension Limits {
         public static let lateRefreshTime: Duration = .seconds(60)
         /// The longest time after its first use for which a client's refresh token can be let give the same next token.
         public static let longestUsedRefreshToken: Duration = .seconds(60 * 60)
+        /// The longest part of a person's name that services are told (`given_name`, `family_name`, `middle_name`), in characters.
+        public static let profileNameCharacters = 256
+        /// The longest address of a person's picture, in characters.
+        public static let pictureAddressCharacters = 1024
+        /// The longest language or time zone of a person (`locale`, `zoneinfo`), in characters.
+        public static let profileTagCharacters = 64
         /// Random bytes by which a refresh token follows from the one before it.
         public static let refreshStepBytes = 16
         /// Characters of a signed token that is read. A longer one is refused unread.

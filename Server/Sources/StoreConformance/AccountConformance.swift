@@ -65,13 +65,43 @@ public enum AccountConformance {
                 expected.address = address
                 try expect(try await store.account(username: "alice") == expected, "the address is kept")
             }
+            for profile in [PersonProfile(["given_name": .string("\u{20AC}"), "locale": .string("de-CH")]), nil] {
+                try expect(
+                    try await store.setAccountProfile(profile, id: "account-alice", audit: sampleAudit()), "it exists")
+                expected.profile = profile
+                try expect(try await store.account(username: "alice") == expected, "the profile is kept")
+            }
             let isAnyThere = (
                 try await store.setAccountPhone(nil, id: "other", audit: sampleAudit()),
-                try await store.setAccountAddress(nil, id: "other", audit: sampleAudit())
+                try await store.setAccountAddress(nil, id: "other", audit: sampleAudit()),
+                try await store.setAccountProfile(nil, id: "other", audit: sampleAudit())
             )
-            try expect(isAnyThere == (false, false), "no such account")
+            try expect(isAnyThere == (false, false, false), "no such account")
             try expect(try await store.account(username: "bob") == sampleAccount("bob"), "another stays as it is")
-            try expect(try await store.auditEntries(after: 0, limit: 99).count == 6, "an event for each change")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == 8, "an event for each change")
+        },
+        ConformanceCheck("whatever changes of a person is dated by its event") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try expect(try await store.account(username: "alice")?.updatedAt == .start, "when it was added")
+            let id = "account-alice"
+            func event(_ minutes: Int64) -> AuditEvent {
+                AuditEvent(AuditEvent.Kind(rawValue: "sample"), at: .start + .seconds(60 * minutes), accountID: id)
+            }
+            let changes: [@Sendable (AuditEvent) async throws -> Bool] = [
+                { try await store.setAccountEmail(nil, id: id, audit: $0) },
+                { try await store.setAccountPhone(nil, id: id, audit: $0) },
+                { try await store.setAccountAddress(nil, id: id, audit: $0) },
+                { try await store.setAccountProfile(nil, id: id, audit: $0) },
+                { try await store.setAccountNames(id: id, audit: [$0], username: "alice", displayName: "Al") },
+            ]
+            for (index, change) in changes.enumerated() {
+                let event = event(Int64(index) + 1)
+                try expect(try await change(event), "it exists")
+                try expect(try await store.account(username: "alice")?.updatedAt == event.at, "change \(index)")
+            }
+            let last = try await store.account(username: "alice")?.updatedAt
+            _ = try await store.setAccountLocked(true, id: id, audit: event(99))
+            try expect(try await store.account(username: "alice")?.updatedAt == last, "a lock says nothing of them")
         },
         ConformanceCheck("accounts are listed in the order of their creation, in pages") { store in
             for name in ["c", "a", "b"] {

@@ -12,7 +12,8 @@ func sampleAccount(_ name: String = "alice") -> AccountRecord {
         id: "account-\(name)", username: AccountName(stored: name), displayName: "\(name) Example",
         email: AccountEmail(address: "\(name)@post.example", isVerified: true),
         phone: AccountPhone(number: "+49\(name.utf8.count)", isVerified: true),
-        address: PostalAddress(["locality": .string(name), "country": .string("DE")]), createdAt: .start)
+        address: PostalAddress(["locality": .string(name), "country": .string("DE")]),
+        profile: PersonProfile(["given_name": .string(name)]), createdAt: .start)
 }
 
 func sampleAudit(_ kind: String = "sample", account: String? = nil) -> AuditEvent {

@@ -156,6 +156,7 @@ struct AdminCommandTests {
         await self.expect(.failed) { try await place.run("client", "change", id, "--rotate-secret") }
         await self.expect(.failed) { try await place.run("client", "change", id, "--grant-type", "password") }
         await self.expect(.failed) { try await place.run("client", "change", id, "--auth-method", "other") }
+        try await place.run("client", "change", id, "--pkce", "usual")
         for party in ["third-party", "first-party"] {
             try await place.run("client", "change", id, "--party", party)
             #expect(try await shown().string("party") == party)

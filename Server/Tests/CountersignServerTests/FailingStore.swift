@@ -79,6 +79,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.setAccountAddress(address, id: id, audit: audit)
     }
 
+    func setAccountProfile(_ profile: PersonProfile?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setAccountProfile(profile, id: id, audit: audit)
+    }
+
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.store.createAccount(account, audit: audit)
     }

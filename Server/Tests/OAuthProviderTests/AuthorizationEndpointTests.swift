@@ -67,7 +67,7 @@ struct AuthorizationEndpointTests {
             (["response_mode": "fragment"], .invalidRequest), (["request": "e30.e30."], .requestNotSupported),
             (["request_uri": "https://a.example/r"], .requestURINotSupported),
             (["scope": nil], .invalidScope), (["scope": "profile"], .invalidScope),
-            (["scope": "openid  profile"], .invalidScope),
+            (["scope": "openid\"profile"], .invalidScope),
             (["code_challenge": nil], .invalidRequest), (["code_challenge": "short"], .invalidRequest),
             (["code_challenge_method": nil], .invalidRequest), (["code_challenge_method": "plain"], .invalidRequest),
             (["prompt": "none login"], .invalidRequest), (["prompt": "maybe"], .invalidRequest),

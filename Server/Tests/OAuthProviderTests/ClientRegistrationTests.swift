@@ -86,7 +86,7 @@ struct ClientRegistrationTests {
             #expect(secret.utf8.count == 43)
             let client = try #require(try await f.provider.client(id))
             #expect(client.registration != nil && !client.settings.mayDeregister)
-            #expect(client.settings.codeBinding == .pkce)
+            #expect(client.settings.codeBinding == .usual)
             let registered = RegisteredClient.known(client, secret)
             let code = try await Self.code(f, ["client_id": id, "scope": "openid offline_access"])
             let tokens = try await f.provider.token(header: registered, body: f.form(code))
@@ -347,8 +347,7 @@ struct ClientRegistrationTests {
             let body = try #require(try await registering.register().body)
             let id = try body.requiredString("client_id")
             let header = "Bearer \(try body.requiredString("registration_access_token"))"
-            _ = try await f.provider.changeClient(
-                id, ClientChange(codeBinding: .nonce, mayDeregister: true), by: "root")
+            _ = try await f.provider.changeClient(id, ClientChange(mayDeregister: true), by: "root")
             func replace(_ changes: [String: JSON?] = [:]) async throws -> ClientSettings? {
                 var all = changes
                 all["client_id"] = .string(id)
@@ -357,9 +356,41 @@ struct ClientRegistrationTests {
                 return try await f.provider.client(id)?.settings
             }
             let kept = try await replace()
-            #expect(kept?.codeBinding == .nonce && kept?.mayDeregister == true)
+            #expect(kept?.mayDeregister == true)
             let app = try await replace(["token_endpoint_auth_method": .string("none")])
-            #expect(app?.codeBinding == .pkce && app?.mayDeregister == true)
+            #expect(app?.mayDeregister == true)
+        }
+    }
+
+    @Test("a client that has registered itself sends a challenge always, whatever an operator does or has done")
+    func codeBinding() async throws {
+        try await ProviderFixture.run { f in
+            let registering = Registering(f)
+            let body = try #require(try await registering.register().body)
+            let id = try body.requiredString("client_id")
+            let header = "Bearer \(try body.requiredString("registration_access_token"))"
+            // Even where the operator makes the client its own.
+            _ = try await f.provider.changeClient(id, ClientChange(party: .first))
+            for binding in [ClientSettings.CodeBinding.nonce, .nothing] {
+                await #expect(throws: OAuthError(.invalidRequest)) {
+                    try await f.provider.changeClient(id, ClientChange(codeBinding: binding))
+                }
+            }
+            let changes: [String: String?] = [
+                "client_id": id, "code_challenge": nil, "code_challenge_method": nil,
+                "redirect_uri": try body.strings("redirect_uris")?.first,
+            ]
+            #expect(try await f.answer(changes, session: nil) == "invalid_request")
+            // An earlier version has let the client have a nonce instead. It counts for nothing, and goes with the next change.
+            _ = try await f.store.changeClient(id) { client in
+                client.settings.codeBinding = .nonce
+                return []
+            }
+            #expect(try await f.answer(changes, session: nil) == "invalid_request")
+            let answer = try await registering.registrations.replace(
+                id, header: header, body: Self.body(["client_id": .string(id)]))
+            #expect(answer.status == 200)
+            #expect(try await f.provider.client(id)?.settings.codeBinding == .usual)
         }
     }
 

@@ -110,7 +110,8 @@ struct ClockSkewTests {
     @Test("one that is further ahead is not, and least of all by more than a minute", arguments: Statement.allCases)
     func tooFarAhead(statement: Statement) async throws {
         try await self.run { signer in
-            for ahead in [31, 60, 61, 100] {
+            // The nonce of a proof says when it was made: its client's clock may be five minutes ahead.
+            for ahead in statement == .proof ? [301, 360] : [31, 60, 61, 100] {
                 let text = try await signer.make(statement)
                 signer.f.clock.advance(.seconds(-ahead))
                 #expect(try await !signer.isTaken(statement, text), "\(ahead) seconds ahead")
@@ -136,12 +137,37 @@ struct ClockSkewTests {
         }
     }
 
-    @Test("a proof counts for two minutes, and from ten seconds before it was made")
+    @Test("a proof of a client of fapi2 counts for two minutes, and from ten seconds before it was made")
+    func proofsOfFAPI2() async throws {
+        try await ProviderFixture.run { f in
+            f.clock.advance(.seconds(150))
+            let (own, key) = (try ClientKey(.es256), try KeyHolder())
+            var settings = own.settings
+            settings.profile = ClientProfile(security: .fapi2)
+            let client = try await f.register(settings)
+            let now = f.clock.source.now().seconds
+            for (offset, isTaken) in [
+                (10, true), (30, true), (31, false), (61, false), (-10, true), (-120, true), (-121, false),
+            ] as [(Int64, Bool)] {
+                let form: Parameters = [
+                    "grant_type": "authorization_code", "code": "unknown", "redirect_uri": ProviderFixture.address,
+                    "code_verifier": f.verifier.text,
+                    "client_assertion": try own.assertion(client.client.id, f),
+                    "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                ]
+                let answer = try await f.provider.token(
+                    header: nil, body: form.encoded, proofs: [key.proof(f, ["iat": .integer(now + offset)])])
+                #expect(answer.error == (isTaken ? "invalid_grant" : "invalid_dpop_proof"), "\(offset)")
+            }
+        }
+    }
+
+    @Test("a proof with a nonce of ours counts where its client's clock is five minutes off")
     func proofs() async throws {
         try await self.run { signer in
             let now = signer.f.clock.source.now().seconds
             for (offset, isTaken) in [
-                (10, true), (30, true), (31, false), (61, false), (-10, true), (-120, true), (-121, false),
+                (10, true), (300, true), (301, false), (-10, true), (-300, true), (-420, true), (-421, false),
             ] as [(Int64, Bool)] {
                 let text = try await signer.make(.proof, ["iat": .integer(now + offset)])
                 #expect(try await signer.isTaken(.proof, text) == isTaken, "\(offset)")

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import OAuthProvider
+import SQLiteStore
 import Store
 import Synchronization
 import Testing
@@ -38,9 +39,10 @@ struct CodeBindingTests {
             ])
     }
 
-    @Test("a client needs a challenge by default, and is told of the setting that it could have instead")
-    func theDefault() async throws {
+    @Test("a client that has to send a challenge is told of the setting that it could have instead")
+    func required() async throws {
         try await ProviderFixture.run { f in
+            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
             let refusal = try await self.refusal(f, Self.withoutChallenge)
             #expect(refusal.error == "invalid_request")
             #expect(refusal.description?.contains("--pkce nonce") == true)
@@ -48,10 +50,12 @@ struct CodeBindingTests {
         }
     }
 
-    @Test("with the setting a nonce stands for the challenge, from the request to the ID token")
-    func nonceInstead() async throws {
+    @Test(
+        "in the operator's own confidential client a nonce stands for the challenge, from the request to the ID token",
+        arguments: [false, true])
+    func nonceInstead(isAllowed: Bool) async throws {
         try await ProviderFixture.run { f in
-            try await self.allow(f)
+            if isAllowed { try await self.allow(f) }
             let signedIn = try await f.signIn(Self.withoutChallenge)
             let answer = try await f.token(signedIn.code, ["code_verifier": nil])
             let token = try #require(try answer.body?.string("id_token"))
@@ -72,12 +76,98 @@ struct CodeBindingTests {
     @Test("without challenge and without nonce there is no code", arguments: [nil, ""])
     func neither(nonce: String?) async throws {
         try await ProviderFixture.run { f in
-            try await self.allow(f)
             var changes = Self.withoutChallenge
             changes["nonce"] = .some(nonce)
             let refusal = try await self.refusal(f, changes)
             #expect(refusal.error == "invalid_request")
-            #expect(refusal.description?.contains("nonce") == true)
+            #expect(refusal.description?.contains("--pkce none") == true)
+        }
+    }
+
+    @Test("a nonce without the scope openid is bound to no ID token, and stands for nothing")
+    func nonceWithoutOpenID() async throws {
+        try await ProviderFixture.run { f in
+            var changes = Self.withoutChallenge
+            changes["scope"] = "profile"
+            let refusal = try await self.refusal(f, changes)
+            #expect(refusal.error == "invalid_scope" || refusal.error == "invalid_request")
+        }
+    }
+
+    /// Clients whose codes are bound to a challenge, whatever is set.
+    enum Bound: String, CaseIterable, Sendable {
+        case thirdParty, fapi2, app
+    }
+
+    @Test("a third party's, a fapi2 client and an app send a challenge always", arguments: Bound.allCases)
+    func always(_ kind: Bound) async throws {
+        try await ProviderFixture.run { f in
+            let key = try ClientKey(.es256)
+            var settings = ClientSettings(idTokenAlgorithm: .es256)
+            switch kind {
+            case .thirdParty: settings.party = .third
+            case .fapi2:
+                settings = key.settings
+                settings.profile = ClientProfile(security: .fapi2)
+            case .app: settings.authenticationMethod = "none"
+            }
+            let client = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
+            let id = client.client.id
+            for binding in [ClientSettings.CodeBinding.nonce, .nothing] {
+                await #expect(throws: OAuthError(.invalidRequest), "\(binding)") {
+                    try await f.provider.changeClient(id, ClientChange(codeBinding: binding))
+                }
+            }
+            // A setting that an earlier version has kept counts for nothing.
+            _ = try await f.store.changeClient(id) { current in
+                current.settings.codeBinding = .nothing
+                return []
+            }
+            var changes = Self.withoutChallenge
+            changes["client_id"] = id
+            if kind == .fapi2 {
+                var form: Parameters = [
+                    "client_assertion": try key.assertion(id, f),
+                    "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                ]
+                for (name, value) in try Parameters(parsing: f.query(changes)).members { form.append(name, value) }
+                let pushed = try await f.provider.push(header: nil, body: form.encoded, source: "a")
+                #expect(pushed.error == "invalid_request")
+                #expect(try pushed.body?.string("error_description")?.contains("code_challenge") == true)
+            } else {
+                let refusal = try await self.refusal(f, changes)
+                #expect(refusal.error == "invalid_request")
+                #expect(refusal.description?.contains("code_challenge") == true)
+                #expect(refusal.description?.contains("--pkce") == false, "no setting would help")
+            }
+        }
+    }
+
+    @Test("a client that can send neither is let in by a setting of its own, with a warning at each look")
+    func neitherIsLet() async throws {
+        try await ProviderFixture.run { f in
+            #expect(try await f.provider.warnedClients().isEmpty)
+            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .nothing))
+            var changes = Self.withoutChallenge
+            changes["nonce"] = .some(nil)
+            let signedIn = try await f.signIn(changes)
+            let answer = try await f.token(signedIn.code, ["code_verifier": nil])
+            #expect(answer.status == 200)
+            let token = try #require(try answer.body?.string("id_token"))
+            #expect(try f.claims(token, type: "JWT").members["nonce"] == nil)
+            // A challenge that was sent is held to, and one that was left out on the way gains nothing.
+            self.refused(try await f.token(try await f.signIn().code, ["code_verifier": nil]))
+            self.refused(try await f.token(try await f.signIn(changes).code))
+            let warned = try await f.provider.warnedClients()
+            #expect(warned.map(\.client.id) == [f.bank.client.id])
+            #expect(warned.first?.warnings.map(\.setting) == ["--pkce none"])
+            // Nobody else is.
+            let other = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(idTokenAlgorithm: .es256))
+            changes["client_id"] = other.client.id
+            #expect(try await self.refusal(f, changes).error == "invalid_request")
         }
     }
 
@@ -126,6 +216,16 @@ struct CodeBindingTests {
         }
     }
 
+    @Test("a client that becomes one of another kind sends a challenge from then on")
+    func becomes() async throws {
+        try await ProviderFixture.run { f in
+            let before = try await self.refusal(f, Self.withoutChallenge)
+            #expect(before.error == nil)
+            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(party: .third))
+            #expect(try await self.refusal(f, Self.withoutChallenge).error == "invalid_request")
+        }
+    }
+
     @Test("the operator is told which setting of which client a request does not fit, once a minute")
     func theOperatorIsTold() async throws {
         let misfits = Mutex<[ClientMisfit]>([])
@@ -134,6 +234,7 @@ struct CodeBindingTests {
                 OpenIDProvider.Configuration(
                     issuer: ProviderFixture.issuer, note: { misfit in misfits.withLock { $0.append(misfit) } }),
                 store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
+            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
             func send(_ changes: [String: String?]) async throws {
                 _ = try await provider.authorize(
                     f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)

@@ -87,7 +87,7 @@ struct ConsentTests {
             let question = try #require(
                 try await f.provider.consentQuestion(request: request, browser: f.browser, session: session))
             #expect(question.clientName == "Shop" && question.clientOrigin == "https://bank.example")
-            #expect(question.username == "alice" && question.items == [.identity, .username, .name, .email])
+            #expect(question.username == "alice" && question.items == [.identity, .username, .name, .profile, .email])
             let fields = try await self.decide(f, request, session)
             #expect(fields["state"] == "st&te" && fields["iss"] == ProviderFixture.issuer)
             #expect(try await self.tokens(f, shop, fields["code"])["id_token"] != nil)
@@ -396,7 +396,8 @@ struct ConsentTests {
             }
             tokens.append(try await self.tokens(f, shop, try ProviderFixture.fields(of: client)["code"]))
             let given = try await f.provider.consents.given(byAccount: "account-a")
-            #expect(given.map(\.items) == [[.identity, .email], [.identity, .username, .name, .offlineAccess]])
+            #expect(
+                given.map(\.items) == [[.identity, .email], [.identity, .username, .name, .profile, .offlineAccess]])
             #expect(given.allSatisfy { $0.clientName == "Shop" && $0.client == shop.client.id })
             func isOpen(_ index: Int) async throws -> Bool {
                 let access = try tokens[index].requiredString("access_token")

@@ -199,7 +199,7 @@ struct IDTokenAlgorithmTests {
             let id = f.bank.client.id
             let before = try await f.store.auditEntries(after: 0, limit: 100).last?.number ?? 0
             for change in [
-                ClientChange(idTokenAlgorithm: .es256, codeBinding: .pkce, mayDeregister: false),
+                ClientChange(idTokenAlgorithm: .es256, codeBinding: .usual, mayDeregister: false),
                 ClientChange(idTokenAlgorithm: .edDSA, codeBinding: .nonce, mayDeregister: true),
                 ClientChange(mayDeregister: false),
             ] {

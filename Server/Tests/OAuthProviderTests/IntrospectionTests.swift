@@ -98,6 +98,31 @@ struct IntrospectionTests {
         }
     }
 
+    @Test("the owner of a resource is told the names of whose token has profile or email, and nobody else is")
+    func names() async throws {
+        try await ProviderFixture.run { f in
+            let party = try await ResourceTests.Party(f)
+            f.people.set(
+                Person(
+                    username: "alice", displayName: "Alice Example",
+                    email: AccountEmail(address: "alice@post.example", isVerified: true)), account: "account-a")
+            for (scope, name, email) in [
+                ("openid", false, false), ("openid profile", true, false), ("openid email", false, true),
+                ("openid email profile", true, true),
+            ] {
+                let code = try await party.code([ResourceTests.accounts], scope: scope)
+                let token = try #require(try await party.exchange(code).body).requiredString("access_token")
+                let told = try #require(try await f.introspect(token, by: party.accounts))
+                #expect(told["username"] == (name ? .string("alice") : nil), "\(scope)")
+                #expect(told["email"] == (email ? .string("alice@post.example") : nil), "\(scope)")
+                #expect(told["name"] == nil)
+                let own = try #require(try await f.introspect(token, by: party.client))
+                #expect(own["active"] == .bool(true) && own["username"] == nil && own["email"] == nil)
+                #expect(try await f.introspect(token, by: party.payments) == Self.inactive)
+            }
+        }
+    }
+
     // MARK: Signed
 
     @Test("whoever asks for it gets the answer signed, for itself, and with its own algorithm")

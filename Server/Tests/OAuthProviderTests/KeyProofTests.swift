@@ -111,7 +111,7 @@ struct KeyProofTests {
                 ("htu", nil), ("htu", .string(KeyHolder.userinfo)),
                 ("htu", .string("https://other.example/oauth2/token")),
                 ("htu", .string("http://id.example/oauth2/token")), ("iat", nil), ("iat", .string("\(now)")),
-                ("iat", .integer(now - 121)), ("iat", .integer(now + 31)),
+                ("iat", .integer(now - 421)), ("iat", .integer(now + 301)),
             ]
             for (name, value) in changes {
                 proofs.append(("\(name) \(value?.text ?? "missing")", [try await key.proof(f, [name: value])]))
@@ -126,7 +126,7 @@ struct KeyProofTests {
         }
     }
 
-    @Test("a client's clock may be behind and ahead", arguments: [-120, -10, 10, 30])
+    @Test("a client's clock may be behind and ahead", arguments: [-420, -300, -10, 10, 30, 300])
     func clocks(seconds: Int64) async throws {
         try await ProviderFixture.run { f in
             let made = JSON.integer(f.clock.source.now().seconds + seconds)
@@ -161,16 +161,27 @@ struct KeyProofTests {
         }
     }
 
-    @Test("a proof is remembered to the last moment at which it is taken")
-    func lastMoment() async throws {
+    @Test(
+        "a proof is remembered until its nonce is not taken any more: shown again at each second, at another node",
+        arguments: [-300, 0, 300])
+    func eachSecond(offset: Int64) async throws {
         try await ProviderFixture.run { f in
-            let proof = try await KeyHolder().proof(f)
+            // At the end of a slot, so that the nonce is taken for the shortest time, or at its start, for the longest.
+            f.clock.advance(.seconds(offset < 0 ? 299 : 0))
+            let other = try await f.node()
+            let made = f.clock.source.now().seconds + offset
+            let proof = try await KeyHolder().proof(f, ["iat": .integer(made)])
             self.refused(try await f.token("unknown", proofs: [proof]), "invalid_grant")
-            f.clock.advance(.seconds(120))
-            while try await f.provider.sweep() > 0 {}
-            let answer = try await f.token("unknown", proofs: [proof])
-            self.refused(answer)
-            #expect(answer.refusal?.reason?.hasSuffix("jti was shown before") == true)
+            for second in 1...610 {
+                f.clock.advance(.seconds(1))
+                while try await f.provider.sweep() > 0 {}
+                let answer = try await f.token("unknown", proofs: [proof], at: second.isMultiple(of: 2) ? other : nil)
+                #expect(["invalid_dpop_proof", "use_dpop_nonce"].contains(answer.error), "\(second)")
+                // By its clock it is good for seven minutes, and by its nonce for five to ten.
+                let isGood = second <= 420 + Int(offset) && second < (offset < 0 ? 301 : 600)
+                let isRemembered = answer.refusal?.reason?.contains("jti was shown before") == true
+                #expect(isRemembered == isGood, "\(second)")
+            }
         }
     }
 

@@ -143,7 +143,7 @@ struct NativeClientTests {
                 try await f.provider.changeClient(
                     app.client.id, ClientChange(authenticationMethod: "client_secret_basic"))
             }
-            for wrong in ["myapp:/cb", "com.example.app://cb", "javascript:/x", "http://localhost/cb"] {
+            for wrong in ["myapp:/cb", "com.example.app:///cb", "javascript:/x", "http://localhost.example/cb"] {
                 await #expect(throws: refused) {
                     try await f.provider.changeClient(app.client.id, ClientChange(redirectURIs: [wrong]))
                 }

@@ -32,23 +32,102 @@ struct PrivateKeyJWTTests {
         }
     }
 
-    @Test("an audience other than the issuer as one text is refused, and spends nothing")
+    private static let tokenEndpoint = ProviderFixture.issuer + "/oauth2/token"
+
+    /// Audiences that name somebody else, or nobody.
+    private static let strangers: [JSON?] = [
+        .array([.string(ProviderFixture.issuer), .string("https://other.example")]),
+        .array([.string(tokenEndpoint), .string("https://other.example")]),
+        .string(ProviderFixture.issuer + "/oauth2/par"), .string(ProviderFixture.issuer + "/"),
+        .string("https://other.example"), .string(""), .array([]), nil,
+    ]
+
+    @Test(
+        "the issuer is the audience, alone or as a list of one; every other is refused with the setting, and spends nothing"
+    )
     func audience() async throws {
         try await ProviderFixture.run { f in
             let key = try ClientKey(.es256)
             let client = try await f.register(key.settings)
             let code = try await f.code(of: client)
-            let issuer = ProviderFixture.issuer
-            for audience: JSON? in [
-                .array([.string(issuer)]), .array([.string(issuer), .string("https://other.example")]),
-                .string(issuer + "/oauth2/token"), .string(issuer + "/oauth2/par"), .string(issuer + "/"),
-                .string("https://other.example"), .string(""), nil,
+            for audience: JSON? in Self.strangers + [
+                .string(Self.tokenEndpoint), .array([.string(ProviderFixture.issuer), .string(Self.tokenEndpoint)]),
             ] {
+                let assertion = try key.assertion(client.client.id, f, ["aud": audience])
+                let answer = try await f.token(code, assertion: assertion)
+                self.refused(answer, "\(audience?.text ?? "none")")
+                let description = try answer.body?.string("error_description")
+                #expect(description?.contains("--assertion-audience token-endpoint") == true)
+            }
+            for audience: JSON in [.string(ProviderFixture.issuer), .array([.string(ProviderFixture.issuer)])] {
+                let right = try key.assertion(client.client.id, f, ["aud": audience])
+                #expect(try await f.token(f.code(of: client), assertion: right).status == 200)
+            }
+            #expect(try await f.token(code, assertion: key.assertion(client.client.id, f)).status == 200)
+        }
+    }
+
+    @Test(
+        "with the setting the token endpoint's address is one, too, for that client alone, and the operator is warned")
+    func tokenEndpointAsAudience() async throws {
+        try await ProviderFixture.run { f in
+            let key = try ClientKey(.es256)
+            var settings = key.settings
+            settings.assertionAudience = .tokenEndpoint
+            let client = try await f.register(settings)
+            for audience: JSON in [
+                .string(Self.tokenEndpoint), .array([.string(Self.tokenEndpoint)]), .string(ProviderFixture.issuer),
+                .array([.string(ProviderFixture.issuer), .string(Self.tokenEndpoint)]),
+            ] {
+                let assertion = try key.assertion(client.client.id, f, ["aud": audience])
+                #expect(try await f.token(f.code(of: client), assertion: assertion).status == 200, "\(audience.text)")
+            }
+            let code = try await f.code(of: client)
+            for audience in Self.strangers {
                 let assertion = try key.assertion(client.client.id, f, ["aud": audience])
                 self.refused(try await f.token(code, assertion: assertion), "\(audience?.text ?? "none")")
             }
-            let right = try key.assertion(client.client.id, f)
-            #expect(try await f.token(code, assertion: right).status == 200)
+            let warned = try await f.provider.warnedClients()
+            #expect(warned.map(\.client.id) == [client.client.id])
+            #expect(warned.first?.warnings.map(\.setting) == ["--assertion-audience token-endpoint"])
+            // Taken back, the address is none any more.
+            var change = ClientChange()
+            change.assertionAudience = .issuer
+            _ = try await f.provider.changeClient(client.client.id, change)
+            let assertion = try key.assertion(client.client.id, f, ["aud": .string(Self.tokenEndpoint)])
+            self.refused(try await f.token(code, assertion: assertion))
+            #expect(try await f.provider.warnedClients().isEmpty)
+        }
+    }
+
+    @Test("whoever does not hold the key is not told of the audience")
+    func audienceOfStrangers() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await f.register(ClientKey(.es256).settings)
+            let forged = try ClientKey(.es256).assertion(
+                client.client.id, f, ["aud": .string(Self.tokenEndpoint)])
+            let answer = try await f.token("x", assertion: forged)
+            self.refused(answer)
+            #expect(try answer.body?.string("error_description") == "The client did not authenticate.")
+        }
+    }
+
+    @Test("a client of fapi2 names the issuer as one text, and cannot have the setting; nor can one without a key")
+    func audienceOfProfiles() async throws {
+        try await ProviderFixture.run { f in
+            let key = try ClientKey(.es256)
+            var settings = key.settings
+            settings.profile = ClientProfile(security: .fapi2)
+            let client = try await f.register(settings)
+            for audience: JSON in [.array([.string(ProviderFixture.issuer)]), .string(Self.tokenEndpoint)] {
+                let assertion = try key.assertion(client.client.id, f, ["aud": audience])
+                self.refused(try await f.token("x", assertion: assertion), "\(audience.text)")
+            }
+            var change = ClientChange()
+            change.assertionAudience = .tokenEndpoint
+            for id in [client.client.id, f.bank.client.id] {
+                await #expect(throws: OAuthError(.invalidRequest)) { try await f.provider.changeClient(id, change) }
+            }
         }
     }
 

@@ -52,6 +52,7 @@ final class ListedPeople: PersonDirectory {
     ])
     private let closed = Mutex<Set<String>>([])
     private let asked = Mutex(0)
+    func set(_ person: Person, account: String) { self.people.withLock { $0[account] = person } }
     func lock(_ account: String) { self.people.withLock { $0[account] = nil } }
     /// Has a client take nobody, as a service of identities where nobody is any more what they came as.
     func close(_ client: String) { self.closed.withLock { _ = $0.insert(client) } }

@@ -80,6 +80,66 @@ struct RefreshTests {
 
     // MARK: Refresh
 
+    @Test(
+        "each use gives an ID token of the sign-in that it goes on with, without a nonce (OpenID Connect Core 1.0, section 12.2)"
+    )
+    func idTokens() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let signedInAt = f.clock.source.now()
+            let sid = try f.claims(client.access, type: "at+jwt").members["grant_id"]
+            for _ in 0..<2 {
+                f.clock.advance(Self.day)
+                let answer = try await client.renew()
+                let token = try f.claims(try #require(try answer.body?.string("id_token")), type: "JWT")
+                let claims = token.members
+                #expect(claims["iss"] == .string(ProviderFixture.issuer) && token.audience == [client.client.client.id])
+                #expect(
+                    claims["sub"]
+                        == .string(f.provider.subject(ofAccount: "account-a", client: client.client.client.id)))
+                #expect(claims["auth_time"] == .integer(signedInAt.seconds), "nobody has authenticated anew")
+                #expect(claims["iat"] == .integer(f.clock.source.now().seconds))
+                #expect(claims["nonce"] == nil && claims["acr"] == .string("urn:x"))
+                #expect(claims["at_hash"] != nil && sid != nil)
+            }
+        }
+    }
+
+    @Test("what the client has named for its ID token is in that of a refresh, too, as it is then")
+    func namedClaims() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await f.provider.registerClient(
+                name: "Mail", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(
+                    idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
+            let signedIn = try await f.signIn([
+                "client_id": client.client.id, "scope": "openid offline_access",
+                "claims": #"{"id_token": {"preferred_username": null}}"#,
+            ])
+            let first = try #require(
+                try await f.provider.token(header: f.basic(client), body: f.form(signedIn.code)).body)
+            let form: Parameters = [
+                "grant_type": "refresh_token", "refresh_token": try first.requiredString("refresh_token"),
+            ]
+            let body = try #require(try await f.provider.token(header: f.basic(client), body: form.encoded).body)
+            let claims = try f.claims(body.requiredString("id_token"), type: "JWT").members
+            #expect(claims["preferred_username"] == .string("alice"))
+        }
+    }
+
+    @Test("a client that wants none gets none, nor does a refresh for a scope without openid")
+    func noIDToken() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let narrow = try await client.show(client.refresh, scope: "profile")
+            #expect(narrow.status == 200 && narrow.body?["id_token"] == nil)
+            _ = try await f.provider.changeClient(
+                client.client.client.id, ClientChange(tokens: TokenSettingsChange(refreshesIDToken: false)))
+            let answer = try await client.renew()
+            #expect(answer.status == 200 && answer.body?["id_token"] == nil)
+        }
+    }
+
     @Test func eachUseGivesAnAccessTokenAndTheNextRefreshToken() async throws {
         try await ProviderFixture.run { f in
             var client = try await Renewing(f)
@@ -91,8 +151,6 @@ struct RefreshTests {
                 #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store")
                 #expect(try answer.body?.string("token_type") == "Bearer")
                 #expect(try answer.body?.string("scope") == "openid profile offline_access")
-                // The person did not authenticate anew.
-                #expect(answer.body?["id_token"] == nil)
                 #expect(seen.insert(client.refresh).inserted && client.refresh.utf8.count == 86)
                 #expect(try await client.userinfo() == 200)
                 let claims = try f.claims(client.access, type: "at+jwt")

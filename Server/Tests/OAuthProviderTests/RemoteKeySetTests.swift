@@ -84,6 +84,81 @@ struct RemoteKeySetTests {
         }
     }
 
+    /// The claims of a request object that is right.
+    private func requestObject(_ signing: Signing, by key: ClientKey) throws -> String {
+        let (f, id) = (signing.f, signing.client.client.id)
+        let claims: JSONObject = [
+            "iss": .string(id), "aud": .string(ProviderFixture.issuer), "client_id": .string(id),
+            "exp": .integer(f.clock.source.now().seconds + 60), "response_type": .string("code"),
+            "redirect_uri": .string(ProviderFixture.address), "scope": .string("openid"), "state": .string("signed"),
+            "code_challenge": .string(f.verifier.challenge.text), "code_challenge_method": .string("S256"),
+        ]
+        return try JWS.sign(JSON.object(claims).serialized, type: "oauth-authz-req+jwt", with: key.signing)
+    }
+
+    /// Pushes a form of the client's, which authenticates by a key.
+    private func push(_ form: Parameters, _ signing: Signing, by key: ClientKey) async throws -> ProviderAnswer {
+        var form = form
+        form.append("client_assertion", try key.assertion(signing.client.client.id, signing.f))
+        form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+        return try await signing.provider.push(header: nil, body: form.encoded, source: "a")
+    }
+
+    @Test("signed requests are verified by them, pushed or brought by a browser (RFC 9101)")
+    func signedRequests() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let (key, stranger) = (try ClientKey(.es256, named: "one"), try ClientKey(.es256, named: "one"))
+            try signing.publish([key])
+            let client = signing.client.client
+            let change = ClientChange(profile: ClientProfileChange(requiresSignedRequests: true))
+            #expect(try await signing.provider.changeClient(client.id, change) != nil, "its keys are at an address")
+            func come(_ object: String) async throws -> AuthorizationAnswer {
+                let parameters: Parameters = ["client_id": client.id, "request": object]
+                return try await signing.provider.authorize(
+                    parameters.encoded, browser: f.browser, session: nil, source: "a", address: nil)
+            }
+            let right = try self.requestObject(signing, by: key)
+            guard case .signIn = try await come(right) else {
+                Issue.record("no sign-in")
+                return
+            }
+            #expect(try await self.push(["request": right], signing, by: key).status == 201)
+            // Another's signature, and a request beside the object, count for nothing.
+            let forged = try self.requestObject(signing, by: stranger)
+            #expect(try await come(forged) == .page(OAuthError(.invalidRequestObject)))
+            let plain = try Parameters(parsing: f.query(["client_id": client.id]))
+            var both = plain
+            both.append("request", forged)
+            #expect(try await self.push(both, signing, by: key).error == "invalid_request_object")
+            #expect(try await self.push(plain, signing, by: key).error == "invalid_request", "it has to sign")
+        }
+    }
+
+    @Test("where they cannot be fetched, a signed request is refused for now, and its parameters are not taken instead")
+    func unreachable() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let key = try ClientKey(.es256, named: "one")
+            signing.calls.answer(500, "", keeping: nil)
+            var parameters = try Parameters(parsing: f.query(["client_id": signing.client.client.id]))
+            parameters.append("request", try self.requestObject(signing, by: key))
+            let answer = try await signing.provider.authorize(
+                parameters.encoded, browser: f.browser, session: nil, source: "a", address: nil)
+            #expect(answer == .page(OAuthError(.temporarilyUnavailable)))
+        }
+    }
+
+    @Test("a request object that a client without keys pushes is refused, and not passed over")
+    func withoutKeys() async throws {
+        try await ProviderFixture.run { f in
+            var form = try Parameters(parsing: f.query())
+            form.append("request", "e30.e30.")
+            let answer = try await f.provider.push(header: f.basic(), body: form.encoded, source: "a")
+            #expect(answer.status == 400 && answer.error == "request_not_supported")
+        }
+    }
+
     @Test("a service that signs for a token of its own has its keys fetched, too")
     func serviceAssertions() async throws {
         try await ProviderFixture.run { f in

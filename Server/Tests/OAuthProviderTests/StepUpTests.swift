@@ -41,6 +41,25 @@ struct StepUpTests {
         }
     }
 
+    @Test("words that no level here has are passed over, and a known one beside them is a demand")
+    func unknownWords() async throws {
+        try await self.run { f in
+            let low = try await f.signIn(acr: "urn:low").session
+            for words in ["unknown", "unknown other", "urn:mace:incommon:iap:silver"] {
+                #expect(
+                    try await f.answer(["acr_values": words, "prompt": "none"], session: low) == "code", "\(words)")
+            }
+            let signedIn = try await f.signIn(["acr_values": "unknown"], acr: "urn:low")
+            #expect(try await self.claims(f, signedIn)["acr"] == .string("urn:low"), "nobody is told an unknown word")
+            for words in ["unknown aal2", "aal2 unknown"] {
+                #expect(try await f.answer(["acr_values": words], session: low) == "sign-in", "\(words)")
+                #expect(
+                    try await f.answer(["acr_values": words, "prompt": "none"], session: low) == "login_required",
+                    "\(words)")
+            }
+        }
+    }
+
     @Test("what nobody can meet here is told at once, and no page is shown")
     func impossible() async throws {
         try await self.run { f in
@@ -48,7 +67,7 @@ struct StepUpTests {
             let essential = #"{"id_token": {"acr": {"essential": true, "values": ["ial2", "unknown"]}}}"#
             for session in [session, nil] {
                 for wishes in [
-                    ["acr_values": "ial2"], ["acr_values": "unknown other"], ["claims": essential],
+                    ["acr_values": "ial2"], ["acr_values": "unknown ial2 other"], ["claims": essential],
                     ["claims": #"{"id_token": {"acr": {"essential": true, "value": 7}}}"#],
                     ["claims": essential, "acr_values": "aal2"], ["acr_values": "ial2", "prompt": "none"],
                 ] {

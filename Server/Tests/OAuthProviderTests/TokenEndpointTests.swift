@@ -114,6 +114,7 @@ struct TokenEndpointTests {
         ] as [([String: String?], String)])
     func incomplete(changes: [String: String?], error: String) async throws {
         try await ProviderFixture.run { f in
+            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
             let code = try await f.signIn().code
             let answer = try await f.token(code, changes)
             #expect(answer.status == 400 && answer.error == error)

@@ -48,6 +48,79 @@ struct UserinfoTests {
         }
     }
 
+    @Test(
+        "names, picture, language, time zone and the moment of the last change are given for the scope profile, where they are there"
+    )
+    func profile() async throws {
+        try await ProviderFixture.run { f in
+            let claims: JSONObject = [
+                "given_name": .string("Dora"), "family_name": .string("Example"), "middle_name": .string("M."),
+                "picture": .string("https://pictures.example/d.png"), "locale": .string("de-CH"),
+                "zoneinfo": .string("Europe/Zurich"),
+            ]
+            let moment = f.clock.source.now()
+            f.people.set(
+                Person(
+                    username: "dora", displayName: nil, profile: PersonProfile(claims), updatedAt: moment),
+                account: "account-c")
+            let tokens = try await f.tokens(["scope": "openid profile"], account: "account-c")
+            var body = try #require(try await f.provider.userinfo(header: "Bearer \(tokens.access)").body)
+            for (name, value) in claims.members { #expect(body[name] == value, "\(name)") }
+            #expect(body["updated_at"] == .integer(moment.seconds))
+            let bare = try await f.tokens(["scope": "openid email"], account: "account-c")
+            body = try #require(try await f.provider.userinfo(header: "Bearer \(bare.access)").body)
+            #expect(body.members.map(\.name) == ["sub"])
+            // In the ID token where the client names them, and there alone.
+            let named = try await f.tokens(
+                ["scope": "openid", "claims": #"{"id_token": {"given_name": null, "updated_at": null}}"#],
+                account: "account-c")
+            let told = try f.claims(named.id, type: "JWT").members
+            #expect(told["given_name"] == .string("Dora") && told["updated_at"] == .integer(moment.seconds))
+            #expect(told["family_name"] == nil)
+            #expect(try f.claims(tokens.id, type: "JWT").members["given_name"] == nil)
+            let known = try f.provider.discovery.strings("claims_supported") ?? []
+            #expect(Set(claims.members.map(\.name) + ["updated_at"]).isSubset(of: known))
+        }
+    }
+
+    @Test("the token may come in a form (RFC 6750, section 2.2), and in one place alone")
+    func inAForm() async throws {
+        try await ProviderFixture.run { f in
+            let access = try await f.tokens().access
+            let form: Parameters = ["access_token": access]
+            let told = try await f.provider.userinfo(header: nil, body: form.encoded, method: "POST")
+            #expect(told.status == 200)
+            let byHeader = try await f.provider.userinfo(header: "Bearer \(access)")
+            #expect(told.body == byHeader.body)
+            let both = try await f.provider.userinfo(header: "Bearer \(access)", body: form.encoded, method: "POST")
+            #expect(both.status == 400 && both.error == "invalid_request")
+            for body in [
+                "access_token=x", "access_token=\(access)A", "access_token=a%20b", "access_token=", "other=1", "",
+            ] {
+                let answer = try await f.provider.userinfo(header: nil, body: body, method: "POST")
+                #expect(answer.status == 401 && answer.error == "invalid_token", "\(body)")
+            }
+            for body in ["access_token=\(access)&access_token=\(access)", "access_token=%zz"] {
+                let answer = try await f.provider.userinfo(header: nil, body: body, method: "POST")
+                #expect(answer.status == 400 && answer.error == "invalid_request", "\(body)")
+            }
+        }
+    }
+
+    @Test("a token that is bound to a key does not come in a form, with a proof or without")
+    func boundInAForm() async throws {
+        try await ProviderFixture.run { f in
+            let key = try KeyHolder()
+            let access = try await f.access(boundTo: key)
+            let form: Parameters = ["access_token": access]
+            for proofs in [[], [try await key.proof(f, of: access, method: "POST")]] {
+                let answer = try await f.provider.userinfo(
+                    header: nil, body: form.encoded, method: "POST", proofs: proofs)
+                #expect(answer.status == 401 && answer.error == "invalid_token")
+            }
+        }
+    }
+
     private func expectRefusal(_ f: ProviderFixture, _ header: String?) async throws {
         let answer = try await f.provider.userinfo(header: header)
         #expect(answer.status == 401 && answer.error == "invalid_token")

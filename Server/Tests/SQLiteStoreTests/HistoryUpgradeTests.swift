@@ -10,7 +10,7 @@ import _Primitives
 struct HistoryUpgradeTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
 
-    /// Makes of a database what the version five schemas before has left, with entries of two accounts.
+    /// Makes of a database what the version before places in histories has left, with entries of two accounts.
     private static func turnBack(_ path: String) async throws {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
@@ -20,14 +20,8 @@ struct HistoryUpgradeTests {
                     DROP INDEX identity_history_account;
                     ALTER TABLE identity_history DROP COLUMN place;
                     CREATE INDEX identity_history_account ON identity_history (account_id, number);
-                    ALTER TABLE oauth_refresh DROP COLUMN step;
-                    ALTER TABLE oauth_refresh DROP COLUMN grandparent;
-                    DROP TABLE dropped_mail;
-                    DROP INDEX mail_turn;
-                    ALTER TABLE mail DROP COLUMN turn;
-                    ALTER TABLE ceremony DROP COLUMN is_opened_elsewhere;
-                    ALTER TABLE oauth_session DROP COLUMN has_browser;
-                    PRAGMA user_version = \(schema - 5);
+                    \(FormerSchema.undoing)
+                    PRAGMA user_version = \(schema - FormerSchema.count - 1);
                     """)
             for (account, service) in [("alice", "bank"), ("bob", "bank"), ("alice", "shop")] {
                 try db.execute(

@@ -14,21 +14,15 @@ struct RefreshUpgradeTests {
 
     private static func bytes(_ number: UInt8) -> [UInt8] { Array(repeating: number, count: 32) }
 
-    /// Makes of a database what the version four schemas before has left: a head that was made at random, and its parent, which was used.
+    /// Makes of a database what the version before the steps of refresh tokens has left: a head that was made at random, and its parent, which was used.
     private static func turnBack(_ path: String) async throws {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
             let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
             try db.execute(
                 sql: """
-                    ALTER TABLE oauth_refresh DROP COLUMN step;
-                    ALTER TABLE oauth_refresh DROP COLUMN grandparent;
-                    DROP TABLE dropped_mail;
-                    DROP INDEX mail_turn;
-                    ALTER TABLE mail DROP COLUMN turn;
-                    ALTER TABLE ceremony DROP COLUMN is_opened_elsewhere;
-                    ALTER TABLE oauth_session DROP COLUMN has_browser;
-                    PRAGMA user_version = \(schema - 4);
+                    \(FormerSchema.undoing)
+                    PRAGMA user_version = \(schema - FormerSchema.count);
                     """)
             try db.execute(
                 sql: "UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?",

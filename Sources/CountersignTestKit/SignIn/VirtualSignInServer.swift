@@ -204,7 +204,7 @@ public actor VirtualSignInServer: Transport {
             verifying: request.headers.filter { $0.name == DPoPProof.header }.map(\.value), method: request.method,
             target: target,
             within: ValidityWindow(now: self.clock.now(), skew: .seconds(10), longest: .seconds(60)),
-            isNonce: { [nonce] in $0 == nonce })
+            nonceEnd: { [nonce, clock] in $0 == nonce ? clock.now() : nil })
         return proof.thumbprint.text
     }
 

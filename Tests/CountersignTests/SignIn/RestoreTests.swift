@@ -223,7 +223,7 @@ struct RestoreTests {
             verifying: [fields[1].value], method: "POST",
             target: #require(TargetURI("https://health.example.com/records")), accessToken: token,
             within: ValidityWindow(now: world.device.clock.now(), skew: .zero, longest: .seconds(1)),
-            isNonce: { $0 == "back-end" })
+            nonceEnd: { $0 == "back-end" ? world.device.clock.now() : nil })
         #expect(await world.server.sessions.first?.thumbprint == proof.thumbprint.text)
     }
 

@@ -25,9 +25,14 @@ struct AccountCommand: AsyncParsableCommand {
         let address = try account.object("address").map { address in
             try ", " + PostalAddressOptions.names.compactMap { try address.string($0) }.joined(separator: ", ")
         }
+        let profile = try account.object("profile").map { profile in
+            try ", " + ProfileOptions.names.compactMap { try profile.string($0) }.joined(separator: ", ")
+        }
         let lock = try account.bool("locked") ?? false ? ", locked" : ""
         return Terminal.table([
-            ["\(try AccountCommand.reference(account))\(name)\(email ?? "")\(phone ?? "")\(address ?? "")\(lock)"]
+            [
+                "\(try AccountCommand.reference(account))\(name)\(email ?? "")\(phone ?? "")\(address ?? "")\(profile ?? "")\(lock)"
+            ]
         ])
     }
 
@@ -170,16 +175,19 @@ struct AccountCommand: AsyncParsableCommand {
 
         @OptionGroup var address: PostalAddressOptions
 
+        @OptionGroup var profile: ProfileOptions
+
         @OptionGroup var options: AdminOptions
 
         func validate() throws {
             guard
                 !self.names.members.isEmpty || self.email != nil || self.noEmail || self.phone != nil || self.noPhone
-                    || self.address.isGiven
+                    || self.address.isGiven || self.profile.isGiven
             else {
                 throw ValidationError(
-                    "Name what to change: --username, --display-name, --email, --phone, a part of the postal address, or "
-                        + "what is to go, --no-display-name, --no-email, --no-phone, --no-address.")
+                    "Name what to change: --username, --display-name, --email, --phone, a part of the postal address or of the "
+                        + "profile, or what is to go, --no-display-name, --no-email, --no-phone, --no-address, --no-profile."
+                )
             }
             guard self.phone == nil || !self.noPhone else {
                 throw ValidationError("Name one: --phone NUMBER or --no-phone.")
@@ -225,6 +233,11 @@ struct AccountCommand: AsyncParsableCommand {
                     answer = try await connection.call("DELETE", path + "/address")
                 } else if self.address.isGiven {
                     answer = try await connection.call("PUT", path + "/address", self.address.body)
+                }
+                if self.profile.noProfile {
+                    answer = try await connection.call("DELETE", path + "/profile")
+                } else if self.profile.isGiven {
+                    answer = try await connection.call("PUT", path + "/profile", self.profile.body)
                 }
                 // Last, as the person goes by the new name from then on.
                 if !self.names.members.isEmpty { answer = try await connection.call("PATCH", path, self.names) }
@@ -354,6 +367,50 @@ struct PostalAddressOptions: ParsableArguments {
     mutating func validate() throws {
         guard !self.noAddress || self.body.members.isEmpty else {
             throw ValidationError("Name one: parts of a postal address or --no-address.")
+        }
+    }
+}
+
+/// A person's profile on the command line: what is given is all that there is.
+struct ProfileOptions: ParsableArguments {
+    /// The claims of a profile, as services are told them.
+    static let names = ["given_name", "family_name", "middle_name", "picture", "locale", "zoneinfo"]
+
+    @Option(name: .long, help: "The given name. Services see the profile that ask for the scope profile.")
+    var givenName: String?
+
+    @Option(name: .long, help: "The family name.")
+    var familyName: String?
+
+    @Option(name: .long, help: "The middle name.")
+    var middleName: String?
+
+    @Option(name: .long, help: "The https address of a picture.")
+    var picture: String?
+
+    @Option(name: .long, help: "The language, as de-CH.")
+    var locale: String?
+
+    @Option(name: .long, help: "The time zone, as Europe/Zurich.")
+    var zoneinfo: String?
+
+    @Flag(name: .long, help: "Take the profile away.")
+    var noProfile = false
+
+    /// Whether something of it is to change.
+    var isGiven: Bool { self.noProfile || !self.body.members.isEmpty }
+
+    /// What the server is sent.
+    var body: JSONObject {
+        let claims = [self.givenName, self.familyName, self.middleName, self.picture, self.locale, self.zoneinfo]
+        var body: JSONObject = [:]
+        for (name, claim) in zip(Self.names, claims) { body[name] = claim.map(JSON.string) }
+        return body
+    }
+
+    mutating func validate() throws {
+        guard !self.noProfile || self.body.members.isEmpty else {
+            throw ValidationError("Name one: parts of a profile or --no-profile.")
         }
     }
 }

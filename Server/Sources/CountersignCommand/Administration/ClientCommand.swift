@@ -20,8 +20,8 @@ struct ClientCommand: AsyncParsableCommand {
                     --secret-file bank.secret
 
                 ID tokens are signed with RS256, which every OpenID library takes; --id-token-signed-response-alg names \
-                another algorithm where the service wants one. A service whose library sends no code_challenge is \
-                registered with --pkce nonce.
+                another algorithm where the service wants one. Your own service sends a code_challenge with each sign-in or, \
+                where it authenticates, a nonce that it checks; one that can send neither is registered with --pkce none.
 
                 An app on people's own devices can keep no secret, and is registered without one; its addresses may be \
                 of a scheme of its own, and the port of a loopback address is the app's to choose:
@@ -113,9 +113,11 @@ struct ClientCommand: AsyncParsableCommand {
                   countersign admin client change CLIENT-ID --redirect-uri https://bank.example/callback
                   countersign admin client change CLIENT-ID --rotate-secret --overlap 2d --secret-file bank.secret
 
-                A service whose OpenID library sends no code_challenge, but a nonce that it checks:
+                A service that is to send a code_challenge with each sign-in, and one that can send neither a code_challenge \
+                nor a nonce:
 
-                  countersign admin client change CLIENT-ID --pkce nonce
+                  countersign admin client change CLIENT-ID --pkce required
+                  countersign admin client change CLIENT-ID --pkce none
 
                 A service that takes passwords beside phones; people are asked which way they want:
 
@@ -210,7 +212,7 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --id-token-encrypted-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
+                    --id-token-signed-response-alg, --id-token-encrypted-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --assertion-audience, --[no-]id-token-at-refresh, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --[no-]direct-sign-in, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
                     --may-act, --sso-group, --certificate-name, --[no-]certificate-bound-tokens, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
                     --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, --backchannel-client-notification-endpoint, --[no-]authorization-details-type, --[no-]may-deregister or --[no-]disabled.

@@ -24,9 +24,21 @@ extension ClientCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
-                "required: every sign-in has a code_challenge; or nonce: one without it is taken too, where it has a nonce.",
-                valueName: "required|nonce"))
+                "What its codes are bound to. usual: your own service that authenticates sends a code_challenge or, with the scope openid, a nonce, every other a code_challenge. required: each has a code_challenge. nonce: as usual, and refused where the service is none of yours. none: your own service may send neither; each start warns of it.",
+                valueName: "usual|required|nonce|none"))
         var pkce: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "With private_key_jwt: whom its assertions name. issuer: the issuer alone. token-endpoint: that address, too; each start warns of it.",
+                valueName: "issuer|token-endpoint"))
+        var assertionAudience: String?
+
+        @Flag(
+            name: .customLong("id-token-at-refresh"), inversion: .prefixedNo,
+            help: "Whether the answer to a refresh has an ID token, where openid was granted.")
+        var idTokenAtRefresh: Bool?
 
         @Option(
             name: .long,
@@ -223,6 +235,8 @@ extension ClientCommand {
             body["idTokenEncryptedResponseAlg"] = self.idTokenEncryptedResponseAlg.map(JSON.string)
             body["idTokenEncryptedResponseEnc"] = self.idTokenEncryptedResponseEnc.map(JSON.string)
             body["pkce"] = self.pkce.map(JSON.string)
+            body["assertionAudience"] = self.assertionAudience.map(JSON.string)
+            body["idTokenAtRefresh"] = self.idTokenAtRefresh.map(JSON.bool)
             for (name, list, isNone) in self.lists where isNone || !list.isEmpty {
                 body[name] = .array(list.map(JSON.string))
             }

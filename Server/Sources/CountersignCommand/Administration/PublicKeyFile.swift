@@ -19,7 +19,7 @@ struct PublicKeyFile {
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw PublicKeyFileError("\(path) cannot be read.")
         }
-        if case .object(let set)? = try? JSON(parsing: Array(bytes)), !set.members.isEmpty {
+        if case .object(let set)? = try? JSON(parsing: Array(bytes), leavesOutNull: true), !set.members.isEmpty {
             self.keySet = set
             return
         }

@@ -67,6 +67,7 @@ struct ServerProcess {
         let identity = try self.tlsIdentity()
         let mutual = try self.mutualTLS()
         let assembly = try await self.assembly(opened, hashing, pins, metrics, trace, logger)
+        try await assembly.logWarnedClients()
         // Said at the start, and not only to the first person who types a PIN.
         if let pins { _ = try? await pins.key(of: "start") }
         let database = opened.database

@@ -17,6 +17,9 @@ struct AccountOperations: Sendable {
         .optional("phone", "By what number they can be called."),
         .optional("phoneVerified", .boolean, "Whether an operator vouches for the number."),
         .optional("address", .object, "Where they get post, with the members of the claim address."),
+        .optional(
+            "profile", .object, "What else services are told with the scope profile, by the names of the claims."),
+        .required("updatedAt", "When something that services are told of them last changed, RFC 3339."),
         .required("locked", .boolean, "Whether they are kept out."),
         .required("createdAt", "RFC 3339."),
     ]
@@ -89,6 +92,16 @@ struct AccountOperations: Sendable {
                 summary: "Take a person's postal address away.", answer: Self.account, refusals: Self.notFound,
                 handler: self.deleteAddress),
             AdminOperation(
+                method: .put, path: "/accounts/{username}/profile", id: "setProfile",
+                summary:
+                    "Give a person a profile, which services see that ask for the scope profile; what is missing is none.",
+                body: PersonProfile.names.map { .optional($0, "As the claim \($0) has it.") },
+                answer: Self.account, refusals: Self.notFound, handler: self.setProfile),
+            AdminOperation(
+                method: .delete, path: "/accounts/{username}/profile", id: "deleteProfile",
+                summary: "Take a person's profile away.", answer: Self.account, refusals: Self.notFound,
+                handler: self.deleteProfile),
+            AdminOperation(
                 method: .delete, path: "/accounts/{username}", id: "deleteAccount",
                 summary: "Delete a person with their devices and sessions.", status: .noContent,
                 refusals: Self.notFound, handler: self.delete),
@@ -125,8 +138,10 @@ struct AccountOperations: Sendable {
         object["phone"] = account.phone.map { .string($0.number) }
         object["phoneVerified"] = account.phone.map { .bool($0.isVerified) }
         object["address"] = account.address.map { .object($0.parts) }
+        object["profile"] = account.profile.map { .object($0.claims) }
         object["locked"] = .bool(account.isLocked)
         object["createdAt"] = .string(account.createdAt.description)
+        object["updatedAt"] = .string(account.updatedAt.description)
         return object
     }
 
@@ -172,6 +187,17 @@ struct AccountOperations: Sendable {
 
     @Sendable private func deleteAddress(_ call: AdminOperation.Call) async throws -> JSONObject {
         Self.json(try await self.directory.setAddress(nil, username: self.account(call).reference, by: call.actor))
+    }
+
+    @Sendable private func setProfile(_ call: AdminOperation.Call) async throws -> JSONObject {
+        for name in PersonProfile.names { _ = try call.body.string(name) }
+        guard let profile = PersonProfile(call.body) else { throw JSONError(.missing, "a claim that is not empty") }
+        return Self.json(
+            try await self.directory.setProfile(profile, username: self.account(call).reference, by: call.actor))
+    }
+
+    @Sendable private func deleteProfile(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.directory.setProfile(nil, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func rename(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -19,9 +19,10 @@ struct ClientOperations: Sendable {
         .required("idTokenSignedResponseAlg", "What its ID tokens are signed with."),
         .optional("idTokenEncryptedResponseAlg", "How the key of its ID tokens reaches it, where they are encrypted."),
         .optional("idTokenEncryptedResponseEnc", "What its ID tokens are encrypted with."),
-        .required("pkce", "What its authorization codes are bound to: required or nonce."),
+        .required("pkce", "What its authorization codes are bound to: usual, required, nonce or none."),
         .required("grantTypes", .strings, "The ways to tokens that it may go."),
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
+        .required("assertionAudience", "Whom the assertions of private_key_jwt name: issuer or token-endpoint."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
         .required("signInMethods", .strings, "The ways in which people may sign in to it."),
         .required("profile", "The rules that all of its requests follow: usual or fapi2."),
@@ -39,6 +40,7 @@ struct ClientOperations: Sendable {
             "usedRefreshTokenSeconds", .integer,
             "How long after its first use a refresh token that nothing binds gives the same next token; missing for the server's own time."
         ),
+        .required("idTokenAtRefresh", .boolean, "Whether the answer to a refresh has an ID token."),
         .required("subjectClients", .strings, "The services whose tokens it may exchange for its own (RFC 8693)."),
         .optional("mayAct", "The service that alone may act with its tokens."),
         .optional("ssoGroup", "The group of apps of a device that sign in by each other."),
@@ -118,7 +120,7 @@ struct ClientOperations: Sendable {
         ),
         .optional(
             "pkce",
-            "required: every sign-in has a code_challenge; a new service has this. nonce: one without it is taken too, where it has a nonce, for services whose library sends no challenge."
+            "usual: your own service that authenticates, of the usual profile, sends a code_challenge or, with the scope openid, a nonce, and every other service a code_challenge; a new service has this. required: every sign-in has a code_challenge. nonce: as usual, and refused for others. none: your own service may send neither, with a warning."
         ),
         .optional(
             "grantTypes", .strings,
@@ -127,6 +129,10 @@ struct ClientOperations: Sendable {
         .optional(
             "tokenEndpointAuthMethod",
             "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, tls_client_auth, self_signed_tls_client_auth, or none for an app on people's own devices. A change ends what it proved itself by before."
+        ),
+        .optional(
+            "assertionAudience", .choice(ClientSettings.AssertionAudience.allCases.map(\.rawValue)),
+            "With private_key_jwt: issuer, for assertions that name the issuer alone, as a new service has it; token-endpoint, for assertions that name that address, too, with a warning."
         ),
         .optional(
             "jwks", .object,
@@ -147,6 +153,10 @@ struct ClientOperations: Sendable {
         .optional(
             "usedRefreshTokenSeconds", .integer,
             "How long after its first use a refresh token that nothing binds (of a client without a secret or a key) gives the same next token: 1 to 3600, or 0 for the server's own time, 600."
+        ),
+        .optional(
+            "idTokenAtRefresh", .boolean,
+            "Whether the answer to a refresh has an ID token, where the scope openid was granted. That of a new service has."
         ),
         .optional("subjectClients", .strings, "All services whose tokens it may exchange, by their client ids."),
         .optional(
@@ -296,6 +306,8 @@ struct ClientOperations: Sendable {
             "backchannelTokenDeliveryMode": .string(client.settings.answers.mode.rawValue),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
+            "assertionAudience": .string(client.settings.assertionAudience.rawValue),
+            "idTokenAtRefresh": .bool(client.settings.tokens.refreshesIDToken),
             "scopes": .array(client.settings.tokens.scopes.map(JSON.string)),
             "resources": .array(client.settings.tokens.resources.map(JSON.string)),
             "audiences": .array(client.settings.tokens.audiences.map(JSON.string)),
@@ -355,7 +367,7 @@ struct ClientOperations: Sendable {
             },
             codeBinding: try body.string("pkce").map { name in
                 guard let binding = ClientSettings.CodeBinding(rawValue: name) else {
-                    throw Problem(.badRequest, "invalid-client-metadata", "pkce is required or nonce.")
+                    throw Problem(.badRequest, "invalid-client-metadata", "pkce is usual, required, nonce or none.")
                 }
                 return binding
             }, mayDeregister: try body.bool("mayDeregister"), grantTypes: try body.strings("grantTypes"),
@@ -375,7 +387,8 @@ struct ClientOperations: Sendable {
                 idTokenEncryption: try Self.encryption(body),
                 usedRefreshTokenLifetime: try body.integer("usedRefreshTokenSeconds", as: Int32.self).map {
                     .seconds($0)
-                }),
+                },
+                refreshesIDToken: try body.bool("idTokenAtRefresh")),
             signInMethods: try body.strings("signInMethods"),
             profile: ClientProfileChange(
                 security: try body.string("profile").map { name in
@@ -393,6 +406,13 @@ struct ClientOperations: Sendable {
                 }
                 return party
             })
+        change.assertionAudience = try body.string("assertionAudience").map { name in
+            guard let audience = ClientSettings.AssertionAudience(rawValue: name) else {
+                throw Problem(
+                    .badRequest, "invalid-client-metadata", "assertionAudience is issuer or token-endpoint.")
+            }
+            return audience
+        }
         change.isDisabled = try body.bool("disabled")
         change.signInService = try body.object("signInService")
         change.keySetAddress = try body.string("jwksUri")

@@ -230,7 +230,10 @@ struct PublicOperations {
         [HTTPRequest.Method.get, .post].map { method in
             PublicOperation(
                 method: method, path: "/oauth2/userinfo", id: method == .get ? "userinfo" : "userinfoByPost",
-                summary: "What a client may know of a person.", caller: .token, headers: [Self.proof],
+                summary: method == .get
+                    ? "What a client may know of a person."
+                    : "What a client may know of a person; the token may come in a form as access_token (RFC 6750, section 2.2).",
+                caller: .token, headers: [Self.proof],
                 answers: [
                     .init(
                         status: 200, meaning: "Claims.", type: "application/json",

@@ -249,6 +249,21 @@ public struct ServerAssembly: Sendable {
             ])
     }
 
+    /// Tells the operator, at a start, what is dangerous about the clients that are registered.
+    ///
+    /// Cost: one query.
+    public func logWarnedClients() async throws {
+        for (client, warnings) in try await self.provider.warnedClients() {
+            for warning in warnings {
+                self.configuration.logger.warning(
+                    "A client's registration is dangerous",
+                    metadata: [
+                        "client": "\(client.id)", "setting": "\(warning.setting)", "advice": "\(warning.sentence)",
+                    ])
+            }
+        }
+    }
+
     /// Tells the operator which app has tried to answer without being listed.
     @Sendable private static func log(refusedFacet facet: String, _ logger: Logger) {
         logger.notice(
@@ -498,6 +513,6 @@ private struct People: PersonDirectory {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
         return Person(
             username: record.username?.text, displayName: record.displayName, email: record.email,
-            phone: record.phone, address: record.address)
+            phone: record.phone, address: record.address, profile: record.profile, updatedAt: record.updatedAt)
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import OAuth
 import _Primitives
 
 /// The media types that bodies come in.
@@ -60,20 +61,23 @@ extension Request {
     }
 
     /// The body as one JSON object, read strictly. Throws a ``Problem`` as ``body(of:limit:)``, or 400.
-    func jsonObject(limit: Int, types: [MediaType] = [.json]) async throws -> JSONObject {
+    ///
+    /// - Parameter leavesOutNull: Whether a member that is null is as good as none.
+    func jsonObject(limit: Int, types: [MediaType] = [.json], leavesOutNull: Bool = false) async throws -> JSONObject {
         let bytes = try await self.body(of: types, limit: limit)
-        let value = try JSON(parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limit))
+        let value = try JSON(
+            parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limit), leavesOutNull: leavesOutNull)
         guard case .object(let object) = value else { throw JSONError(.wrongType, "the body is not an object") }
         return object
     }
 
-    /// A form's text, still encoded. Throws a ``Problem`` as ``body(of:limit:)``.
+    /// A form's text, encoded, whatever its sender has left raw of it. Throws a ``Problem`` as ``body(of:limit:)``.
     func formText(limit: Int) async throws -> String {
         let bytes = try await self.body(of: [.form], limit: limit)
         guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
             throw Problem(.badRequest, "malformed-body", "The form is not UTF-8.")
         }
-        return text
+        return Parameters.encodingRest(ofForm: text)
     }
 }
 

@@ -16,7 +16,7 @@ struct RegistrationRoutes: Sendable {
 
     @Sendable private func register(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await TokenRoutes.answer(context) {
-            let body = try await request.jsonObject(limit: self.bodyLimit)
+            let body = try await request.jsonObject(limit: self.bodyLimit, leavesOutNull: true)
             return try await self.registrations.register(header: TokenRoutes.authorization(of: request), body: body)
         }
     }
@@ -30,7 +30,7 @@ struct RegistrationRoutes: Sendable {
 
     @Sendable private func replace(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await TokenRoutes.answer(context) {
-            let body = try await request.jsonObject(limit: self.bodyLimit)
+            let body = try await request.jsonObject(limit: self.bodyLimit, leavesOutNull: true)
             return try await self.registrations.replace(
                 try context.pathParameter("id"), header: TokenRoutes.authorization(of: request), body: body)
         }

@@ -127,8 +127,12 @@ struct TokenRoutes: Sendable {
 
     @Sendable private func userinfo(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
-            try await self.provider.userinfo(
-                header: Self.authorization(of: request), method: request.method.rawValue,
+            let type = request.headers[.contentType]?.mediaType
+            let isForm = request.method == .post && type?.hasSameBytes(as: MediaType.form.rawValue) ?? false
+            return try await self.provider.userinfo(
+                header: Self.authorization(of: request),
+                body: isForm ? request.formText(limit: self.limits.oauth.parameterBytes) : nil,
+                method: request.method.rawValue,
                 proofs: Self.proofs(of: request), over: context.connection)
         }
     }

@@ -178,6 +178,7 @@ extension ConsentItem {
         case .identity: .identity
         case .username: .username
         case .name: .name
+        case .profile: .profile
         case .email: .email
         case .phone: .phone
         case .address: .address

@@ -163,7 +163,7 @@ struct SignInServiceRoutes: Sendable {
                 guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
                     throw Problem(.badRequest, "malformed-body", "The form is not UTF-8.")
                 }
-                parameters = try Self.parameters(text, self.limits)
+                parameters = try Self.parameters(OAuth.Parameters.encodingRest(ofForm: text), self.limits)
             }
         } catch let error as OAuthError {
             throw Problem(.badRequest, "malformed-body", error.message)

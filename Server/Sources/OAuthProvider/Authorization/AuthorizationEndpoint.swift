@@ -96,8 +96,8 @@ extension OpenIDProvider {
     func check(_ parameters: Parameters, of client: ClientRecord, setting: inout String?) async throws -> (
         AuthorizationParameters, expected: String?
     ) {
-        setting = self.noteMissingChallenge(parameters, client: client)
-        let checked = try AuthorizationParameters(parameters, settings: client.settings, limits: self.limits)
+        setting = self.noteMissingBinding(parameters, client: client)
+        let checked = try AuthorizationParameters(parameters, of: client, limits: self.limits)
         // The address is one of the client's.
         if checked.wishes.responseMode == .formPost,
             let address = parameters["redirect_uri"].flatMap({ client.address(answering: $0) }), !address.takesForms
@@ -153,10 +153,11 @@ extension OpenIDProvider {
             redirectURI: redirectURI, state: state, issuer: self.issuer, mode: parameters["response_mode"])
     }
 
-    /// Tells the operator of a client without PKCE, whose developer reads the same. Returns the setting.
-    private func noteMissingChallenge(_ parameters: Parameters, client: ClientRecord) -> String? {
-        guard client.settings.codeBinding == .pkce, parameters["code_challenge"] == nil else { return nil }
-        self.note(client, "--pkce", AuthorizationParameters.challengeAdvice)
+    /// Tells the operator of a request that lacks what its code is to be bound to; its developer reads the same. Returns the
+    /// setting.
+    private func noteMissingBinding(_ parameters: Parameters, client: ClientRecord) -> String? {
+        guard let missing = AuthorizationParameters.missingBinding(parameters, of: client) else { return nil }
+        self.note(client, "--pkce", missing)
         return "--pkce"
     }
 

@@ -5,16 +5,36 @@ import _Primitives
 /// The parameters of an authorization request after every check that needs no session (RFC 6749, section 4.1.1; OpenID
 /// Connect Core 1.0, section 3.1.2.1; RFC 7636, section 4.3).
 struct AuthorizationParameters {
-    /// What a request without a challenge is told, and so is the operator.
-    static let challengeAdvice =
-        "A code_challenge with the code_challenge_method S256 is needed (PKCE). For a confidential client that "
-        + "cannot send one and checks its nonce, the operator can set --pkce nonce."
+    /// What a request is told that lacks what its code is to be bound to, and so is the operator; `nil` where it lacks
+    /// nothing.
+    static func missingBinding(_ parameters: Parameters, of client: ClientRecord) -> String? {
+        guard parameters["code_challenge"] == nil, parameters["code_challenge_method"] == nil else { return nil }
+        let challenge = "a code_challenge with the code_challenge_method S256 (PKCE)"
+        switch client.codeBinding {
+        case .usual, .pkce:
+            if let reason = client.reasonForChallenges { return "\(reason) sends \(challenge)." }
+            return
+                "This client sends \(challenge). For one that cannot, and checks its nonce, the operator can set --pkce nonce."
+        case .nonce:
+            let scope = parameters["scope"].flatMap { try? Scope($0) }
+            guard parameters["nonce"] == nil || scope?.contains(Scope.openID) != true else { return nil }
+            return
+                "This client sends \(challenge) or, with the scope openid, a nonce. For one that can send neither the operator can set --pkce none."
+        case .nothing: return nil
+        }
+    }
+
+    /// What a client is told that has no keys, and sends a signed request. Nothing that it has signed is passed over.
+    static let unsigned = OAuthError(
+        .requestNotSupported, "Do not use request.",
+        detail:
+            "the client has no keys that it could have signed it with: the operator can give it --jwks or --jwks-uri")
 
     let scope: Scope
     /// Where the tokens are to be used. Whether each is for the client is for the endpoint to ask.
     let resources: [ResourceIndicator]
     let nonce: String?
-    /// `nil` where the code is bound to the nonce instead.
+    /// `nil` where the code is bound to the nonce instead, or to nothing but the client.
     let challenge: CodeChallenge?
     /// How the person is to be asked, and how surely authenticated.
     let wishes: AuthorizationWishes
@@ -23,13 +43,9 @@ struct AuthorizationParameters {
     let keyThumbprint: KeyThumbprint?
 
     /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
-    init(_ parameters: Parameters, settings: ClientSettings, limits: Limits) throws(OAuthError) {
+    init(_ parameters: Parameters, of client: ClientRecord, limits: Limits) throws(OAuthError) {
         // What would change the meaning of everything else first.
-        guard parameters["request"] == nil else {
-            throw OAuthError(
-                .requestNotSupported, "Do not use request.",
-                detail: "the client has no keys that it could have signed it with: the operator can give it --jwks")
-        }
+        guard parameters["request"] == nil else { throw Self.unsigned }
         guard parameters["request_uri"] == nil else {
             throw OAuthError(.requestURINotSupported, "Do not use request_uri.")
         }
@@ -37,13 +53,13 @@ struct AuthorizationParameters {
             throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
         }
         self.wishes = try AuthorizationWishes(parameters)
-        self.scope = try OpenIDProvider.scope(parameters["scope"], settings: settings)
+        self.scope = try OpenIDProvider.scope(parameters["scope"], settings: client.settings)
         self.resources = try ResourceIndicator.all(in: parameters)
         self.nonce = parameters["nonce"]
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
         }
-        self.challenge = try Self.challenge(parameters, codeBinding: settings.codeBinding)
+        self.challenge = try Self.challenge(parameters, of: client)
         self.idTokenHint = parameters["id_token_hint"]
         self.keyThumbprint =
             if let text = parameters["dpop_jkt"] { try KeyThumbprint(text) } else { nil }
@@ -53,17 +69,11 @@ struct AuthorizationParameters {
     var isSilent: Bool { self.wishes.isSilent }
 
     /// The challenge. A client that need not send one is held to the one that it sends.
-    private static func challenge(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding)
-        throws(OAuthError) -> CodeChallenge?
+    private static func challenge(_ parameters: Parameters, of client: ClientRecord) throws(OAuthError)
+        -> CodeChallenge?
     {
-        if parameters["code_challenge"] == nil, parameters["code_challenge_method"] == nil {
-            guard codeBinding == .nonce else { throw OAuthError(.invalidRequest, Self.challengeAdvice) }
-            guard parameters["nonce"]?.isEmpty == false else {
-                throw OAuthError(
-                    .invalidRequest, "A client with --pkce nonce has to send a nonce where it sends no code_challenge.")
-            }
-            return nil
-        }
+        if let missing = Self.missingBinding(parameters, of: client) { throw OAuthError(.invalidRequest, missing) }
+        if parameters["code_challenge"] == nil, parameters["code_challenge_method"] == nil { return nil }
         guard parameters["code_challenge_method"]?.hasSameBytes(as: CodeChallenge.method) ?? false else {
             throw OAuthError(.invalidRequest, "The code_challenge_method must be S256.")
         }

@@ -68,13 +68,16 @@ public struct Challenges: Sendable {
             throw OAuthError(.invalidRequest, "There is no auth_session that this could go on with.")
         }
         var setting: String?
-        var parameters = try provider.ownParameters(
+        var parameters = try await provider.ownParameters(
             form, of: client, isPushed: false, without: [Self.session] + ShownProof.names, key: proof?.thumbprint,
             setting: &setting)
         if parameters["response_type"] == nil { parameters.append("response_type", "code") }
         let (checked, expected) = try await provider.check(parameters, of: client, setting: &setting)
         guard let challenge = checked.challenge else {
-            throw OAuthError(.invalidRequest, AuthorizationParameters.challengeAdvice)
+            throw OAuthError(
+                .invalidRequest,
+                "A code_challenge with the code_challenge_method S256 is needed here (PKCE), whatever the client's codes are bound to elsewhere."
+            )
         }
         guard Self.isSame(checked.keyThumbprint?.text, proof?.thumbprint.text) else {
             throw OAuthError(.invalidDPoPProof, "Each step has to prove the key that dpop_jkt names.")

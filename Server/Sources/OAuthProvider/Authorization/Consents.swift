@@ -11,6 +11,8 @@ public enum ConsentItem: String, Sendable, CaseIterable {
     case username
     /// The name that people read.
     case name
+    /// The person's picture, language and time zone.
+    case profile
     /// Where the person gets e-mail.
     case email
     /// By what number the person can be called.
@@ -28,7 +30,8 @@ public enum ConsentItem: String, Sendable, CaseIterable {
         let named = try claims.map { try ClaimsRequest($0) }
         let names = byScope + ((named?.idToken ?? []) + (named?.userinfo ?? [])).map(\.name)
         let words: [(ConsentItem, [String])] = [
-            (.username, ["preferred_username"]), (.name, ["name"]), (.email, ["email", "email_verified"]),
+            (.username, ["preferred_username"]), (.name, ["name", "given_name", "family_name", "middle_name"]),
+            (.profile, ["picture", "locale", "zoneinfo", "updated_at"]), (.email, ["email", "email_verified"]),
             (.phone, ["phone_number", "phone_number_verified"]), (.address, ["address"]),
         ]
         var items: Set<ConsentItem> = [.identity]

@@ -57,7 +57,7 @@ extension OpenIDProvider {
             guard form["request_uri"] == nil else {
                 throw OAuthError(.invalidRequest, "A pushed request cannot have a request_uri.")
             }
-            let parameters = try self.ownParameters(
+            let parameters = try await self.ownParameters(
                 form, of: client, isPushed: true, key: proof?.thumbprint, setting: &setting)
             _ = try self.reply(to: parameters, of: client, setting: &setting)
             _ = try await self.check(parameters, of: client, setting: &setting)
@@ -94,8 +94,12 @@ extension OpenIDProvider {
     func ownParameters(
         _ form: Parameters, of client: ClientRecord, isPushed: Bool, without others: [String] = [], key: KeyThumbprint?,
         setting: inout String?
-    ) throws -> Parameters {
-        let signed = try self.signedParameters(form, of: client)
+    ) async throws -> Parameters {
+        let signed = try await self.signedParameters(form, of: client)
+        guard signed != nil || form["request"] == nil else {
+            setting = "--jwks"
+            throw AuthorizationParameters.unsigned
+        }
         try Self.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: isPushed, setting: &setting)
         var parameters: Parameters = ["client_id": client.id]
         for (name, value) in (signed ?? form).members where !(Self.proofs + others).containsBytes(of: name) {

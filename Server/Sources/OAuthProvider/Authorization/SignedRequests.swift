@@ -7,15 +7,23 @@ extension OpenIDProvider {
     /// The parameters that a client has signed (`request`, RFC 9101): they are the request, and what stands beside them
     /// counts for nothing (section 6.3). `nil` where there is no such object, or the client has no keys to sign it with.
     ///
-    /// Throws `OAuthError` `invalid_request_object`. Cost: one signature.
-    func signedParameters(_ parameters: Parameters, of client: ClientRecord) throws -> Parameters? {
+    /// Throws `OAuthError` `invalid_request_object`, and `temporarily_unavailable` where the client's keys cannot be fetched.
+    /// Cost: one signature; where the keys are at an address of the client's, a call, at most once a minute.
+    func signedParameters(_ parameters: Parameters, of client: ClientRecord) async throws -> Parameters? {
         guard let compact = parameters["request"] else { return nil }
-        guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else { return nil }
+        guard client.settings.keySet != nil || client.settings.keySetAddress != nil else { return nil }
         guard parameters["request_uri"] == nil else {
             throw OAuthError(.invalidRequest, "A request has request or request_uri, and not both.")
         }
         let limits = self.limits.oauth
-        return try UnverifiedRequestObject(compact).verified(
+        let object = try UnverifiedRequestObject(compact)
+        let keys: JWKSet
+        do { keys = try await self.keys(of: client, naming: object.keyID) } catch let error as OutgoingCallError {
+            throw OAuthError(
+                .temporarilyUnavailable, "The keys of this client cannot be fetched now: ask again.",
+                detail: error.reason)
+        }
+        return try object.verified(
             by: keys, clientID: client.id, issuer: self.issuer, allowing: client.settings.signingAlgorithms,
             requiringNotBefore: client.settings.isFAPI2,
             within: ValidityWindow(
@@ -31,7 +39,7 @@ extension OpenIDProvider {
         // Whose the request is has to stand beside the object, too (section 5).
         guard parameters["request"] != nil, let id = parameters["client_id"],
             let client = try await self.store.client(id),
-            let signed = try self.signedParameters(parameters, of: client)
+            let signed = try await self.signedParameters(parameters, of: client)
         else { return AskedAuthorization(parameters: parameters, pushed: nil) }
         return AskedAuthorization(parameters: signed, pushed: nil, isSigned: true)
     }

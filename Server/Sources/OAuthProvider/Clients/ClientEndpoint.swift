@@ -67,6 +67,7 @@ extension OpenIDProvider {
             let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.origin(of: connection)))
             let proof = proofs.isEmpty ? nil : try self.keyProof(proofs, purpose)
             let client = try await self.authenticate(credential)
+            if let proof { try self.checkClock(of: proof, by: client) }
             try await self.burnToken(parameters, shownBy: client)
             guard client.settings.signInService == nil else {
                 try await self.burn(parameters, of: client)

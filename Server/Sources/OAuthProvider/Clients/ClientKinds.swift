@@ -3,6 +3,28 @@ import OAuth
 import Store
 import _Primitives
 
+extension ClientSettings.CodeBinding {
+    /// Whether it lets requests come without a challenge.
+    var isLoose: Bool { self == .nonce || self == .nothing }
+}
+
+extension ClientRecord {
+    /// Why each of its codes is bound to a challenge, whatever its setting is; `nil` for the operator's own confidential
+    /// client of the usual profile. Nobody answers for what another's client checks.
+    var reasonForChallenges: String? {
+        if self.settings.isPublic { return "A client without a way to authenticate" }
+        if self.settings.isFAPI2 { return "A client of fapi2" }
+        if self.registration != nil { return "A client that has registered itself" }
+        return self.settings.party == .third ? "A third party's client" : nil
+    }
+
+    /// What its codes are bound to, by its kind and its setting: never ``ClientSettings/CodeBinding/usual``.
+    var codeBinding: ClientSettings.CodeBinding {
+        guard self.reasonForChallenges == nil else { return .pkce }
+        return self.settings.codeBinding == .usual ? .nonce : self.settings.codeBinding
+    }
+}
+
 extension OpenIDProvider {
     /// The way to tokens that leads a browser back to the client (RFC 6749, section 4.1).
     static let codeGrant = "authorization_code"
@@ -17,6 +39,22 @@ extension OpenIDProvider {
     func checkKind(of client: ClientRecord, insteadOf before: ClientRecord? = nil) throws {
         let settings = client.settings
         if settings.isPublic { try Self.checkPublic(settings) }
+        if settings.codeBinding.isLoose, let reason = client.reasonForChallenges {
+            throw OAuthError(
+                .invalidRequest,
+                "\(reason) needs PKCE, each of its codes bound to a challenge: --pkce \(settings.codeBinding.rawValue) is for your own confidential clients of the usual profile."
+            )
+        }
+        if settings.assertionAudience != .issuer {
+            guard PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), !settings.isFAPI2,
+                settings.signInService == nil
+            else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "--assertion-audience \(settings.assertionAudience.rawValue) is for a client of the usual profile that authenticates by private_key_jwt, and for none of the app sign-in service."
+                )
+            }
+        }
         let known = Self.tokenGrants.map { type(of: $0).type }
         // A service that does nothing but take tokens needs no way to any.
         guard !settings.grantTypes.isEmpty || !settings.tokens.resources.isEmpty,
@@ -172,11 +210,6 @@ extension OpenIDProvider {
         }
         guard settings.tokens.resources.isEmpty else {
             throw OAuthError(.invalidRequest, "A client without a way to authenticate cannot own resources.")
-        }
-        guard settings.codeBinding == .pkce else {
-            throw OAuthError(
-                .invalidRequest,
-                "A client without a way to authenticate needs PKCE: its codes are bound to a challenge.")
         }
     }
 

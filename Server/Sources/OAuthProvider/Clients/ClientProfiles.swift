@@ -22,17 +22,17 @@ extension OpenIDProvider {
     /// sentence for the administrator.
     func checkProfile(of client: ClientRecord) throws {
         let (settings, profile) = (client.settings, client.settings.profile)
-        if profile.requiresSignedRequests, settings.keySet == nil {
-            throw OAuthError(.invalidRequest, "A client that signs its requests needs its keys (jwks).")
+        if profile.requiresSignedRequests, settings.keySet == nil, settings.keySetAddress == nil {
+            throw OAuthError(.invalidRequest, "A client that signs its requests needs its keys (jwks, or jwks_uri).")
         }
         guard profile.origins.count <= self.limits.oauth.addressesPerClient,
             Set(profile.origins.map(ExactText.init)).count == profile.origins.count
         else { throw OAuthError(.invalidRequest, "There are too many origins, or one twice.") }
         for origin in profile.origins {
-            guard let address = try? RedirectURI(origin), address.origin.hasSameBytes(as: origin) else {
+            guard Self.isOrigin(origin) else {
                 throw OAuthError(
                     .invalidRequest,
-                    "An origin is https://NAME or https://NAME:PORT, or http to a literal loopback address, and nothing after it."
+                    "An origin is https://NAME or https://NAME:PORT, http to a loopback address or to localhost, and nothing after it; or \(Self.originOfApps)."
                 )
             }
         }
@@ -65,6 +65,15 @@ extension OpenIDProvider {
         if settings.isFAPI2 { try Self.checkFAPI2(client) }
     }
 
+    /// The origin of the pages of an app that is made with Capacitor, on iOS: no server is there.
+    private static let originOfApps = "capacitor://localhost"
+
+    private static func isOrigin(_ text: String) -> Bool {
+        if text.hasSameBytes(as: Self.originOfApps) { return true }
+        let address = try? RedirectURI(text, allowing: [.https, .loopback, .localhost])
+        return address?.origin.hasSameBytes(as: text) ?? false
+    }
+
     /// FAPI 2.0 Security Profile, sections 5.3.2 and 5.4. Tells all that is missing at once.
     private static func checkFAPI2(_ client: ClientRecord) throws {
         let settings = client.settings
@@ -80,7 +89,6 @@ extension OpenIDProvider {
                 settings.tokens.group == nil,
                 "signs in by requests that it pushed, and by no other app's secret: it is in no group of apps."
             ),
-            (settings.codeBinding == .pkce, "has every code bound to a challenge (PKCE)."),
             (
                 JWSAlgorithm.ofFAPI2.contains(settings.idTokenAlgorithm),
                 "has its ID tokens signed with ES256, PS256 or EdDSA."

@@ -258,8 +258,9 @@ extension ClientSettings {
         (self.keySet, self.keySetAddress) = (asked.keySet, asked.keySetAddress)
         self.tokens.idTokenEncryption = asked.tokens.idTokenEncryption
         self.logout = asked.logout
-        // What cannot authenticate has nothing but a challenge to bind its codes to.
-        if self.isPublic { self.codeBinding = .pkce }
+        // Its codes are bound to a challenge, whatever an operator had let it have.
+        if self.codeBinding.isLoose { self.codeBinding = .usual }
+        if !PrivateKeyJWT.methods.containsBytes(of: self.authenticationMethod) { self.assertionAudience = .issuer }
     }
 }
 

@@ -70,14 +70,17 @@ public struct TokenSettingsChange: Sendable, Equatable {
     /// How long after its first use a refresh token that nothing binds gives the same next one; zero for the server's own
     /// time.
     public var usedRefreshTokenLifetime: Duration?
+    /// Whether the answer to a refresh has an ID token.
+    public var refreshesIDToken: Bool?
 
     /// These changes and no others.
     public init(
         scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
         format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil,
         certificateBound: Bool? = nil, idTokenEncryption: IDTokenEncryptionChange? = nil,
-        usedRefreshTokenLifetime: Duration? = nil
+        usedRefreshTokenLifetime: Duration? = nil, refreshesIDToken: Bool? = nil
     ) {
+        self.refreshesIDToken = refreshesIDToken
         self.usedRefreshTokenLifetime = usedRefreshTokenLifetime
         self.idTokenEncryption = idTokenEncryption
         self.certificateBound = certificateBound
@@ -100,7 +103,8 @@ public struct TokenSettingsChange: Sendable, Equatable {
             certificateBound: self.certificateBound ?? settings.certificateBound,
             idTokenEncryption: self.idTokenEncryption?.new ?? settings.idTokenEncryption,
             usedRefreshTokenLifetime: self.usedRefreshTokenLifetime.map { $0 == .zero ? nil : $0 }
-                ?? settings.usedRefreshTokenLifetime)
+                ?? settings.usedRefreshTokenLifetime,
+            refreshesIDToken: self.refreshesIDToken ?? settings.refreshesIDToken)
     }
 }
 
@@ -112,6 +116,7 @@ extension TokenSettings {
             [self.group ?? ""], [self.certificateBound ? "bound" : ""],
             self.idTokenEncryption.map { [$0.algorithm.rawValue, $0.content.rawValue] } ?? [],
             [self.usedRefreshTokenLifetime.map { "\($0.components.seconds)" } ?? ""],
+            [self.refreshesIDToken ? "" : "no ID token"],
         ].map { $0.map(ExactText.init) }
     }
 }

@@ -11,8 +11,8 @@ public struct ClientWarning: Sendable, Equatable {
     /// The warnings of a client, in a fixed order.
     public static func all(of client: ClientRecord) -> [Self] {
         [
-            Self.ofScheme(client), Self.ofRefreshTokens(client), Self.ofBackEndCookies(client),
-            Self.ofShortVerifiers(client),
+            Self.ofScheme(client), Self.ofRefreshTokens(client), Self.ofCodes(client), Self.ofAssertions(client),
+            Self.ofLocalhost(client), Self.ofBackEndCookies(client), Self.ofShortVerifiers(client),
         ].compactMap(\.self)
     }
 
@@ -48,6 +48,36 @@ public struct ClientWarning: Sendable, Equatable {
         )
     }
 
+    private static func ofCodes(_ client: ClientRecord) -> Self? {
+        guard client.codeBinding == .nothing else { return nil }
+        return Self(
+            setting: "--pkce none",
+            sentence:
+                "Its codes are bound to nothing but the client: whoever gets hold of one can have it exchanged in a session of their own at the service. Have the service send a code_challenge or a nonce, and set --pkce usual."
+        )
+    }
+
+    private static func ofAssertions(_ client: ClientRecord) -> Self? {
+        guard client.settings.assertionAudience == .tokenEndpoint else { return nil }
+        return Self(
+            setting: "--assertion-audience token-endpoint",
+            sentence:
+                "Its assertions may name the token endpoint: another server that says that this is its token endpoint, too, gets assertions that are good here. Have the service name the issuer, and set --assertion-audience issuer."
+        )
+    }
+
+    private static func ofLocalhost(_ client: ClientRecord) -> Self? {
+        let address = client.redirectURIs.first {
+            (try? RedirectURI($0, allowing: RedirectURI.everyKind))?.kind == .localhost
+        }
+        guard let address else { return nil }
+        return Self(
+            setting: "--redirect-uri",
+            sentence:
+                "In \(address) localhost is a name, which a machine can resolve to another address, or another program can listen at: register \(address.replacingLocalhost) instead, and have the service name that."
+        )
+    }
+
     private static func ofRefreshTokens(_ client: ClientRecord) -> Self? {
         guard let time = client.settings.tokens.usedRefreshTokenLifetime,
             time > Limits().oauth.usedRefreshTokenLifetime,
@@ -58,5 +88,12 @@ public struct ClientWarning: Sendable, Equatable {
             sentence:
                 "A refresh token that nothing binds gives the same next token for \(time.components.seconds) seconds after its use: for so long a thief with a copy is not told from its owner."
         )
+    }
+}
+
+extension String {
+    /// An address at `localhost` by the number of the same machine.
+    fileprivate var replacingLocalhost: String {
+        "http://127.0.0.1" + self.dropFirst("http://localhost".count)
     }
 }

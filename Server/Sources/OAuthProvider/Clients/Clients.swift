@@ -33,6 +33,8 @@ public struct ClientChange: Sendable, Equatable {
     public var idTokenAlgorithm: JWSAlgorithm?
     /// What codes are bound to.
     public var codeBinding: ClientSettings.CodeBinding?
+    /// Whom its assertions have to name.
+    public var assertionAudience: ClientSettings.AssertionAudience?
     /// The ways to tokens that it may go; all of them.
     public var grantTypes: [String]?
     /// How it proves who it is. Whatever it proved itself by before ends.
@@ -112,6 +114,7 @@ public struct ClientChange: Sendable, Equatable {
         applied.certificateName = (self.certificateName ?? settings.certificateName).flatMap {
             $0.value.isEmpty ? nil : $0
         }
+        applied.assertionAudience = self.assertionAudience ?? settings.assertionAudience
         applied.isDisabled = self.isDisabled ?? settings.isDisabled
         applied.signInService = settings.signInService
         if let address = self.logoutURI ?? settings.logout?.text, !address.isEmpty {
@@ -184,7 +187,7 @@ extension ClientSettings {
         func keys(_ settings: Self) -> [ExactText] {
             exact([
                 settings.authenticationMethod, settings.keySet ?? "", settings.keySetAddress ?? "",
-                settings.certificateName?.text ?? "",
+                settings.certificateName?.text ?? "", settings.assertionAudience.rawValue,
             ])
         }
         if keys(self) != keys(old) {
@@ -289,9 +292,13 @@ extension OpenIDProvider {
             }
         }
         for addresses in [change.redirectURIs ?? [], change.postLogoutRedirectURIs ?? []] {
-            guard addresses.count <= self.limits.oauth.addressesPerClient,
-                Set(addresses.map(ExactText.init)).count == addresses.count
-            else { throw OAuthError(.invalidRequest, "There are too many redirect addresses, or one twice.") }
+            let most = self.limits.oauth.addressesPerClient
+            guard addresses.count <= most else {
+                throw OAuthError(.invalidRequest, "There are more than \(most) redirect addresses.")
+            }
+            guard Set(addresses.map(ExactText.init)).count == addresses.count else {
+                throw OAuthError(.invalidRequest, "One redirect address is there twice.")
+            }
             for address in addresses {
                 guard !address.contains("*") else {
                     throw OAuthError(
@@ -387,6 +394,16 @@ extension OpenIDProvider {
         }
         if let changed { self.warn(of: changed) }
         return changed
+    }
+
+    /// The clients whose registration an operator is warned of, with what is dangerous about each: for every start, and for
+    /// whoever looks after a server. The oldest first.
+    ///
+    /// Cost: one query.
+    public func warnedClients() async throws -> [(client: ClientRecord, warnings: [ClientWarning])] {
+        try await self.store.clients().map { (client: $0, warnings: ClientWarning.all(of: $0)) }.filter {
+            !$0.warnings.isEmpty
+        }
     }
 
     private func warn(of client: ClientRecord) {

@@ -37,11 +37,14 @@ extension OpenIDProvider {
         return try DPoPProof(
             verifying: fields, method: purpose.method, target: target, accessToken: purpose.accessToken,
             within: ValidityWindow(
-                now: now, skew: self.limits.oauth.clientClockSkew, longest: self.limits.oauth.keyProofLifetime),
-            isNonce: { nonce in
-                [slot, slot - 1].contains { slot in
+                now: now, skew: self.limits.oauth.keyProofClockSkew,
+                longest: self.limits.oauth.keyProofLifetime + self.limits.oauth.keyProofClockSkew),
+            nonceEnd: { nonce in
+                let taken = [slot, slot - 1].first { slot in
                     constantTimeEqual(Array(nonce.utf8), Array(self.keys.keyProofNonce(ofSlot: slot).utf8))
                 }
+                // A nonce is taken in its own slot and in the next.
+                return taken.map { self.keyProofSlotStart($0 + 2) }
             })
     }
 
@@ -56,6 +59,24 @@ extension OpenIDProvider {
                 .invalidDPoPProof, "The DPoP proof is missing or is not right for this request.",
                 detail: "jti was shown before")
         }
+    }
+
+    /// Holds the moment of a proof against the clocks that a client of fapi2 may have: such a client is further ahead than a
+    /// minute in nothing that it signs (FAPI 2.0 Security Profile, section 5.3.2.1).
+    ///
+    /// Throws `OAuthError` `invalid_dpop_proof`.
+    func checkClock(of proof: DPoPProof, by client: ClientRecord) throws {
+        let (now, limits) = (self.time.now(), self.limits.oauth)
+        guard client.settings.isFAPI2 else { return }
+        guard proof.issuedAt <= now + limits.clientClockSkew, now <= proof.issuedAt + limits.keyProofLifetime else {
+            throw OAuthError(
+                .invalidDPoPProof, "The DPoP proof is missing or is not right for this request.",
+                detail: "iat, by the clock of a client of fapi2")
+        }
+    }
+
+    private func keyProofSlotStart(_ slot: Int64) -> Timestamp {
+        Timestamp(milliseconds: slot * self.limits.oauth.keyProofNonceLifetime.milliseconds)
     }
 
     private func keyProofSlot(at moment: Timestamp) -> Int64 {

@@ -20,7 +20,8 @@ struct PrivateKeyJWT: ClientCredential {
 
     var clientID: String { self.assertion.clientID }
 
-    /// Cost: one signature, one store step; where the statement was shown before, a query in place of the step.
+    /// Throws `OAuthError` `invalid_client` where the statement is not right. Cost: one signature, one store step; where the
+    /// statement was shown before, a query in place of the step.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else { return "another way to authenticate" }
         let keys: JWKSet
@@ -30,15 +31,10 @@ struct PrivateKeyJWT: ClientCredential {
             return error.reason
         }
         let limits = provider.limits.oauth
-        let verified: VerifiedClientAssertion
-        do {
-            verified = try self.assertion.verified(
-                by: keys, for: provider.assertionAudience(of: client), allowing: client.settings.signingAlgorithms,
-                within: ValidityWindow(
-                    now: provider.time.now(), skew: limits.clientClockSkew, longest: limits.assertionLifetime))
-        } catch {
-            return error.detail
-        }
+        let verified = try self.assertion.verified(
+            by: keys, for: provider.assertionAudience(of: client), allowing: client.settings.signingAlgorithms,
+            within: ValidityWindow(
+                now: provider.time.now(), skew: limits.clientClockSkew, longest: limits.assertionLifetime))
         // After the signature: nobody else can use up what a client has named.
         let isFirst = try await provider.store.takeOnce(
             digest: verified.replayDigest, until: verified.repeatableUntil)
@@ -49,8 +45,22 @@ struct PrivateKeyJWT: ClientCredential {
 extension OpenIDProvider {
     /// Whom a client's assertion has to name. Clients of the app sign-in service know one address and no metadata.
     func assertionAudience(of client: ClientRecord) -> AssertionAudience {
-        client.settings.signInService == nil
-            ? .issuer(self.issuer) : .endpoint("\(self.issuer)/v0/sign_in/token")
+        guard client.settings.signInService == nil else { return .endpoint("\(self.issuer)/v0/sign_in/token") }
+        guard !client.settings.isFAPI2 else { return .issuer(self.issuer) }
+        switch client.settings.assertionAudience {
+        case .issuer:
+            return .names(
+                [self.issuer],
+                advice:
+                    "Its assertion has to name the issuer alone (aud). For one that names the token endpoint, the operator can set --assertion-audience token-endpoint."
+            )
+        case .tokenEndpoint:
+            return .names(
+                [self.issuer, ProviderMetadata.tokenEndpoint(of: self.issuer)],
+                advice:
+                    "Its assertion has to name the issuer or the token endpoint (aud), and nobody else, as --assertion-audience has it."
+            )
+        }
     }
 
     /// The public keys of a client, given or at an address of its own.

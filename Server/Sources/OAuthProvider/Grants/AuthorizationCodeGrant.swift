@@ -47,12 +47,10 @@ struct AuthorizationCodeGrant: TokenGrant {
         return response
     }
 
-    /// The verifier; `nil` where there is none, and the client's codes may be bound to its nonce.
+    /// The verifier; `nil` where there is none, and the client's codes need no challenge.
     private static func verifier(_ parameters: Parameters, of client: ClientRecord) throws -> CodeVerifier? {
-        switch client.settings.codeBinding {
-        case .pkce: try CodeVerifier(parameters.required("code_verifier"))
-        case .nonce: try parameters["code_verifier"].map { try CodeVerifier($0) }
-        }
+        guard client.codeBinding.isLoose else { return try CodeVerifier(parameters.required("code_verifier")) }
+        return try parameters["code_verifier"].map { try CodeVerifier($0) }
     }
 
     /// One sentence for all: whoever has a code that is not theirs learns nothing about it.

@@ -12,13 +12,16 @@ struct RefreshTokenGrant: TokenGrant {
     static let type = OpenIDProvider.refreshGrant
 
     /// Cost: one store step, one query where a resource is asked for or was granted, one ES256 signature, two HMACs, three hashes;
-    /// for who has signed in by an identity one query more.
+    /// for who has signed in by an identity one query more. With an ID token one signature of the client's algorithm, one
+    /// hash and one HMAC more, and two queries where the client has named claims for it.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let text = try request.parameters.required("refresh_token")
         let asked = try request.parameters["scope"].map { try Scope($0) }
         guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
         let target = try await provider.askedAudience(by: request.parameters, of: client)
+        // Before the token is used: without a key of the client's, where its ID tokens are encrypted, nothing is spent.
+        let protection = try await Self.idTokenProtection(asked, of: client, from: provider)
         let now = provider.time.now()
         // Told to whoever may have the token, and before anything is spent: it is good once the person has agreed.
         var missing: OAuthError?
@@ -65,9 +68,23 @@ struct RefreshTokenGrant: TokenGrant {
                 boundTo: request.binding, at: now
             )
             response.refreshToken = token.text
+            if let protection, scope.contains(Scope.openID) {
+                response.idToken = try await provider.idToken(
+                    for: standing, beside: response, named: provider.namedClaims(for: standing),
+                    protection: protection, at: now)
+            }
             return response
         case .refused(let detail): throw Self.refusal(detail)
         }
+    }
+
+    /// What an ID token is protected by; `nil` where the client gets none: it does not want any, or asks for a scope without
+    /// `openid`.
+    private static func idTokenProtection(
+        _ asked: Scope?, of client: ClientRecord, from provider: OpenIDProvider
+    ) async throws -> IDTokenProtection? {
+        guard client.settings.tokens.refreshesIDToken, asked?.contains(Scope.openID) ?? true else { return nil }
+        return try await provider.idTokenProtection(of: client)
     }
 
     /// One sentence for all: whoever has a token that is not theirs learns nothing about it.

@@ -22,9 +22,10 @@ extension OpenIDProvider {
         }
         guard settings.party == .first else { throw refuse("The app sign-in service is for your own clients.") }
         let own = TokenSettings(
-            scopes: settings.tokens.scopes, usedRefreshTokenLifetime: settings.tokens.usedRefreshTokenLifetime)
+            scopes: settings.tokens.scopes, usedRefreshTokenLifetime: settings.tokens.usedRefreshTokenLifetime,
+            refreshesIDToken: settings.tokens.refreshesIDToken)
         guard settings.tokens == own, settings.profile.security == .usual,
-            !settings.profile.signsInDirectly, settings.codeBinding == .pkce,
+            !settings.profile.signsInDirectly, !settings.codeBinding.isLoose,
             settings.tokens.scopes.isEmpty || service.answers == .serviceAccount
         else {
             throw refuse(

@@ -10,7 +10,8 @@ extension OpenIDProvider {
     /// The introspection endpoint (RFC 7662): whether an access token is good now, and what for.
     ///
     /// A client sees the tokens that it was given itself, and those for the resources that it owns; of every other it learns
-    /// as much as of one that never was. One that proves nothing learns nothing (section 2.1).
+    /// as much as of one that never was. One that proves nothing learns nothing (section 2.1). The owner of the resource is told
+    /// the person's name (`username`) of a token with the scope `profile`, and `email` of one with `email`.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
@@ -20,7 +21,7 @@ extension OpenIDProvider {
     ///
     /// Cost: three queries, two hashes; one query more where the client does not own what the token is for; one ES256
     /// verification where this process has not made the token, nor verified it a while ago; for a signed answer one
-    /// signature.
+    /// signature; of a person's token for a resource of the client's two queries more.
     public func introspect(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
@@ -61,6 +62,13 @@ extension OpenIDProvider {
             let grant = standing.grant
             // As the client knows it whose session it is.
             members["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
+            // The owner of the resource is told who comes: the person has let the client have these names by the scope.
+            if client.settings.tokens.owns(token.audience),
+                let told = try await self.told(of: standing, scope: token.scope, named: [])?.claims
+            {
+                if token.scope.contains(Scope.profile) { members["username"] = told["preferred_username"] }
+                if token.scope.contains(Scope.email) { members["email"] = told["email"] }
+            }
         }
         return members
     }

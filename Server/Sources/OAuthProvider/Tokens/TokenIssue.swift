@@ -93,9 +93,27 @@ extension OpenIDProvider {
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
         deviceSecret: String? = nil, at now: Timestamp
     ) async throws -> TokenResponse {
+        var response = try await self.accessToken(
+            for: standing, scope: Scope(standing.grant.scope), audience: audience, details: details,
+            boundTo: binding, at: now)
+        response.idToken = try self.idToken(
+            for: standing, beside: response, nonce: nonce, named: named, acr: acr, protection: protection,
+            deviceSecret: deviceSecret, at: now)
+        return response
+    }
+
+    /// The ID token of a grant. It says when and how the person has authenticated, whenever it is made: `auth_time` is that
+    /// of the sign-in at a refresh, too (OpenID Connect Core 1.0, section 12.2).
+    ///
+    /// - Parameter access: The answer with the access token that it goes with.
+    ///
+    /// Cost: one signature of the client's algorithm, one hash, one HMAC; one encryption if the client has its ID tokens
+    /// encrypted.
+    func idToken(
+        for standing: StandingGrant, beside access: TokenResponse, nonce: String? = nil, named: JSONObject,
+        acr: String? = nil, protection: IDTokenProtection, deviceSecret: String? = nil, at now: Timestamp
+    ) throws -> String {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        let access = try await self.accessToken(
-            for: standing, scope: Scope(grant.scope), audience: audience, details: details, boundTo: binding, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
@@ -110,12 +128,7 @@ extension OpenIDProvider {
         // Native SSO, section 3.3: which device secret it goes with.
         claims["ds_hash"] = deviceSecret.map { .string(Self.deviceSecretHash($0)) }
         let signed = try self.keys.sign(claims, type: TokenType.idToken, algorithm: protection.algorithm, at: now)
-        var response = TokenResponse(
-            accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope,
-            idToken: try protection.protected(signed, random: self.random),
-            tokenType: access.tokenType)
-        response.authorizationDetails = details
-        return response
+        return try protection.protected(signed, random: self.random)
     }
 
     /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for

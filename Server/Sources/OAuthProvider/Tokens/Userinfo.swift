@@ -8,6 +8,7 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
+    ///   - body: The form of a POST as it came, not decoded; `nil` for a request without one.
     ///   - method: The request's method.
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: What it came over.
@@ -15,9 +16,14 @@ extension OpenIDProvider {
     /// Cost: one ES256 verification, three queries, at a service of identities one more; for a token that is bound to a key one
     /// signature, two HMACs and one store step more.
     public func userinfo(
-        header: String?, method: String = "GET", proofs: [String] = [], over connection: ClientConnection = .usual
+        header: String?, body: String? = nil, method: String = "GET", proofs: [String] = [],
+        over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        let shown = Result { () throws(OAuthError) in try PresentedToken(header: header) }
+        let shown = Result { () throws(OAuthError) in
+            let form = try Parameters(
+                parsing: body ?? "", limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+            return try PresentedToken(header: header, form: form)
+        }
         var answer = try await self.userinfo(shown, method: method, proofs: proofs, over: connection)
         if (try? shown.get())?.scheme == .dpop { answer.headers.append(self.keyProofNonceField) }
         return answer
@@ -42,27 +48,14 @@ extension OpenIDProvider {
             var body: JSONObject = ["sub": .string(token.subject)]
             // OpenID Connect Core 1.0, section 5.4: what scopes are for comes from here, not in the ID token.
             let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
-            // What somebody has confirmed themselves is all that is told, whatever is asked for by scopes.
-            let confirmed = try await self.people.confirmedClaims(
-                account: standing.authentication.account, client: standing.grant.client)
-            let role = standing.authentication.role
-            let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
-            // A service that is none any more has no roles, and is told the name alone.
-            let found =
-                try await isOfService && confirmed == nil
-                ? self.people.person(account: standing.authentication.account) : self.person(of: standing)
-            guard let person = found else {
+            guard let told = try await self.told(of: standing, scope: token.scope, named: named) else {
                 throw OAuthError(
                     .invalidToken, "The access token is not valid.",
                     detail: "the account is locked, or not taken any more")
             }
-            // Of somebody who came to a service that is none any more nothing was confirmed for what it is now.
-            let unconfirmed: JSONObject =
-                isOfService ? [:] : PersonClaims.told(of: person, scope: token.scope, named: named)
-            let told = confirmed ?? unconfirmed
-            for (name, value) in told.members { body[name] = value }
+            for (name, value) in told.claims.members { body[name] = value }
             // The name is RFC 9068's (section 7.2.1.1). The role is that of the sign-in, which the person still has.
-            if let role, isOfService, confirmed != nil { body["roles"] = .array([.string(role.role)]) }
+            if let role = told.role { body["roles"] = .array([.string(role)]) }
             return ProviderAnswer(status: 200, body: body)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer
@@ -71,5 +64,27 @@ extension OpenIDProvider {
                 headers: [("WWW-Authenticate", error.challenge(scheme: scheme.rawValue, realm: self.issuer))],
                 refusal: ProviderRefusal(error))
         }
+    }
+
+    /// What may be told of the person of a grant, and the role in which they came, where the client is a service that asks
+    /// people itself; `nil` where the account is locked, or is not taken any more.
+    ///
+    /// Cost: two queries; of who came in a role up to two more.
+    func told(of standing: StandingGrant, scope: Scope, named: [ClaimsRequest.Claim]) async throws -> (
+        claims: JSONObject, role: String?
+    )? {
+        // A service that asks people itself is told what they have confirmed, and nothing more by its scopes.
+        let confirmed = try await self.people.confirmedClaims(
+            account: standing.authentication.account, client: standing.grant.client)
+        let role = standing.authentication.role
+        let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
+        // A service that is none any more has no roles, and is told the name alone.
+        let found =
+            try await isOfService && confirmed == nil
+            ? self.people.person(account: standing.authentication.account) : self.person(of: standing)
+        guard let person = found else { return nil }
+        if let confirmed { return (confirmed, isOfService ? role?.role : nil) }
+        // A person who came to a service that is none any more has confirmed nothing for what the client is now.
+        return (isOfService ? [:] : PersonClaims.told(of: person, scope: scope, named: named), nil)
     }
 }

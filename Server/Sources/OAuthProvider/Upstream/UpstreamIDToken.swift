@@ -91,10 +91,11 @@ extension UpstreamPerson {
         let algorithm: JWSAlgorithm
         do {
             let token = try UnverifiedJWS(compact: idToken).verified(by: keys, allowing: JWSAlgorithm.ofClients)
-            guard case .object(let members)? = try? JSON(parsing: token.payload, leavesOutNull: true),
-                let known = JWSAlgorithm(rawValue: token.header.algorithm)
-            else { throw JOSEError(.malformed, "the claims are not an object") }
-            claims = try JWTClaims(members: members)
+            guard let known = JWSAlgorithm(rawValue: token.header.algorithm) else {
+                throw JOSEError(.algorithmNotAllowed, "alg")
+            }
+            // A claim that is null is refused: nothing but what is said is said of a person.
+            claims = try JWTClaims(token)
             algorithm = known
             try claims.check(issuer: provider.issuer, audience: provider.clientID, at: time, skew: skew)
         } catch {

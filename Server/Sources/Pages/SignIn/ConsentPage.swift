@@ -2,7 +2,7 @@
 public struct ConsentPage: Sendable {
     /// A part of what a service gets.
     public enum Item: Sendable, CaseIterable {
-        case identity, username, name, email, phone, address, offlineAccess, deviceSSO
+        case identity, username, name, profile, email, phone, address, offlineAccess, deviceSSO
 
         /// In people's words.
         var words: String {
@@ -10,6 +10,7 @@ public struct ConsentPage: Sendable {
             case .identity: "that it is you, each time you come, by a number that no other service gets"
             case .username: "your user name"
             case .name: "your name"
+            case .profile: "your picture, your language and your time zone"
             case .email: "your e-mail address"
             case .phone: "your telephone number"
             case .address: "your postal address"

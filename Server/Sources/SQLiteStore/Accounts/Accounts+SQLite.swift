@@ -188,6 +188,10 @@ extension SQLiteDatabase: AccountStore {
                         try displayName.map { try sealing.seal($0, purpose: .displayName, row: id).blob }, id,
                     ])
             }
+            if let moment = audit.last?.at {
+                try db.cachedStatement(sql: "UPDATE account SET updated_at = ? WHERE id = ?")
+                    .execute(arguments: [moment.milliseconds, id])
+            }
             for event in audit { try db.appendAudit(event, sealing) }
             return true
         }
@@ -195,7 +199,7 @@ extension SQLiteDatabase: AccountStore {
 
     public func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.setEmail(email, accountID: id, sealing) else { return false }
+            guard try db.setEmail(email, accountID: id, at: audit.at, sealing) else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -274,7 +278,8 @@ extension AccountRecord {
         static let table = "account"
         static let selection = Self.selected()
 
-        case id, username, displayName, isLocked, createdAt, email, emailVerified, phone, phoneVerified, postalAddress
+        case id, username, displayName, isLocked, createdAt, email, emailVerified, phone, phoneVerified, postalAddress,
+            profile, updatedAt
     }
 
     static let columns = Column.selection
@@ -298,7 +303,9 @@ extension AccountRecord {
                     isVerified: try row.flag(Column.phoneVerified))
             },
             address: try row.optionalBytes(Column.postalAddress).map { try sealing.openPostalAddress($0, account: id) },
-            isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt))
+            profile: try row.optionalBytes(Column.profile).map { try sealing.openProfile($0, account: id) },
+            isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt),
+            updatedAt: try row.optionalMoment(Column.updatedAt))
     }
 
     private static func username(_ kept: [UInt8], account: String, _ sealing: Sealing) throws -> AccountName? {
@@ -362,15 +369,18 @@ extension CredentialRecord {
 extension Database {
     /// Gives an account an e-mail address, or none. Links that were mailed to the one before are over, and the values of `email`
     /// that are that one are verified only as long as somebody has seen to it that the account has it.
-    func setEmail(_ email: AccountEmail?, accountID id: String, _ sealing: Sealing) throws -> Bool {
+    func setEmail(
+        _ email: AccountEmail?, accountID id: String, at moment: Timestamp, _ sealing: Sealing
+    ) throws -> Bool {
         let former = try self.row("SELECT email FROM account WHERE id = ?", [id]).flatMap { row in
             try row.optionalBytes("email").map { try sealing.openText($0, purpose: .email, row: id) }
         }
-        try self.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ?, email_code = ? WHERE id = ?")
-            .execute(arguments: [
-                try sealing.email(email, account: id), email?.isVerified ?? false,
-                email.map { sealing.emailCode($0.address).blob }, id,
-            ])
+        try self.cachedStatement(
+            sql: "UPDATE account SET email = ?, email_verified = ?, email_code = ?, updated_at = ? WHERE id = ?"
+        ).execute(arguments: [
+            try sealing.email(email, account: id), email?.isVerified ?? false,
+            email.map { sealing.emailCode($0.address).blob }, moment.milliseconds, id,
+        ])
         guard self.changesCount == 1 else { return false }
         try self.deleteMailedLinks(ofAccount: id)
         if let former { try self.withdrawVerification(of: former, accountID: id, sealing) }
@@ -403,8 +413,8 @@ extension Database {
             sql: """
                 INSERT INTO account (
                     id, username_code, username, display_name, is_locked, created_at, email, email_verified,
-                    phone, phone_verified, postal_address, email_code
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    phone, phone_verified, postal_address, email_code, profile, updated_at
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             account.id, sealing.usernameCode(account.username, account: account.id).blob,
@@ -414,6 +424,7 @@ extension Database {
             try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
             try sealing.postalAddress(account.address, account: account.id),
             account.email.map { sealing.emailCode($0.address).blob },
+            try sealing.profile(account.profile, account: account.id), account.updatedAt.milliseconds,
         ])
     }
 

@@ -13,18 +13,30 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN postal_address BLOB;
                 """)
     }
+
+    /// What else services are told of people, and when that last changed: of those who are there already nothing is known.
+    static let profiles = Migration(name: "profiles of people") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE account ADD COLUMN profile BLOB;
+                ALTER TABLE account ADD COLUMN updated_at INTEGER;
+                """)
+    }
 }
 
 extension SealingPurpose {
     static let phone = SealingPurpose("telephone number")
     static let postalAddress = SealingPurpose("postal address")
+    static let profile = SealingPurpose("profile of a person")
 }
 
 extension SQLiteDatabase {
     public func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET phone = ?, phone_verified = ? WHERE id = ?")
-                .execute(arguments: [try sealing.phone(phone, account: id), phone?.isVerified ?? false, id])
+            try db.cachedStatement(sql: "UPDATE account SET phone = ?, phone_verified = ?, updated_at = ? WHERE id = ?")
+                .execute(arguments: [
+                    try sealing.phone(phone, account: id), phone?.isVerified ?? false, audit.at.milliseconds, id,
+                ])
             guard db.changesCount == 1 else { return false }
             try db.appendAudit(audit, sealing)
             return true
@@ -33,8 +45,18 @@ extension SQLiteDatabase {
 
     public func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET postal_address = ? WHERE id = ?")
-                .execute(arguments: [try sealing.postalAddress(address, account: id), id])
+            try db.cachedStatement(sql: "UPDATE account SET postal_address = ?, updated_at = ? WHERE id = ?")
+                .execute(arguments: [try sealing.postalAddress(address, account: id), audit.at.milliseconds, id])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func setAccountProfile(_ profile: PersonProfile?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE account SET profile = ?, updated_at = ? WHERE id = ?")
+                .execute(arguments: [try sealing.profile(profile, account: id), audit.at.milliseconds, id])
             guard db.changesCount == 1 else { return false }
             try db.appendAudit(audit, sealing)
             return true
@@ -51,6 +73,19 @@ extension Sealing {
     /// An account's address as it is kept.
     func postalAddress(_ address: PostalAddress?, account: String) throws -> Data? {
         try address.map { try self.seal(JSON.object($0.parts).text, purpose: .postalAddress, row: account).blob }
+    }
+
+    /// An account's profile as it is kept.
+    func profile(_ profile: PersonProfile?, account: String) throws -> Data? {
+        try profile.map { try self.seal(JSON.object($0.claims).text, purpose: .profile, row: account).blob }
+    }
+
+    /// Reads a profile that was kept.
+    func openProfile(_ sealed: [UInt8], account: String) throws -> PersonProfile {
+        let text = try self.openText(sealed, purpose: .profile, row: account)
+        guard case .object(let claims)? = try? JSON(parsing: Array(text.utf8)), let profile = PersonProfile(claims)
+        else { throw StoreError(.corrupt, "a profile") }
+        return profile
     }
 
     /// Reads an address that was kept.

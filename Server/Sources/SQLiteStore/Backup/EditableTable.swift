@@ -40,6 +40,7 @@ struct EditableTable: Sendable {
             ("backchannel_logout_session_required", [.clientLogoutChanged]),
             ("key_set_address", [.clientAuthenticationChanged]),
             ("certificate_name", [.clientAuthenticationChanged]),
+            ("assertion_audience", [.clientAuthenticationChanged]),
             ("backchannel_mode", [.clientAnswersChanged]), ("backchannel_address", [.clientAnswersChanged]),
             ("is_disabled", [.clientDisabled, .clientEnabled]), ("sign_in_service", [.clientSignInServiceChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
@@ -70,6 +71,12 @@ struct EditableTable: Sendable {
     /// A client that is to prove itself in another way has no secret any more.
     private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
 
+    /// What a service is told of a person has changed.
+    private static let changesPerson: [AuditEvent.Kind] = [
+        .accountEmailChanged, .accountPhoneChanged, .accountAddressChanged, .accountProfileChanged, .accountRenamed,
+        .accountDisplayNameChanged,
+    ]
+
     /// The column of which no two rows have the same.
     private static let uniqueColumn = "username_code"
 
@@ -80,9 +87,9 @@ struct EditableTable: Sendable {
             ("email", [.accountEmailChanged]), ("email_verified", [.accountEmailChanged]),
             ("email_code", [.accountEmailChanged]),
             ("phone", [.accountPhoneChanged]), ("phone_verified", [.accountPhoneChanged]),
-            ("postal_address", [.accountAddressChanged]),
+            ("postal_address", [.accountAddressChanged]), ("profile", [.accountProfileChanged]),
             ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),
-            ("display_name", [.accountDisplayNameChanged]),
+            ("display_name", [.accountDisplayNameChanged]), ("updated_at", Self.changesPerson),
         ],
         passedOver: ["is_locked", "locked_at"], isAbout: "entry.account_id = theirs.id")
 

@@ -42,7 +42,7 @@ struct SealedColumn: Sendable {
     static let all: [SealedColumn] = [
         SealedColumn("account", "username", .username), SealedColumn("account", "display_name", .displayName),
         SealedColumn("account", "email", .email), SealedColumn("account", "phone", .phone),
-        SealedColumn("account", "postal_address", .postalAddress),
+        SealedColumn("account", "postal_address", .postalAddress), SealedColumn("account", "profile", .profile),
         SealedColumn("device", "name", .deviceName),
         SealedColumn("device_identity", "signing_key", .deviceSigningKey, by: "device_id"),
         SealedColumn("device_identity", "encryption_key", .deviceEncryptionKey, by: "device_id"),

@@ -227,7 +227,8 @@ extension SQLiteDatabase: MailStore {
             } else {
                 guard let email = account.email else { return nil }
                 _ = try db.setEmail(
-                    AccountEmail(address: email.address, isVerified: true), accountID: account.id, sealing)
+                    AccountEmail(address: email.address, isVerified: true), accountID: account.id,
+                    at: audit.at, sealing)
             }
             try db.appendAudit(audit, sealing)
             return confirmation

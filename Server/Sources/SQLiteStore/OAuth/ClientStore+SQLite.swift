@@ -54,7 +54,7 @@ extension SQLiteDatabase: ClientStore {
                         authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
                         backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
                         backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
-                        sign_in_service = ?
+                        sign_in_service = ?, assertion_audience = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -68,7 +68,8 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
                 client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
-                client.settings.signInService.map { JSON.object($0.json).text }, id,
+                client.settings.signInService.map { JSON.object($0.json).text },
+                client.settings.assertionAudience.rawValue, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             // What has no address leads nowhere.
@@ -143,6 +144,10 @@ extension SQLiteDatabase: ClientStore {
             }
             return name
         }
+        guard
+            let audience = ClientSettings.AssertionAudience(rawValue: try row.text(ClientColumn.assertionAudience))
+        else { throw StoreError(.corrupt, "whom a client's assertions name") }
+        settings.assertionAudience = audience
         settings.isDisabled = try row.flag(ClientColumn.isDisabled)
         settings.signInService = try row.optionalText(ClientColumn.signInService).map(SignInServiceSettings.init(kept:))
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
@@ -189,7 +194,7 @@ private enum ClientColumn: Int, TableColumn {
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
-        certificateName, isDisabled, signInService,
+        certificateName, isDisabled, signInService, assertionAudience,
         registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes, signsInDirectly,
         party
@@ -232,6 +237,7 @@ extension Database {
                 .keySetAddress: client.settings.keySetAddress,
                 .certificateName: client.settings.certificateName?.text, .isDisabled: client.settings.isDisabled,
                 .signInService: client.settings.signInService.map { JSON.object($0.json).text },
+                .assertionAudience: client.settings.assertionAudience.rawValue,
                 .registrationDigest: client.registration?.tokenDigest.blob,
                 .registeredBy: client.registration?.initialToken,
                 .backchannelMode: client.settings.answers.mode.rawValue,

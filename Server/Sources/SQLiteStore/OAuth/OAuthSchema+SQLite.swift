@@ -71,6 +71,11 @@ extension Migration {
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN key_set_address TEXT")
     }
 
+    /// Whom a client's assertions have to name: those of the clients that are there already name the issuer.
+    static let assertionAudiences = Migration(name: "audiences of clients' assertions") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN assertion_audience TEXT NOT NULL DEFAULT 'issuer'")
+    }
+
     /// Where people find a service; that of the clients that are there already is not known.
     static let clientHomes = Migration(name: "homes of clients") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN client_uri TEXT")

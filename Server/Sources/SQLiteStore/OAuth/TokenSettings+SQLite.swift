@@ -35,6 +35,7 @@ extension TokenSettings {
             .array([.string($0.algorithm.rawValue), .string($0.content.rawValue)])
         }
         json["usedRefreshTokenSeconds"] = self.usedRefreshTokenLifetime.map { .integer($0.components.seconds) }
+        if !self.refreshesIDToken { json["refreshesIDToken"] = .bool(false) }
         return JSON.object(json).text
     }
 
@@ -54,7 +55,8 @@ extension TokenSettings {
                 idTokenEncryption: try json.strings("idTokenEncryption").map(IDTokenEncryption.init(kept:)),
                 usedRefreshTokenLifetime: try json.integer("usedRefreshTokenSeconds", as: Int64.self).map {
                     .seconds($0)
-                })
+                },
+                refreshesIDToken: try json.bool("refreshesIDToken") ?? true)
         } catch is JSONError {
             throw StoreError(.corrupt, "a client's tokens")
         }

@@ -14,6 +14,24 @@ public struct AccountPhone: Sendable, Equatable {
     }
 }
 
+/// What else services are told of a person for the scope `profile` (OpenID Connect Core 1.0, section 5.1). Sealed at rest.
+public struct PersonProfile: Sendable, Equatable {
+    /// The claims that there are, by the names of the standard; each is a text.
+    public let claims: JSONObject
+
+    /// The names that claims can have.
+    public static let names = ["given_name", "family_name", "middle_name", "picture", "locale", "zoneinfo"]
+
+    /// A profile of these claims, of which none is empty. `nil` where there is none, or one of another name.
+    public init?(_ claims: JSONObject) {
+        guard !claims.members.isEmpty else { return nil }
+        for (name, value) in claims.members {
+            guard Self.names.containsBytes(of: name), case .string(let text) = value, !text.isEmpty else { return nil }
+        }
+        self.claims = claims
+    }
+}
+
 /// Where a person gets post, in the parts that services are told of (OpenID Connect Core 1.0, section 5.1.1). Sealed at
 /// rest.
 public struct PostalAddress: Sendable, Equatable {

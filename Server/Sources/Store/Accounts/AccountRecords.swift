@@ -29,16 +29,23 @@ public struct AccountRecord: Sendable, Equatable {
     public var phone: AccountPhone?
     /// Where the person gets post.
     public var address: PostalAddress?
+    /// What else services are told of the person.
+    public var profile: PersonProfile?
     /// A locked account authenticates nobody.
     public var isLocked: Bool
     /// When the account was added.
     public var createdAt: Timestamp
+    /// When something that services are told of the person last changed; until something has, when the account was added.
+    public var updatedAt: Timestamp
 
     /// Describes an account.
     public init(
         id: String, username: AccountName?, displayName: String?, email: AccountEmail? = nil,
-        phone: AccountPhone? = nil, address: PostalAddress? = nil, isLocked: Bool = false, createdAt: Timestamp
+        phone: AccountPhone? = nil, address: PostalAddress? = nil, profile: PersonProfile? = nil,
+        isLocked: Bool = false, createdAt: Timestamp, updatedAt: Timestamp? = nil
     ) {
+        self.profile = profile
+        self.updatedAt = updatedAt ?? createdAt
         self.phone = phone
         self.address = address
         self.id = id

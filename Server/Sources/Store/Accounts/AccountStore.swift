@@ -20,6 +20,9 @@ public protocol AccountStore: Sendable {
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool
 
+    // Each change of a person here, and of their e-mail address anywhere, sets ``AccountRecord/updatedAt`` to the moment of
+    // the audit event.
+
     /// Calls an account by other names. `false` where there is no such account. Throws `conflict` where the user name is
     /// another account's.
     func setAccountNames(id: String, audit: [AuditEvent], username: AccountName?, displayName: String?) async throws
@@ -34,6 +37,9 @@ public protocol AccountStore: Sendable {
 
     /// Gives an account a postal address, or none. `false` where there is no such account.
     func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool
+
+    /// Gives an account a profile, or none. `false` where there is no such account.
+    func setAccountProfile(_ profile: PersonProfile?, id: String, audit: AuditEvent) async throws -> Bool
 
     /// Deletes an account with its devices, keys, sessions, ceremonies, notices, and the names by which clients knew it.
     /// `false` where there is none. The audit trail stays.

@@ -52,6 +52,8 @@ extension AuditEvent.Kind {
     public static let accountPhoneChanged = Self(rawValue: "account-phone-changed")
     /// An account has another postal address, or none.
     public static let accountAddressChanged = Self(rawValue: "account-address-changed")
+    /// An account has another profile, or none.
+    public static let accountProfileChanged = Self(rawValue: "account-profile-changed")
     /// An account has another user name.
     public static let accountRenamed = Self(rawValue: "account-renamed")
     /// An account has another name to show, or none.

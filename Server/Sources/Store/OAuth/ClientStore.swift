@@ -6,11 +6,27 @@ public import _Primitives
 public struct ClientSettings: Sendable, Equatable {
     /// What an authorization code of the client is bound to.
     public enum CodeBinding: String, Sendable, CaseIterable {
+        /// What the kind of the client allows: ``nonce`` for the operator's own confidential client of the usual profile,
+        /// ``pkce`` for every other.
+        case usual
         /// To a challenge: every authorization request has one (RFC 7636).
         case pkce = "required"
-        /// To a challenge or, where a request has none, to the `nonce` that it must have then (OAuth 2.1, section 7.5.1.1):
-        /// for confidential clients whose OpenID library sends no challenge and checks the nonce.
-        case nonce = "nonce"
+        /// To a challenge or, where a request has none, to the `nonce` that it must have then, with the scope `openid`
+        /// (OAuth 2.1, section 7.5.1.1): for confidential clients whose OpenID library sends no challenge and checks the
+        /// nonce.
+        case nonce
+        /// To a challenge or a nonce where a request has one, and else to nothing but the client's authentication: for a
+        /// confidential client that can send neither. An operator is warned of each.
+        case nothing = "none"
+    }
+
+    /// Whom the assertion of a client that signs who it is has to name (`aud`).
+    public enum AssertionAudience: String, Sendable, CaseIterable {
+        /// This server, by its issuer.
+        case issuer
+        /// This server, by its issuer or by the address of its token endpoint, as RFC 7523, section 3, has it. A server that
+        /// names that address as its own can have a client sign for it (draft-ietf-oauth-rfc7523bis, section 1).
+        case tokenEndpoint = "token-endpoint"
     }
 
     /// Whose a client is.
@@ -78,6 +94,8 @@ public struct ClientSettings: Sendable, Equatable {
     public var certificateName: ClientCertificateName?
     /// What its codes are bound to.
     public var codeBinding: CodeBinding
+    /// Whom its assertions have to name, where it authenticates by `private_key_jwt`.
+    public var assertionAudience = AssertionAudience.issuer
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
     /// one alone.
     public var mayDeregister: Bool
@@ -101,7 +119,7 @@ public struct ClientSettings: Sendable, Equatable {
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
-        idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
+        idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .usual, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
         keySet: String? = nil, tokens: TokenSettings = TokenSettings(), signInMethods: [String] = ["phone"],
         profile: ClientProfile = ClientProfile(), party: Party = .first
@@ -179,7 +197,9 @@ extension ClientSettings {
     public var isPublic: Bool { self.authenticationMethod.hasSameBytes(as: "none") }
 
     /// What its addresses may be. An app may have a scheme of its own.
-    public var redirectKinds: Set<RedirectURI.Kind> { self.isPublic ? RedirectURI.everyKind : [.https, .loopback] }
+    public var redirectKinds: Set<RedirectURI.Kind> {
+        self.isPublic ? RedirectURI.everyKind : [.https, .loopback, .localhost]
+    }
 
     /// One of its addresses, where it may have it. Throws `OAuthError` `invalid_request`.
     public func redirectURI(_ text: String) throws(OAuthError) -> RedirectURI {

@@ -1,8 +1,11 @@
 extension Limits {
     /// The times, counts and sizes of the OpenID provider that no other part has to know.
     public struct OAuth: Sendable, Equatable {
-        /// How long a proof of a key (DPoP) counts from the moment that its client says that it was made. Past it:
-        /// `invalid_dpop_proof`.
+        /// How far the clock of a client that proves a key (DPoP) may be ahead or behind: the nonce says when a proof was made.
+        /// Past it: `invalid_dpop_proof`.
+        public var keyProofClockSkew: Duration = .seconds(5 * 60)
+        /// How long a proof of a key (DPoP) counts from the moment that its client says that it was made, by a clock that is
+        /// right. Past it: `invalid_dpop_proof`.
         public var keyProofLifetime: Duration = .seconds(2 * 60)
         /// How long the server gives the same nonce to whoever proves a key. It takes the one before, too: a proof that was
         /// made ahead of its use is worth nothing after twice this time. Past it: `use_dpop_nonce`, with the present one.

@@ -50,13 +50,18 @@ public struct TokenSettings: Sendable, Equatable {
     /// How long after its first use a refresh token that nothing binds still gives the same next token; `nil` for the
     /// server's own time (``Limits/OAuth/usedRefreshTokenLifetime``).
     public var usedRefreshTokenLifetime: Duration?
+    /// Whether the answer to a refresh has an ID token (OpenID Connect Core 1.0, section 12.2), where the grant has the scope
+    /// `openid`.
+    public var refreshesIDToken: Bool
 
     /// Settings; by default those of a client that has tokens for this server alone.
     public init(
         scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt,
         subjects: [String] = [], actor: String? = nil, group: String? = nil, certificateBound: Bool = false,
-        idTokenEncryption: IDTokenEncryption? = nil, usedRefreshTokenLifetime: Duration? = nil
+        idTokenEncryption: IDTokenEncryption? = nil, usedRefreshTokenLifetime: Duration? = nil,
+        refreshesIDToken: Bool = true
     ) {
+        self.refreshesIDToken = refreshesIDToken
         self.idTokenEncryption = idTokenEncryption
         self.usedRefreshTokenLifetime = usedRefreshTokenLifetime
         self.certificateBound = certificateBound

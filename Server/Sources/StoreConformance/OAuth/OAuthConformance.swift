@@ -29,6 +29,14 @@ public enum OAuthConformance {
             settings: ClientSettings(idTokenAlgorithm: .edDSA, codeBinding: .nonce))
     }
 
+    /// Settings of a client that signs who it is.
+    private static var signing: ClientSettings {
+        var settings = ClientSettings(
+            codeBinding: .nothing, grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}")
+        settings.assertionAudience = .tokenEndpoint
+        return settings
+    }
+
     private static func request(_ id: String, client: String = "c", seconds: Int = 60) -> AuthorizationRequestRecord {
         AuthorizationRequestRecord(
             id: id, browserDigest: Self.bytes(2), client: client, redirectURI: "https://a.example/", scope: "openid",
@@ -126,14 +134,14 @@ public enum OAuthConformance {
                 ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .nonce, mayDeregister: true),
                 ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .pkce, mayDeregister: false),
                 ClientSettings(idTokenAlgorithm: .rs256, codeBinding: .pkce, mayDeregister: true),
-                ClientSettings(grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}"),
+                Self.signing,
                 ClientSettings(
                     grantTypes: [], authenticationMethod: "none",
                     tokens: TokenSettings(
                         scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque,
                         subjects: ["f"], actor: "g", group: "h", certificateBound: true,
                         idTokenEncryption: IDTokenEncryption(.ecdhES, content: .a256CBCHS512),
-                        usedRefreshTokenLifetime: .seconds(90))),
+                        usedRefreshTokenLifetime: .seconds(90), refreshesIDToken: false)),
             ] {
                 let before = expected.settings
                 expected.settings = settings

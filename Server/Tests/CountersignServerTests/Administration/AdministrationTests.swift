@@ -108,7 +108,7 @@ struct AdministrationTests {
             ]
             func shown(_ object: JSONObject) -> [JSON?] { [object["idTokenSignedResponseAlg"], object["pkce"]] }
             let added = try await client.send(.post, "/admin/v1/clients", base)
-            #expect(shown(added.object) == [.string("RS256"), .string("required")])
+            #expect(shown(added.object) == [.string("RS256"), .string("usual")])
             var other = base
             other["idTokenSignedResponseAlg"] = .string("PS256")
             other["pkce"] = .string("nonce")
@@ -227,6 +227,147 @@ struct AdministrationTests {
                     "account-created", "account-phone-changed", "account-phone-changed", "account-address-changed",
                     "account-address-changed", "account-phone-changed", "account-address-changed",
                 ])
+        }
+    }
+
+    @Test("a person's profile is set as a whole, taken away, and refused where a claim is none of its kind")
+    func profiles() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let path = "/admin/v1/accounts/alice"
+            let added = try await client.send(.post, "/admin/v1/accounts", ["username": .string("alice")])
+            #expect(added.object["profile"] == nil && added.object["updatedAt"] == added.object["createdAt"])
+            server.clock.advance(by: .seconds(60))
+            let whole: JSONObject = [
+                "given_name": .string("Alice"), "family_name": .string("O'Example"), "middle_name": .string("\u{C9}."),
+                "picture": .string("https://pictures.example/a.png?size=2"), "locale": .string("zh-Hant-TW"),
+                "zoneinfo": .string("America/Argentina/Buenos_Aires"),
+            ]
+            let set = try await client.send(.put, path + "/profile", whole)
+            #expect(set.response.status == .ok && set.object["profile"] == .object(whole))
+            #expect(set.object["updatedAt"] != set.object["createdAt"])
+            #expect(try await client.send(.get, path).object == set.object)
+            let fewer = try await client.send(.put, path + "/profile", ["locale": .string("de_CH")])
+            #expect(fewer.object["profile"] == .object(["locale": .string("de_CH")]))
+            for wrong: JSONObject in [
+                [:], ["given_name": .string("")], ["given_name": .string("a\nb")], ["given_name": .integer(7)],
+                ["given_name": .string(String(repeating: "x", count: 257))], ["nickname": .string("Al")],
+                ["updated_at": .integer(7)], ["picture": .string("http://pictures.example/a.png")],
+                ["picture": .string("javascript:alert(1)")], ["picture": .string("https://")],
+                ["picture": .string("https://a.example/\"x")],
+                ["picture": .string("https://a.example/" + String(repeating: "x", count: 1024))],
+                ["locale": .string("d")], ["locale": .string("de-")], ["locale": .string("de CH")],
+                ["locale": .string("de-abcdefghi")], ["locale": .string("1e")], ["zoneinfo": .string("/Europe")],
+                ["zoneinfo": .string("Europe//Berlin")], ["zoneinfo": .string("Europe/Berlin!")],
+                ["zoneinfo": .string("1/2")],
+            ] {
+                let refused = try await client.send(.put, path + "/profile", wrong)
+                #expect(refused.response.status == .badRequest, "\(wrong)")
+            }
+            #expect(try await client.send(.get, path).object == fewer.object)
+            #expect(try await client.send(.delete, path + "/profile").object["profile"] == nil)
+            let missing = try await client.send(.put, "/admin/v1/accounts/nobody/profile", whole)
+            #expect(missing.response.status == .notFound)
+            let kinds = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            #expect(
+                kinds == ["account-created"] + [String](repeating: "account-profile-changed", count: 3))
+        }
+    }
+
+    @Test("whom assertions name, and whether a refresh gives an ID token, are shown and changed, with events")
+    func librarySettings() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let key: JSON = .object([
+                "keys": .array([
+                    .object([
+                        "kty": .string("OKP"), "crv": .string("Ed25519"),
+                        "x": .string("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"),
+                    ])
+                ])
+            ])
+            let body: JSONObject = [
+                "name": .string("Shop"), "redirectUris": .array([.string("http://127.0.0.1:8081/callback")]),
+                "tokenEndpointAuthMethod": .string("private_key_jwt"), "jwks": key,
+                "idTokenSignedResponseAlg": .string("ES256"),
+            ]
+            let added = try await client.send(.post, "/admin/v1/clients", body)
+            #expect(added.object["assertionAudience"] == .string("issuer"))
+            #expect(added.object["idTokenAtRefresh"] == .bool(true) && added.object["warnings"] == nil)
+            let path = "/admin/v1/clients/\(try added.object.requiredString("clientId"))"
+            let changed = try await client.send(
+                .patch, path,
+                [
+                    "assertionAudience": .string("token-endpoint"), "idTokenAtRefresh": .bool(false),
+                    "pkce": .string("none"),
+                ])
+            #expect(changed.response.status == .ok && changed.object["pkce"] == .string("none"))
+            #expect(changed.object["assertionAudience"] == .string("token-endpoint"))
+            #expect(changed.object["idTokenAtRefresh"] == .bool(false))
+            #expect(try changed.object.strings("warnings")?.count == 2)
+            #expect(try await client.send(.get, path).object == changed.object)
+            for wrong: JSONObject in [
+                ["assertionAudience": .string("anybody")], ["assertionAudience": .bool(true)],
+                ["idTokenAtRefresh": .string("yes")], ["tokenEndpointAuthMethod": .string("client_secret_basic")],
+                ["party": .string("third-party")],
+            ] {
+                #expect(try await client.send(.patch, path, wrong).response.status == .badRequest, "\(wrong)")
+            }
+            let kinds = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            #expect(
+                Set(kinds.dropFirst()) == [
+                    "client-pkce-changed", "client-authentication-changed", "client-tokens-changed",
+                ])
+        }
+    }
+
+    @Test(
+        "an address at localhost is registered with a warning that names 127.0.0.1, and a refusal names what is wrong")
+    func redirectAddresses() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            func add(_ address: String, _ others: JSONObject = [:]) async throws -> JSONObject {
+                var body: JSONObject = [
+                    "name": .string("Shop"), "redirectUris": .array([.string(address)]),
+                    "idTokenSignedResponseAlg": .string("ES256"),
+                ]
+                for (name, value) in others.members { body[name] = value }
+                return try await client.send(.post, "/admin/v1/clients", body).object
+            }
+            let app: JSONObject = ["tokenEndpointAuthMethod": .string("none")]
+            for others in [[:], app] {
+                let added = try await add("http://localhost:3000/callback", others)
+                #expect(added["clientId"] != nil)
+                let warnings = try #require(try added.strings("warnings"))
+                #expect(warnings.count == 1 && warnings[0].contains("http://127.0.0.1:3000/callback"))
+            }
+            let scheme = try await add("com.example.app://callback", app)
+            #expect(scheme["clientId"] != nil && scheme["warnings"] == nil)
+            for (address, others, reason) in [
+                ("http://bank.example/in", [:], "use https, or http://127.0.0.1"),
+                ("com.example.app://callback", [:], "only an app without a secret or a key can have"),
+                ("myapp://callback", app, "no domain in reverse"), ("https://a@bank.example/", [:], "names a user"),
+                ("https://bank.example/#a", [:], "has a fragment"), ("/in", [:], "begins with no scheme"),
+            ] as [(String, JSONObject, String)] {
+                let detail = try await add(address, others).string("detail")
+                #expect(detail?.contains(reason) == true, "\(address): \(detail ?? "")")
+            }
+            for origin in ["capacitor://localhost", "http://localhost:8100", "https://app.example"] {
+                let added = try await add(
+                    "https://app.example/in",
+                    [
+                        "tokenEndpointAuthMethod": .string("none"), "origins": .array([.string(origin)]),
+                    ])
+                #expect(added["clientId"] != nil, "\(origin)")
+            }
+            for origin in ["capacitor://localhost/", "capacitor://other", "ionic://localhost", "http://app.example"] {
+                let refused = try await add(
+                    "https://app.example/in",
+                    [
+                        "tokenEndpointAuthMethod": .string("none"), "origins": .array([.string(origin)]),
+                    ])
+                #expect(try refused.string("detail")?.contains("capacitor://localhost") == true, "\(origin)")
+            }
         }
     }
 
@@ -654,7 +795,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 75)
+            #expect(paths.members.count == 76)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

@@ -80,7 +80,8 @@ struct RefusalLogTests {
     func sentBack() async throws {
         let server = try await ServerFixture()
         let party = try await server.relyingParty()
-        let address = party.authorizeAddress().replacing(#/&code_challenge=[^&]*/#, with: "")
+        let address = party.authorizeAddress().replacing(
+            #/&(code_challenge|code_challenge_method|nonce)=[^&]*/#, with: "")
         let (_, line) = try await self.refusal(server) { try await $0.send(.get, address).response }
         #expect(line["client"]?.description == party.id && line["setting"] == "--pkce" && line["status"] == "303")
     }

@@ -78,8 +78,8 @@ struct KeyProofRoutesTests {
         }
     }
 
-    @Test("an access token is taken from the header alone, not from an address and not from a form")
-    func headerAlone() async throws {
+    @Test("an access token is taken from the header or from a form, and never from an address")
+    func whereTokensStand() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             let party = try await server.relyingParty()
@@ -95,7 +95,21 @@ struct KeyProofRoutesTests {
                 uri: "/oauth2/userinfo", method: .post,
                 headers: [.contentType: "application/x-www-form-urlencoded"],
                 body: ByteBuffer(string: "access_token=\(access)"))
-            #expect(form.status == .unauthorized)
+            #expect(form.status == .ok)
+            // By GET there is no form, and another type is none.
+            for (method, type) in [
+                (HTTPRequest.Method.get, "application/x-www-form-urlencoded"), (.post, "text/plain"),
+            ] {
+                let other = try await client.execute(
+                    uri: "/oauth2/userinfo", method: method, headers: [.contentType: type],
+                    body: ByteBuffer(string: "access_token=\(access)"))
+                #expect(other.status == .unauthorized)
+            }
+            let both = try await client.execute(
+                uri: "/oauth2/userinfo", method: .post,
+                headers: [.contentType: "application/x-www-form-urlencoded", .authorization: "Bearer \(access)"],
+                body: ByteBuffer(string: "access_token=\(access)"))
+            #expect(both.status == .badRequest)
             #expect(try await self.userinfo(client, "Bearer \(access)", proofs: []).status == .ok)
             // OpenID Connect Core 1.0, section 5.3.1: by GET and by POST the same, whatever a body says.
             let headers: HTTPFields = [.authorization: "Bearer \(access)"]

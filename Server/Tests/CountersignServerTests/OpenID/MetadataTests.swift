@@ -228,6 +228,12 @@ struct MetadataTests {
                 AccountPhone(number: "+4930901820", isVerified: true), username: "alice", by: "test")
             _ = try await server.assembly.directory.setAddress(
                 PostalAddress(["locality": .string("Berlin")]), username: "alice", by: "test")
+            _ = try await server.assembly.directory.setProfile(
+                PersonProfile([
+                    "given_name": .string("Alice"), "family_name": .string("Example"), "middle_name": .string("M."),
+                    "picture": .string("https://pictures.example/a.png"), "locale": .string("de-CH"),
+                    "zoneinfo": .string("Europe/Zurich"),
+                ]), username: "alice", by: "test")
             _ = try await server.assembly.provider.changeClient(
                 party.id, ClientChange(tokens: TokenSettingsChange(group: "apps")))
             func told(_ party: RelyingParty, scope: String) async throws -> (token: JSONObject, names: Set<String>) {

@@ -30,6 +30,34 @@ struct RegistrationRoutesTests {
         }
     }
 
+    @Test("a member that is null is as good as none, also within a key set")
+    func nulls() async throws {
+        let server = try await ServerFixture(hasRegistration: true)
+        let initial = try await server.withSocketClient { client in
+            try await client.send(.post, "/admin/v1/registration-tokens", ["clients": .integer(9)]).object
+                .requiredString("token")
+        }
+        try await server.withPublicClient { client in
+            func register(_ text: String) async throws -> TestResponse {
+                var headers = Self.bearer(initial)
+                headers[.contentType] = "application/json"
+                return try await client.execute(
+                    uri: "/oauth2/register", method: .post, headers: headers, body: ByteBuffer(string: text))
+            }
+            let start = #"{"redirect_uris":["https://self.example/in"],"id_token_signed_response_alg":"ES256","#
+            let made = try await register(start + #""client_uri":null,"jwks":null,"logo_uri":null,"contacts":[null]}"#)
+            #expect(made.status == .created, "\(String(buffer: made.body))")
+            let key =
+                #"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","use":null,"x5c":null}"#
+            let signing = try await register(
+                start + #""token_endpoint_auth_method":"private_key_jwt","jwks_uri":null,"jwks":{"keys":[\#(key)]}}"#)
+            #expect(signing.status == .created, "\(String(buffer: signing.body))")
+            for wrong in [start + #""redirect_uris":null}"#, "null", #"{"redirect_uris":null}"#] {
+                #expect(try await register(wrong).status == .badRequest, "\(wrong)")
+            }
+        }
+    }
+
     @Test("a client registers, reads, replaces and deletes itself, with a token that an operator made")
     func lifeCycle() async throws {
         let server = try await ServerFixture(hasRegistration: true)

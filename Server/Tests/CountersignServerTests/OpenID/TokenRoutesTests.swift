@@ -42,6 +42,41 @@ struct TokenRoutesTests {
         }
     }
 
+    @Test("a form with raw spaces and raw letters is read, as curl -d sends it; a query is not")
+    func rawForms() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            func push(_ form: [UInt8]) async throws -> TestResponse {
+                try await client.execute(
+                    uri: "/oauth2/par", method: .post,
+                    headers: [
+                        .contentType: "application/x-www-form-urlencoded", .authorization: party.authorization,
+                    ], body: ByteBuffer(bytes: form))
+            }
+            let address = party.authorizeAddress()
+            let query = String(address[(address.firstIndex(of: "?") ?? address.startIndex)...].dropFirst())
+            let form = query.replacing(#/&scope=[^&]*/#, with: "")
+            for scope in ["openid profile", " openid  profile ", "openid+profile", "openid%20profile"] {
+                let answer = try await push(Array((form + "&scope=" + scope).utf8))
+                #expect(answer.status == .created, "\(scope): \(String(buffer: answer.body))")
+            }
+            #expect(try await push(Array((form + "&scope=openid&login_hint=J\u{FC}rgen M").utf8)).status == .created)
+            for (wrong, name) in [
+                (Array("&scope=openid&login_hint=J".utf8) + [0xFC], "invalid UTF-8"),
+                (Array("&scope=openid&login_hint=a".utf8) + [0], "NUL"),
+                (Array("&scope=openid profile&scope=openid".utf8), "twice"),
+                (Array("&scope=openid&login_hint=a\tb".utf8), "a control character"),
+            ] {
+                let answer = try await push(Array(form.utf8) + wrong)
+                #expect(answer.status == .badRequest, "\(name)")
+                #expect(String(buffer: answer.body).contains("invalid_request"), "\(name)")
+            }
+            let raw = try await client.execute(uri: address + "&login_hint=J\u{FC}rgen", method: .get)
+            #expect(raw.status == .badRequest)
+        }
+    }
+
     @Test func codeIsExchangedOnce() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

@@ -185,7 +185,7 @@ struct ConsentRoutesTests {
                 return
             }
             #expect(consent["name"] == .string("Demo Bank") && consent["clientId"] == .string(shop.id))
-            #expect(try consent.strings("items") == ["identity", "username", "name"])
+            #expect(try consent.strings("items") == ["identity", "username", "name", "profile"])
             let id = try consent.requiredString("id")
             #expect(
                 try await client.send(.get, "/account/v1/consents", headers: mallory).object.array("consents") == [])

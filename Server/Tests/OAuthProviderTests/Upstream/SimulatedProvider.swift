@@ -106,7 +106,8 @@ final class SimulatedProvider: OutgoingCalls {
                 answer["access_token"] = state.accessToken.map(JSON.string)
                 if !state.claims.members.isEmpty {
                     answer["id_token"] = .string(
-                        try JWS.sign(withNull(state.claims), type: state.type, with: state.key.signing))
+                        try JWS.sign(
+                            JSON.object(state.claims).serialized, type: state.type, with: state.key.signing))
                 }
                 return json(answer)
             default: return OutgoingAnswer(status: 404, body: [])

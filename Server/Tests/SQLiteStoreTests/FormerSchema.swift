@@ -1,0 +1,34 @@
+/// The statements that take back what the versions since the outbox of mail got its turns have added: for tests that make of
+/// a database what a former version has left.
+enum FormerSchema {
+    /// The number of migrations that ``undoing`` takes back.
+    static let count = 9
+
+    /// From the turns of mail and the steps of refresh tokens on.
+    static let undoing = """
+        ALTER TABLE oauth_refresh DROP COLUMN step;
+        ALTER TABLE oauth_refresh DROP COLUMN grandparent;
+        DROP TABLE dropped_mail;
+        DROP INDEX mail_turn;
+        ALTER TABLE mail DROP COLUMN turn;
+        ALTER TABLE oauth_consent DROP COLUMN session;
+        ALTER TABLE oauth_consent DROP COLUMN browser;
+        ALTER TABLE oauth_consent DROP COLUMN address;
+        DROP TABLE rested_activation;
+        DROP TABLE rested_upstream_link;
+        DROP TABLE rested_account_email;
+        DROP TABLE rested_personal_value;
+        DROP TABLE rested_password;
+        DROP TABLE rested_totp;
+        DROP TABLE rested_recovery_code;
+        DROP TABLE account_change;
+        ALTER TABLE ceremony DROP COLUMN is_opened_elsewhere;
+        ALTER TABLE oauth_session DROP COLUMN has_browser;
+        DROP TABLE password_attempt_day;
+        DROP TABLE known_browser;
+        DROP TABLE known_network;
+        ALTER TABLE oauth_client DROP COLUMN assertion_audience;
+        ALTER TABLE account DROP COLUMN profile;
+        ALTER TABLE account DROP COLUMN updated_at;
+        """
+}
