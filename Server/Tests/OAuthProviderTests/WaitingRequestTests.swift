@@ -6,7 +6,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("OpenID Connect Core 1.0, section 3.1.2.3: requests that wait for another tab (decision 94)")
+@Suite("OpenID Connect Core 1.0, section 3.1.2.3: requests that wait for another tab (decision 93)")
 struct WaitingRequestTests {
     /// What the request came to, judged once more: `waits`, `sign-in`, `consent`, `too many`, `page`, `code`, or the error
     /// that the client is told.

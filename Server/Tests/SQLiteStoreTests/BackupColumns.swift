@@ -63,4 +63,33 @@ enum BackupColumns {
         "rested_recovery_code.code",
         "upstream_trip.state_digest",
     ]
+
+    /// Statements that add a row to tables that the tests of backups leave empty otherwise.
+    static let rows = [
+        """
+        INSERT INTO totp (account_id, secret, algorithm, digits, period_seconds, set_at)
+        VALUES ('alice', X'00', 'SHA1', 6, 30, 1)
+        """,
+        """
+        INSERT INTO oauth_consent (id, account, client, content, scope, resources, granted_at)
+        VALUES ('c', 'alice', 'bank', X'00', 'openid', '', 1)
+        """,
+        """
+        INSERT INTO account_change (id, account_id, addition, words, made_at, state, decided_at)
+        VALUES ('c', 'alice', X'00', X'00', 1, 'disowned', 1)
+        """,
+        "INSERT INTO rested_password VALUES ('alice', X'00', 1, 0, 'c')",
+        "INSERT INTO rested_totp VALUES ('alice', X'00', 'SHA1', 6, 30, 1, NULL, 'c')",
+        "INSERT INTO rested_account_email VALUES ('e', 'alice', X'00', X'00', 1, 1, 'c')",
+        """
+        INSERT INTO rested_upstream_link
+        SELECT id, provider, issuer, subject_code, subject, account_id, created_at, 'c'
+        FROM upstream_link LIMIT 1
+        """,
+        """
+        INSERT INTO rested_personal_value
+        SELECT id, account_id, attribute, alias, value, is_primary, is_verified, source, created_at, 'c'
+        FROM personal_value LIMIT 1
+        """,
+    ]
 }

@@ -140,12 +140,12 @@ public struct ChangeConfirmations: CeremonyPart {
         }
         return RequestedChange(
             change: waiting.change, accountID: accountID, page: waiting.page, isByPassword: waiting.isByPassword,
-            before: waiting.before, hasPassword: record.phase == .created && record.methods == Self.password,
+            before: waiting.before, hasPassword: record.phase == .created && record.methods == Self.partlyConfirmed,
             state: state)
     }
 
-    /// The RFC 8176 name of a password.
-    private static let password = ["pwd"]
+    /// The methods of a change whose password was right, by their RFC 8176 names, while a mailed code is missing.
+    private static let partlyConfirmed = ["pwd"]
 
     /// Confirms a change of an account without a phone, whose password and second factor were right a moment ago.
     /// `methods` are their RFC 8176 names. Says whether there was such a change.
@@ -167,7 +167,7 @@ public struct ChangeConfirmations: CeremonyPart {
     public func notePassword(_ reference: String, browser: String, accountID: String) async throws -> Bool {
         try await self.changedByPassword(
             reference, browser: browser, accountID: accountID, at: self.time.now()
-        ) { $0.methods = Self.password }
+        ) { $0.methods = Self.partlyConfirmed }
     }
 
     private func changedByPassword(

@@ -74,14 +74,14 @@ struct ChangeQuestionRoutes: Sendable {
                 return self.tooLate
             }
             return self.page(
-                question, decision, [ConfirmedChange.field: confirmed.reference], label: decision.deed)
+                question, decision, [(ConfirmedChange.field, confirmed.reference)], label: decision.deed)
         }
         if let link = try? SignInAddress.parameter("link", of: query) {
             guard let question = try await self.questions.question(ofLink: link) else {
                 return self.linkIsOver(try? SignInAddress.parameter("id", of: query), context)
             }
             guard let decision = question.decision else { return self.tooLate }
-            return self.page(question, decision, ["link": link])
+            return self.page(question, decision, [("link", link)])
         }
         let id = try SignInAddress.parameter("id", of: query)
         guard let visitor = try await self.visitor(request) else { return self.linkIsOver(id, context) }
@@ -89,12 +89,12 @@ struct ChangeQuestionRoutes: Sendable {
             question.change.accountID.hasSameBytes(as: visitor.accountID), let decision = question.decision
         else { return self.tooLate }
         return self.page(
-            question, decision, ["id": id, "confirmation": self.cookies.formToken(visitor.session)])
+            question, decision, [("id", id), ("confirmation", self.cookies.formToken(visitor.session))])
     }
 
     private func page(
         _ question: AccountChangeQuestions.Question, _ decision: AccountChangeRecord.State,
-        _ fields: [String: String], label: String? = nil
+        _ fields: [(name: String, value: String)], label: String? = nil
     ) -> Response {
         .page(
             self.answers.pages.html(
@@ -102,7 +102,7 @@ struct ChangeQuestionRoutes: Sendable {
                     headline: decision.question,
                     explanation: "\(question.change.shown), \(question.change.madeAt.shownMinute). \(decision.meaning)",
                     action: MailedLinkPaths.changeQuestion, label: label ?? decision.question,
-                    fields: fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })))
+                    fields: fields)))
     }
 
     // MARK: The answer

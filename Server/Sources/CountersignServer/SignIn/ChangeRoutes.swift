@@ -185,14 +185,14 @@ struct ChangeRoutes: Sendable {
         let ways = (browser: browser, change: change, summary: summary)
         return change.hasPassword
             ? try await self.takeMailedCode(form["mailed-code"] ?? "", reference, ways, context)
-            : try await self.takePassword(form, reference, ways, context)
+            : try await self.takePassword(form, reference, ways, request, context)
     }
 
     /// A change that waits for its password, the browser that has asked, and the account's password.
     private typealias Ways = (browser: BrowserSecret, change: RequestedChange, summary: OwnPassword.Summary)
 
     private func takePassword(
-        _ form: OAuth.Parameters, _ reference: String, _ ways: Ways, _ context: ServerContext
+        _ form: OAuth.Parameters, _ reference: String, _ ways: Ways, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let (browser, change, summary) = ways
         let proof = OwnPassword.Proof(
