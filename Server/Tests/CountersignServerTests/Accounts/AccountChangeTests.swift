@@ -257,7 +257,7 @@ struct AccountChangeTests {
             #expect(complete.headers[.location] == "/account/recovery-codes?change=\(change)")
             #expect(try await browser.get("/account/recovery-codes?change=\(change)").field("change") == change)
 
-            // The same link in another browser ends the change.
+            // The same link in another browser makes nothing, and the browser that asked goes on by the link once.
             let second = try await browser.post("/account/recovery-codes", form: question.hiddenFields)
             let page = try await browser.get(try #require(second.headers[.location]))
             let forwarded = try await phone.authenticate(
@@ -265,8 +265,13 @@ struct AccountChangeTests {
             let stranger = TestBrowser(client)
             let elsewhere = try await stranger.get(try #require(forwarded.location?.absoluteString))
             #expect(elsewhere.status == .forbidden)
-            let end = try await browser.get(try #require(second.headers[.location]))
-            #expect(end.text.contains("Nothing was changed."))
+            let waits = try await browser.get(try #require(second.headers[.location]))
+            #expect(waits.text.contains("Confirmed in the app") && waits.headers[.location] == nil)
+            let own = try await browser.get(try #require(forwarded.location?.absoluteString))
+            let made = try await browser.get(try #require(own.headers[.location]))
+            #expect(made.redirectParameters["change"] != nil)
+            let again = try await browser.get(try #require(forwarded.location?.absoluteString))
+            #expect(again.status != .seeOther)
         }
     }
 

@@ -188,6 +188,7 @@ struct ChangeQuestionTests {
                 #expect(refused.status == .forbidden || refused.status == .ok, "\(password)")
                 #expect(refused.headers[.location] == nil, "\(password)")
             }
+            #expect(try await server.sendMail() == [.sent])
             // The way back is another mailed link.
             let back = try await place.reset(try await place.mailedLink(), "mine from now on")
             #expect(back.text.contains("You have a new password"))
@@ -223,8 +224,9 @@ struct ChangeQuestionTests {
             #expect(try await place.server.database.personalValues(accountID: account).isEmpty)
 
             // The present password is younger than the change that set it.
+            #expect(try await place.server.sendMail() == [.sent])
             _ = try await place.reset(try await place.mailedLink())
-            #expect(try await place.server.sendMail() == [.sent, .sent])
+            #expect(try await place.server.sendMail() == [.sent])
             let own = try await browser.get(try Self.link(place.server))
             let led = try await browser.post(Self.question, form: own.hiddenFields)
             let wait = try await browser.get(try #require(led.headers[.location]))
@@ -279,15 +281,15 @@ struct ChangeQuestionTests {
                 try await place.browser.post(
                     "/account/change/password", form: form.hiddenFields + "&" + PasswordPlace.form(fields))
             }
-            let first = try await ask("+49301")
+            let first = try await ask("+49301234567")
             // A code counts for nothing before the password.
             #expect(try await send(first.form, ["mailed-code": "00000-00000"]).status == .forbidden)
             #expect(
                 try await send(first.form, ["password": PasswordPlace.password]).headers[.location] == first.address)
             #expect(try await place.sendMail() == [.sent])
-            #expect(place.server.mail.text.contains("add the phone number \u{201C}+49301\u{201D}"))
+            #expect(place.server.mail.text.contains("add the phone number \u{201C}+49301234567\u{201D}"))
             let code = String(try #require(place.server.mail.text.firstMatch(of: /[0-9A-Z]{5}-[0-9A-Z]{5}/)).0)
-            let second = try await ask("+49302")
+            let second = try await ask("+49301234568")
             #expect(try await send(second.form, ["password": PasswordPlace.password]).headers[.location] != nil)
             #expect(try await send(second.form, ["mailed-code": code]).status == .forbidden, "another change's code")
             #expect(try await send(first.form, ["mailed-code": code]).headers[.location] != nil)

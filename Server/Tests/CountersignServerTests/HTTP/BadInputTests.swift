@@ -121,7 +121,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/status", allow: "POST", body: .json, isForClients: true),
         .init(path: "/status/unknown/events", allow: "GET, HEAD", isForClients: true),
         .init(path: "/account/v1/notices", allow: "GET, HEAD"),
-        .init(path: "/account/v1/sessions", allow: "GET, HEAD"),
+        .init(path: "/account/v1/sessions", allow: "GET, HEAD, DELETE"),
         .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
         .init(path: "/account/v1/consents", allow: "GET, HEAD"),
         .init(path: "/account/v1/consents/unknown", allow: "DELETE"),
