@@ -104,6 +104,7 @@ public struct AccountDirectory: Sendable {
         } catch let error as StoreError where error.code == .conflict {
             throw AccountError(.conflict, "The name is taken.")
         }
+        account.updatedAt = now
         return account
     }
 

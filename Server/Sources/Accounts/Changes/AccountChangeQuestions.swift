@@ -21,9 +21,18 @@ public struct AccountChangeQuestions: Sendable {
     /// The changes of these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// The letter that tells of a change, and the number of letters that may wait; `nil` if no mail can be sent.
-    public func letter(of change: AccountChangeRecord) -> (MailRecord, most: Int)? {
-        self.accounts.told(.accountChanged, change).map { ($0, self.accounts.limits.mail.waitingMails) }
+    /// The letters that tell the person of an account of changes, each with the number of letters that may wait; `nil` if no
+    /// mail can be sent, or the account has no confirmed address.
+    ///
+    /// Cost: one query.
+    public func letters(to accountID: String) async throws -> @Sendable (AccountChangeRecord) -> (
+        MailRecord, most: Int
+    )? {
+        let account = try await self.accounts.store.account(id: accountID)
+        return { [accounts] change in
+            account.flatMap { accounts.told(.accountChanged, of: $0, change) }
+                .map { ($0, accounts.limits.mail.waitingMails) }
+        }
     }
 
     /// The changes of an account about which a person can decide, the latest first, at most ``Limits/activityRows``.
@@ -106,7 +115,7 @@ public struct AccountChangeQuestions: Sendable {
     ///
     /// Throws `HashingError`.
     ///
-    /// Cost: one query, one hash, one store step.
+    /// Cost: three queries, one hash, one store step.
     public func decide(
         _ decision: AccountChangeRecord.State, about id: String, accountID: String, source: String, address: String?
     ) async throws -> Bool {
@@ -128,7 +137,7 @@ public struct AccountChangeQuestions: Sendable {
                 change: id, accountID: accountID, state: decision, unusableHash: hash,
                 audit: AuditEvent(
                     kind, at: now, accountID: accountID, detail: change.addition.kind, address: address),
-                mail: self.letter(of: decided)))
+                mail: try await self.letters(to: accountID)(decided)))
     }
 }
 

@@ -149,14 +149,7 @@ public struct PasswordAccounts: Sendable {
     /// The letter that tells the person of an account of a change, with a link to the question whether the change was the
     /// person's own; `nil` if no mail can be sent, or the account has no confirmed address.
     func told(_ subject: MailRecord.Subject, of account: AccountRecord, _ change: AccountChangeRecord) -> MailRecord? {
-        guard account.email?.isVerified == true else { return nil }
-        return self.told(subject, change)
-    }
-
-    /// The letter that tells of a change; `nil` if no mail can be sent. A letter to an account without a confirmed address is
-    /// given up when its turn comes.
-    func told(_ subject: MailRecord.Subject, _ change: AccountChangeRecord) -> MailRecord? {
-        guard self.sendsMail else { return nil }
+        guard self.sendsMail, account.email?.isVerified == true else { return nil }
         let end = change.decidedAt + self.limits.mail.mailLifetime
         return MailRecord(
             accountID: change.accountID, subject: subject,

@@ -83,7 +83,7 @@ struct ChangeQuestionRoutes: Sendable {
             guard let decision = question.decision else { return self.tooLate }
             return self.page(question, decision, [("link", link)])
         }
-        let id = try SignInAddress.parameter("id", of: query)
+        guard let id = try? SignInAddress.parameter("id", of: query) else { return self.tooLate }
         guard let visitor = try await self.visitor(request) else { return self.linkIsOver(id, context) }
         guard let question = try await self.questions.question(of: id),
             question.change.accountID.hasSameBytes(as: visitor.accountID), let decision = question.decision

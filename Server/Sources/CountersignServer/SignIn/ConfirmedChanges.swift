@@ -46,7 +46,8 @@ struct ConfirmedChanges: Sendable {
     {
         guard let reference, let browser = self.cookies.browser(of: request) else { return false }
         return try await self.confirmations.take(
-            change, reference, browser: browser.cookieValue, accountID: accountID, letter: self.questions.letter)
+            change, reference, browser: browser.cookieValue, accountID: accountID,
+            letter: try await self.questions.letters(to: accountID))
     }
 
     /// Takes the confirmation of a change that a form names, and answers `nil`: the change is made now. Without a

@@ -27,7 +27,8 @@ struct AuthorizationRoutesTests {
     }
 
     @Test(
-        "A form that no browser would send is refused", arguments: ["a b=c", "a=b\r\nSet-Cookie: x=y", "a=b#c", "ä=b"])
+        "A form that no browser would send is refused",
+        arguments: ["a=b\r\nSet-Cookie: x=y", "a=b#c"])
     func unencodedFormIsRefused(form: String) async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

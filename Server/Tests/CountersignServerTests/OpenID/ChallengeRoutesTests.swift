@@ -460,7 +460,8 @@ struct ChallengeRoutesTests {
                 (["code_challenge": "short"], "invalid_request"), (["scope": "profile"], "invalid_scope"),
                 (["response_type": "token"], "unsupported_response_type"), (["prompt": "none"], "login_required"),
                 (["resource": "https://api.example"], "invalid_target"),
-                (["acr_values": "urn:example:never"], "unmet_authentication_requirements"),
+                // A word that is no level of this server is passed over.
+                (["acr_values": "urn:example:never"], "insufficient_authorization"),
             ] {
                 let answer = try await app.post(app.first.merging(changes) { _, new in new })
                 #expect(App.error(answer) == code, "\(changes)")
