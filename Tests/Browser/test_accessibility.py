@@ -276,8 +276,8 @@ def test_pages_of_a_sign_in_that_ended_elsewhere(bank, phone, examined):
     # The phone's own browser is not the one that began.
     assert requests.get(run["finished"]["continuation"], timeout=20).status_code == 403
     look_again(browser)
-    browser.wait_for_state("failed")
-    examine("the failed sign-in")
+    browser.wait_for_state("approved-on-device")
+    examine("the sign-in whose link was opened in another browser")
 
     browser.begin_sign_in(bank)
     page = browser.address
