@@ -75,4 +75,3 @@ def test_outcomes_and_errors_of_a_sign_in(bank, deployment, phone, browser):
     elsewhere = requests.get(run["finished"]["continuation"], timeout=20)
     assert elsewhere.status_code == 403 and "Go to Lantern Street Bank" in elsewhere.text
     browser.wait_for_state("approved-on-device")
-    assert_centred(browser, "the sign-in whose link was opened in another browser")

@@ -249,8 +249,8 @@ private struct MailWords {
     ) {
         let (service, name) = (letterhead.serviceName, content.name)
         let until = content.until.map { " It works until \($0.shownMinute)." } ?? ""
-        func link(_ path: String) -> String {
-            "\(letterhead.issuer)\(path)?link=\(delivery.linkName.map(links.secret) ?? "")"
+        func link(_ path: String, about: String = "") -> String {
+            "\(letterhead.issuer)\(path)?\(about)link=\(delivery.linkName.map(links.secret) ?? "")"
         }
         let tell = "tell the people who run \(service) at once"
         let question = content.change.map { change in
@@ -258,7 +258,7 @@ private struct MailWords {
             open this address and say so. It works once, and for a quarter of an hour; for \
             seven days it offers to mail another one:
 
-            \(link(MailedLinkPaths.changeQuestion))&id=\(change.id)
+            \(link(MailedLinkPaths.changeQuestion, about: "id=\(change.id)&"))
             """
         }
         switch delivery.subject {

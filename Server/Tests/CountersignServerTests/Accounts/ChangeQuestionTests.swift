@@ -37,8 +37,13 @@ struct ChangeQuestionTests {
     /// The address in the letter that was mailed last.
     private static func link(_ server: ServerFixture) throws -> String {
         let link = try server.mail.link()
-        #expect(link.hasPrefix("\(Self.question)?link="))
+        #expect(link.hasPrefix("\(Self.question)?id="))
         return link
+    }
+
+    /// The identifier of the change that a letter's link is about.
+    private static func change(in link: String) throws -> String {
+        String(try #require(link.firstMatch(of: /[?]id=([^&]+)/)).1)
     }
 
     /// Sends the form of a question, and has a phone confirm the answer: the page that makes the decision.
@@ -102,13 +107,13 @@ struct ChangeQuestionTests {
             #expect(try await Self.disabled(fixture) == [false, false])
             // A list and its questions are of the session's own account.
             let bobs = try await fixture.bobSignedIn()
-            let id = try #require(link.split(separator: "=").last)
+            let id = try Self.change(in: link)
             #expect(try await bobs.get("\(Self.question)?id=\(id)").status == .notFound)
             #expect(try await bobs.get("/account/changes").text.contains("no-changes"))
             #expect(try await TestBrowser(fixture.client).get("/account/changes").status == .forbidden)
             let list = try await stranger.get("/account/changes")
             #expect(list.text.contains("another device") && list.text.contains("This was not me"))
-            let forged = try await fixture.post(Self.question, ["id": String(id), "confirmation": "x"], stranger)
+            let forged = try await fixture.post(Self.question, ["id": id, "confirmation": "x"], stranger)
             #expect(forged.status == .badRequest)
         }
     }
@@ -156,8 +161,8 @@ struct ChangeQuestionTests {
             #expect(try await browser.post("/account/changes/again", form: over.hiddenFields).status == .ok)
             #expect(try await server.sendMail().isEmpty)
             while try await server.assembly.passwords.sweep() > 0 {}
-            let id = try #require(next.split(separator: "=").last)
-            #expect(try await server.database.accountChange(String(id)) == nil)
+            let id = try Self.change(in: next)
+            #expect(try await server.database.accountChange(id) == nil)
         }
     }
 
