@@ -25,9 +25,11 @@ public struct AccountChangeQuestions: Sendable {
     /// mail can be sent, or the account has no confirmed address.
     ///
     /// Cost: one query.
-    public func letters(to accountID: String) async throws -> @Sendable (AccountChangeRecord) -> (
-        MailRecord, most: Int
-    )? {
+    public func letters(to accountID: String) async throws
+        -> @Sendable (AccountChangeRecord) -> (
+            MailRecord, most: Int
+        )?
+    {
         let account = try await self.accounts.store.account(id: accountID)
         return { [accounts] change in
             account.flatMap { accounts.told(.accountChanged, of: $0, change) }
