@@ -175,7 +175,9 @@ struct SignInServiceRoutes: Sendable {
             parameters: parameters, isInAddress: isInAddress && request.method != .get && !parameters.members.isEmpty,
             cookies: self.cookies.values(of: request), authorization: TokenRoutes.authorization(of: request),
             proofs: TokenRoutes.proofs(of: request), method: request.method.rawValue, path: path,
-            origin: Self.origin(of: request), site: Self.site.flatMap { request.headers[$0] }, source: context.source,
+            origin: Self.origin(of: request), site: Self.site.flatMap { request.headers[$0] },
+            saysPage: [Self.site, Self.referer, .origin].compactMap(\.self).contains { request.headers[$0] != nil },
+            source: context.source,
             address: context.clientAddress)
     }
 

@@ -85,6 +85,8 @@ public struct SignInServiceRequest: Sendable {
     public var origin: String?
     /// How a page is related to this server that has caused it, as its browser says (`Sec-Fetch-Site`).
     public var site: String?
+    /// `true` if the request says anything of a page (`Origin`, `Referer` or `Sec-Fetch-Site`), also what cannot be read.
+    public var saysPage: Bool
     /// Where the caller is: it has a budget of sign-ins that begin.
     public var source: String
     /// The caller's network address, for the audit trail.
@@ -94,8 +96,9 @@ public struct SignInServiceRequest: Sendable {
     public init(
         parameters: Parameters = [:], isInAddress: Bool = false, cookies: [SignInServiceCookie: String] = [:],
         authorization: String? = nil, proofs: [String] = [], method: String, path: String, origin: String? = nil,
-        site: String? = nil, source: String, address: String? = nil
+        site: String? = nil, saysPage: Bool = true, source: String, address: String? = nil
     ) {
+        self.saysPage = saysPage
         self.parameters = parameters
         self.isInAddress = isInAddress
         self.cookies = cookies

@@ -219,14 +219,14 @@ extension SignInService {
             }
         }
         if self.isCaused(request, byPageOf: session.client) { return }
-        if session.settings.takesBackEndCookies, request.site == nil, request.origin == nil { return }
+        if session.settings.takesBackEndCookies, !request.saysPage { return }
         var error = SignInServiceError(
             OAuthError(
                 .invalidRequest, "It does not show which page has asked for this.",
                 detail:
                     "neither Sec-Fetch-Site: same-origin, nor Origin or Referer of an address of the client's, nor anti_csrf_token"
             ), status: status)
-        if request.site == nil, request.origin == nil { error.setting = "--sign-in-service backEndCookies=true" }
+        if !request.saysPage { error.setting = "--sign-in-service backEndCookies=true" }
         throw error
     }
 

@@ -114,6 +114,8 @@ struct AppSignInBackEndClientTests {
             for headers: HTTPFields in [
                 [site: "cross-site"], [site: "none"], [.origin: "https://evil.example"],
                 [referer: "https://evil.example/page"], [.origin: "null"],
+                // A page whose address is none that a client could have is a page all the same.
+                [referer: "http://evil.example/"], [referer: "x"],
             ] {
                 for path in ["logout?client_id=\(AppSignIn.web)", "revoke_all_sessions"] {
                     let answer = try await place.get(path, cookies: own, headers: headers)
