@@ -63,6 +63,9 @@ public struct AccountDirectory: Sendable {
             // So are people called who have no name: a name like that would stand for somebody else.
             !name.text.hasBytes(atStart: AccountRecord.referencePrefix)
         else { throw AccountError(.invalidRequest, "a user name that is empty, too long or cannot be shown") }
+        guard !name.hasOtherCapitals else {
+            throw AccountError(.invalidRequest, "a user name with capital letters other than A to Z: write them small")
+        }
         return name
     }
 

@@ -5,6 +5,7 @@ enum PageTemplates {
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
         "form": Self.form, "choice": Self.choice, "consent": Self.consent, "codes": Self.codes, "terms": Self.terms,
         "connection": Self.connection, "identity": Self.identity, "history": Self.history, "changes": Self.changes,
+        "change-provider": Self.changeProvider,
         "activation": Self.activation,
     ]
 

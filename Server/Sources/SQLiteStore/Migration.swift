@@ -23,6 +23,7 @@ struct Migration: Sendable {
         .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
         .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
         .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
+        .nameKeys,
     ]
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

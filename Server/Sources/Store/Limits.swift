@@ -199,6 +199,9 @@ public struct Limits: Sendable, Equatable {
     /// How long a person can say of a change of their account that it was somebody else's, and after that, that it was
     /// theirs. Past it the page refuses the question, and what rests of the change is deleted.
     public var changeQuestionLifetime: Duration = .seconds(7 * 24 * 60 * 60)
+    /// How long a change waits after another provider has confirmed the change, for an account that has neither phone nor
+    /// password. The change can be made from then on, until ``changeQuestionLifetime`` has passed.
+    public var providerConfirmationWait: Duration = .seconds(24 * 60 * 60)
     /// How long an account's history has a session of its identity. Past it the session is forgotten.
     public var identityHistoryRetention: Duration = .seconds(396 * 24 * 60 * 60)
     /// The sessions that an account's history has: ten a day for as long as they are kept. Past it the oldest is forgotten,

@@ -10,7 +10,17 @@ public enum AccountConformance {
             try await store.createAccount(account, audit: sampleAudit())
             try expect(try await store.account(username: "alice") == account, "found by name")
             try expect(try await store.account(id: account.id) == account, "found by identifier")
-            try expect(try await store.account(username: "Alice") == nil, "names are exact")
+            for name in ["Alice", "ALICE"] as [AccountName] {
+                try expect(try await store.account(username: name)?.id == account.id, "A to Z have no case")
+                try expect(try await store.keys(username: name).active?.accountID == account.id, "nor for keys")
+                var other = sampleAccount("other")
+                other.username = name
+                do {
+                    try await store.createAccount(other, audit: sampleAudit())
+                    try expect(false, "the name is taken in all spellings")
+                } catch let error as StoreError where error.code == .conflict {}
+            }
+            try expect(try await store.account(username: "alic\u{130}") == nil, "other letters are as they are")
             for name in ["zo\u{EB}", "zoe\u{308}"] {
                 try await store.createAccount(sampleAccount(name), audit: sampleAudit())
                 let found = try await store.account(username: AccountName(stored: name))

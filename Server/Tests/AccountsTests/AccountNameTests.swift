@@ -22,6 +22,22 @@ struct AccountNameTests {
         #expect(AccountName(stored: "zoe\u{308}") != names[0])
     }
 
+    @Test("A to Z have no case and white space at the ends counts for nothing; other letters are as they are")
+    func keys() throws {
+        for written in ["kim", "KIM", "Kim", " kim", "kim\u{A0}", "\u{2003}kIm\n", "\u{212A}im"] {
+            #expect(try #require(AccountName(written, limits: Self.limits)).key == "kim", "\(written)")
+        }
+        #expect(AccountName(" Kim ", limits: Self.limits)?.text == "Kim", "the spelling stays")
+        #expect(AccountName("\u{130}", limits: Self.limits)?.key == "\u{130}")
+        #expect(AccountName(" \u{A0}\n", limits: Self.limits) == nil)
+        for (written, hasOthers) in [
+            ("KIM", false), ("ZOE\u{308}", true), ("zo\u{EB}", false), ("\u{130}da", true), ("\u{1E9E}", true),
+            ("stra\u{DF}e", false), ("\u{416}", true), ("\u{436}", false),
+        ] {
+            #expect(AccountName(written, limits: Self.limits)?.hasOtherCapitals == hasOthers, "\(written)")
+        }
+    }
+
     @Test("What is too long as it was written is no name, however short its one spelling is")
     func bounds() {
         let most = Self.limits.usernameCharacters
@@ -58,6 +74,15 @@ struct AccountNameTests {
         let entries = try await database.auditEntries(after: 0, limit: 99).count
         #expect(try await directory.rename("jos\u{E9}", username: "jose\u{301}", by: "operator") == jose)
         #expect(try await database.auditEntries(after: 0, limit: 99).count == entries)
+        for written in ["JOS\u{C9}", "\u{130}da"] {
+            await #expect(throws: AccountError(.invalidRequest)) {
+                try await directory.create(username: written, displayName: nil, by: "operator")
+            }
+        }
+        // Whoever has a name keeps the spelling that was written last.
+        let shown = try await directory.rename("jos\u{E9}", username: "Jos\u{E9}", by: "operator")
+        #expect(shown.reference.text == "Jos\u{E9}")
+        #expect(try await directory.account(written: " JOS\u{E9} ") == shown)
         for written in ["", "zo\u{EB}", String(repeating: "e\u{301}", count: 65)] {
             await #expect(throws: AccountError(.notFound)) { try await directory.account(written: written) }
         }

@@ -327,6 +327,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.endPushedRequest(digest: digest, browserDigest: browserDigest)
     }
 
+    func delayedChanges(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord] {
+        try await self.store.delayedChanges(accountID: accountID, at: now, limit: limit)
+    }
+
     func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String] {
         try await self.store.waitingQuestions(accountID: accountID, at: now, limit: limit)
     }

@@ -100,7 +100,8 @@ struct PasswordHashTests {
         #expect(hash.text == vector.text)
         #expect(hash.needsUpgrade(to: PasswordLimits().hashing))
         let right = try Password(typed: vector.password)
-        #expect(try await pool.verify(right, against: hash) == .right(needsUpgrade: true))
+        let isUpgraded = !vector.text.hasPrefix("$2") || vector.password.utf8.count < 72
+        #expect(try await pool.verify(right, against: hash) == .right(needsUpgrade: isUpgraded))
         let wrong = try Password(typed: "~" + vector.password.dropFirst())
         #expect(try await pool.verify(wrong, against: hash) == .wrong)
     }
@@ -113,7 +114,8 @@ struct PasswordHashTests {
         // What was typed behind them may be wrong: it does not become the password.
         #expect(try await pool.verify(longer, against: hash) == .right(needsUpgrade: false))
         let whole = try Password(typed: String(repeating: "x", count: 72))
-        #expect(try await pool.verify(whole, against: hash) == .right(needsUpgrade: true))
+        // The 72 bytes may be the beginning of a longer password, which they do not become.
+        #expect(try await pool.verify(whole, against: hash) == .right(needsUpgrade: false))
         let shorter = try Password(typed: String(repeating: "x", count: 71))
         #expect(try await pool.verify(shorter, against: hash) == .wrong)
     }

@@ -58,7 +58,7 @@ enum BackupColumns {
         "oauth_pushed_request.digest", "oauth_refresh.grandparent", "oauth_refresh.head", "oauth_refresh.parent",
         "oauth_refresh.step",
         "oauth_request.browser_digest", "oauth_request.code_challenge", "oauth_session.cookie_digest",
-        "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "reset_ask.username_code",
+        "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "reset_ask.username_code", "reset_ask.exact_code",
         "upstream_link.subject_code", "rested_upstream_link.subject_code", "rested_account_email.address_code",
         "rested_recovery_code.code",
         "upstream_trip.state_digest",

@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 9
+    static let count = 10
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -30,5 +30,6 @@ enum FormerSchema {
         ALTER TABLE oauth_client DROP COLUMN assertion_audience;
         ALTER TABLE account DROP COLUMN profile;
         ALTER TABLE account DROP COLUMN updated_at;
+        ALTER TABLE reset_ask DROP COLUMN exact_code;
         """
 }

@@ -132,6 +132,37 @@ struct UpgradeTests {
         await store.close()
     }
 
+    @Test("Names that collide answer to their exact bytes after the upgrade; all others answer in every spelling")
+    func namesThatCollide() async throws {
+        let folder = try Folder()
+        let sealing = Sealing(try UpgradeTests.key())
+        let raw = try DatabaseQueue(path: folder.database)
+        let ids = try await raw.write { db in
+            let ids = try String.fetchAll(db, sql: "SELECT id FROM account ORDER BY number")
+            for (id, name) in zip(ids, ["Pat", "pat", "Sam"]) {
+                try db.execute(
+                    sql: "UPDATE account SET username = ?, username_code = ? WHERE id = ?",
+                    arguments: [
+                        Data(try sealing.seal(name, purpose: SealingPurpose("user name"), row: id)),
+                        Data(sealing.code(name, purpose: SealingPurpose("user name code"))), id,
+                    ])
+            }
+            return ids
+        }
+        try raw.close()
+        let store = try folder.open()
+        for (name, id) in [
+            ("Pat", ids[0]), ("pat", ids[1]), ("PAT", nil), ("Sam", ids[2]), ("sam", ids[2]), ("SAM", ids[2]),
+        ] {
+            let found = try await store.account(username: AccountName(stored: name))
+            #expect(found?.id == id, "\(name)")
+            #expect(try await store.keepAsk(for: AccountName(stored: name), at: Timestamp(seconds: 1), most: 99))
+        }
+        let asks = try await store.takeAsks(at: Timestamp(seconds: 2), lease: Timestamp(seconds: 3), limit: 99)
+        #expect(asks.map(\.accountID) == [ids[0], ids[1], nil, ids[2], ids[2], ids[2]])
+        await store.close()
+    }
+
     @Test func aBackupOfItIsRestored() async throws {
         let (folder, other) = (try Folder(), try Folder())
         let store = try folder.open()

@@ -37,6 +37,22 @@ public struct AccountChangeQuestions: Sendable {
         }
     }
 
+    /// The letter that tells the person of an account that a change waits, by the reference of the change, with the number of
+    /// letters that may wait; `nil` if no mail can be sent, or the account has no confirmed address.
+    ///
+    /// Cost: one query.
+    public func waitingLetter(to accountID: String, about reference: String) async throws -> (MailRecord, most: Int)? {
+        let accounts = self.accounts
+        guard accounts.sendsMail, try await accounts.store.account(id: accountID)?.email?.isVerified == true else {
+            return nil
+        }
+        let now = accounts.time.now()
+        let letter = MailRecord(
+            accountID: accountID, subject: .changeWaits, about: reference, createdAt: now,
+            expiresAt: now + accounts.limits.mail.linkLetterLifetime)
+        return (letter, accounts.limits.mail.waitingMails)
+    }
+
     /// The changes of an account about which a person can decide, the latest first, at most ``Limits/activityRows``.
     ///
     /// Cost: one query.

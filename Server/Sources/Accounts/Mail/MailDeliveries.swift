@@ -188,12 +188,13 @@ public final class MailDeliveries: Sendable {
                 return .over("its change is too long ago")
             }
             content.change = change
-        case .changeCode:
+        case .changeCode, .changeWaits:
             guard let reference = delivery.about,
                 let ceremony = try await self.store.ceremony(.reference(reference)), ceremony.phase == .created,
                 now < ceremony.expiresAt, let text = ceremony.detail.content
             else { return .over("its change does not wait any more") }
             content.text = String(decoding: text, as: UTF8.self)
+            content.waitsUntil = ceremony.changedAt + self.limits.providerConfirmationWait
         default: break
         }
         return .found(content)
@@ -235,8 +236,10 @@ private struct MailContent {
     var until: Timestamp?
     /// The change that the letter tells of.
     var change: AccountChangeRecord?
-    /// The text of the change that the letter's code confirms.
+    /// The text of the change that the letter's code confirms, or that waits.
     var text = ""
+    /// The moment from which a change that waits can be made.
+    var waitsUntil: Timestamp?
 }
 
 /// What mail says.
@@ -326,6 +329,19 @@ private struct MailWords {
 
                     """
             }
+        case .changeWaits:
+            self.subject = "A change at \(service) waits"
+            self.text = """
+                Somebody has signed in again with the name \(name) at \(service), to confirm this change:
+
+                \(content.text)
+
+                The change can be made from \(content.waitsUntil?.shownMinute ?? "") on. If it was you, there is nothing to \
+                do until then. If it was not you, sign in, open this address, and stop the change:
+
+                \(letterhead.issuer)/account/changes
+
+                """
         case .changeCode:
             self.subject = "Your code for \(service)"
             self.text = """

@@ -115,7 +115,7 @@ public struct PasswordSignIns: Sendable {
         let name = AccountName(username, limits: accounts.limits)
         var known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
         if shortage != nil, !(try await accounts.isKnown(place.visitor, to: known?.account.id, at: now)) { known = nil }
-        let holder = accounts.holder(ofName: name?.text ?? "", account: known)
+        let holder = accounts.holder(ofName: name?.key ?? "", account: known)
         let turn = HashingTurn(network: place.visitor.source, account: holder.key)
         // Whoever floods past their budget costs the writer nothing.
         if let shortage, accounts.pool.isFull(for: turn) { throw AccountError.shortage(shortage) }

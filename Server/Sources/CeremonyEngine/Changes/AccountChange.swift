@@ -114,22 +114,22 @@ struct WaitingChange: Equatable {
     let change: AccountChange
     /// The page on which the change is made once it is confirmed: a path of this server.
     let page: String
-    /// `true` if the account has no phone, so that its password confirms the change.
-    let isByPassword: Bool
+    /// `true` if the account has no phone, so that its password confirms the change, or without one another provider.
+    let isWithoutPhone: Bool
     /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
     let before: Timestamp?
 
-    init(_ change: AccountChange, page: String, isByPassword: Bool, before: Timestamp?) {
+    init(_ change: AccountChange, page: String, isWithoutPhone: Bool, before: Timestamp?) {
         self.change = change
         self.page = page
-        self.isByPassword = isByPassword
+        self.isWithoutPhone = isWithoutPhone
         self.before = before
     }
 
     /// The JSON object that ``CeremonyDetail/change`` has.
     var stored: String {
         var object: JSONObject = [
-            "kind": .string(self.change.kind), "page": .string(self.page), "byPassword": .bool(self.isByPassword),
+            "kind": .string(self.change.kind), "page": .string(self.page), "byPassword": .bool(self.isWithoutPhone),
         ]
         object["before"] = self.before.map { .string("\($0.milliseconds)") }
         switch self.change {
@@ -149,7 +149,7 @@ struct WaitingChange: Equatable {
     init(stored text: String) throws {
         guard case .object(let object)? = try? JSON(parsing: Array(text.utf8)),
             let kind = try? object.requiredString("kind"), let page = try? object.requiredString("page"),
-            case .bool(let isByPassword)? = object["byPassword"]
+            case .bool(let isWithoutPhone)? = object["byPassword"]
         else { throw StoreError(.corrupt, "a ceremony's change is none") }
         let (id, name) = (try? object.string("id"), try? object.string("name"))
         let before = try? object.string("before")
@@ -169,7 +169,7 @@ struct WaitingChange: Equatable {
             }
         guard let change else { throw StoreError(.corrupt, "a ceremony's change is of no kind") }
         self.init(
-            change, page: page, isByPassword: isByPassword,
+            change, page: page, isWithoutPhone: isWithoutPhone,
             before: (before ?? nil).flatMap(Int64.init).map { Timestamp(milliseconds: $0) })
     }
 }

@@ -46,12 +46,14 @@ public struct RequestedChange: Sendable, Equatable {
     public let accountID: String
     /// The page on which the change is made.
     public let page: String
-    /// `true` if the account has no phone, so that its password confirms the change.
-    public let isByPassword: Bool
+    /// `true` if the account has no phone, so that its password confirms the change, or without one another provider.
+    public let isWithoutPhone: Bool
     /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
     public let before: Timestamp?
     /// `true` if the password was right, and a mailed code is still to confirm the change.
     public let hasPassword: Bool
+    /// The moment from which the change can be made, if another provider has confirmed the change; `nil` otherwise.
+    public let readyAt: Timestamp?
     /// The change's state; `approved` means that the change can be made.
     public let state: SignInState
 }
@@ -60,7 +62,8 @@ public struct RequestedChange: Sendable, Equatable {
 /// page, and the browser that asked then makes the change once.
 ///
 /// A change of an account that has a personalised identity is confirmed by the identity's session document, every other by
-/// a UAF transaction. Of an account without a phone the password and a second factor confirm the change.
+/// a UAF transaction. Of an account without a phone the password and a second factor confirm the change; without a password
+/// another provider does, and the change waits a day (``ChangeConfirmations/confirmByProvider(_:browser:accountID:provider:letter:)``).
 public struct ChangeConfirmations: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & AccountChangeStore & CeremonyStore & IdentityStore
@@ -76,7 +79,7 @@ public struct ChangeConfirmations: CeremonyPart {
         try self.signIns.spendCodes(of: request.source, at: now)
         let kind = try await self.kind(of: request.accountID, before: request.before)
         let waiting = WaitingChange(
-            request.change, page: request.page, isByPassword: kind == nil, before: request.before)
+            request.change, page: request.page, isWithoutPhone: kind == nil, before: request.before)
         let reference = self.newIdentifier()
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: kind ?? .authentication, reference: reference,
@@ -138,10 +141,12 @@ public struct ChangeConfirmations: CeremonyPart {
         if record.outcome == .succeeded, !record.isConsumed {
             state = self.isTimely(record) ? .approved : .expired
         }
+        let readyAt = try self.readyAt(record)
+        if let readyAt, state == .waiting, readyAt <= self.time.now() { state = .approved }
         return RequestedChange(
-            change: waiting.change, accountID: accountID, page: waiting.page, isByPassword: waiting.isByPassword,
+            change: waiting.change, accountID: accountID, page: waiting.page, isWithoutPhone: waiting.isWithoutPhone,
             before: waiting.before, hasPassword: record.phase == .created && record.methods == Self.partlyConfirmed,
-            state: state)
+            readyAt: readyAt, state: state)
     }
 
     /// The methods of a change whose password was right, by their RFC 8176 names, while a mailed code is missing.
@@ -153,11 +158,8 @@ public struct ChangeConfirmations: CeremonyPart {
         _ reference: String, browser: String, accountID: String, methods: [String]
     ) async throws -> Bool {
         let now = self.time.now()
-        return try await self.changedByPassword(reference, browser: browser, accountID: accountID, at: now) { record in
-            // No phone takes part: nothing was redeemed, and no machine has a step for that.
-            record.phase = .ended
-            record.outcome = .succeeded
-            record.changedAt = now
+        return try await self.changedWithoutPhone(reference, browser: browser, accountID: accountID, at: now) { record in
+            record.end(at: now)
             record.methods = methods
         }
     }
@@ -165,19 +167,19 @@ public struct ChangeConfirmations: CeremonyPart {
     /// Notes that the password of an account without a phone was right a moment ago; a mailed code is still to confirm the
     /// change. Says whether there was such a change.
     public func notePassword(_ reference: String, browser: String, accountID: String) async throws -> Bool {
-        try await self.changedByPassword(
+        try await self.changedWithoutPhone(
             reference, browser: browser, accountID: accountID, at: self.time.now()
         ) { $0.methods = Self.partlyConfirmed }
     }
 
-    private func changedByPassword(
+    private func changedWithoutPhone(
         _ reference: String, browser: String, accountID: String, at now: Timestamp,
         _ change: @escaping @Sendable (inout CeremonyRecord) -> Void
     ) async throws -> Bool {
         try await self.changed(reference) { record in
-            guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.isByPassword,
-                record.accountID?.hasSameBytes(as: accountID) == true, record.phase == .created, now < record.expiresAt
-            else { throw RefusedEvent(refusal: .over) }
+            guard try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now) else {
+                throw RefusedEvent(refusal: .over)
+            }
             change(&record)
             return CeremonyChange()
         }
@@ -194,17 +196,27 @@ public struct ChangeConfirmations: CeremonyPart {
         _ change: AccountChange, _ reference: String, browser: String, accountID: String,
         letter: @escaping @Sendable (AccountChangeRecord) -> (MailRecord, most: Int)?
     ) async throws -> Bool {
-        if let requested = try await self.requested(reference, browser: browser), let moment = requested.before,
-            !requested.isByPassword
-        {
+        let requested = try await self.requested(reference, browser: browser)
+        if let requested, let moment = requested.before, !requested.isWithoutPhone {
             guard try await self.wasConfirmed(reference, before: moment) else { return false }
         }
+        // Since another provider has confirmed the change, the account may have got a phone.
+        if requested?.readyAt != nil, try await self.hasPhone(accountID: accountID) { return false }
         let id = self.newIdentifier()
         return try await self.changed(reference) { record in
             guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.change == change,
-                record.accountID?.hasSameBytes(as: accountID) == true, record.outcome == .succeeded,
-                !record.isConsumed, self.isTimely(record), self.isShown(record, waiting)
+                record.accountID?.hasSameBytes(as: accountID) == true
             else { throw RefusedEvent(refusal: .over) }
+            if let readyAt = try self.readyAt(record) {
+                let now = self.time.now()
+                guard readyAt <= now, now < record.expiresAt else { throw RefusedEvent(refusal: .over) }
+                record.end(at: record.changedAt)
+            } else {
+                guard record.outcome == .succeeded, self.isTimely(record), self.isShown(record, waiting) else {
+                    throw RefusedEvent(refusal: .over)
+                }
+            }
+            guard !record.isConsumed else { throw RefusedEvent(refusal: .over) }
             record.isConsumed = true
             var step = CeremonyChange()
             if let addition = change.addition {
@@ -228,12 +240,12 @@ public struct ChangeConfirmations: CeremonyPart {
 
     /// `true` if the phone has signed the text. An identity's session document has the text in it.
     private func isShown(_ record: CeremonyRecord, _ waiting: WaitingChange) -> Bool {
-        guard record.kind == .authentication, !waiting.isByPassword else { return true }
+        guard record.kind == .authentication, !waiting.isWithoutPhone else { return true }
         guard let signed = record.contentHash, let content = record.detail.content else { return false }
         return constantTimeEqual(signed, Array(SHA256.hash(data: content)))
     }
 
-    private func changed(_ reference: String, judge: @escaping CeremonyJudge) async throws -> Bool {
+    func changed(_ reference: String, judge: @escaping CeremonyJudge) async throws -> Bool {
         do { return try await self.store.change(.reference(reference), judge: judge) != nil } catch is RefusedEvent {
             return false
         }
@@ -246,8 +258,17 @@ extension Timestamp? {
 }
 
 extension CeremonyRecord {
+    /// Ends the ceremony of a change that was confirmed without a phone: nothing was redeemed, and no machine has a step for
+    /// that.
+    mutating func end(at moment: Timestamp) {
+        self.phase = .ended
+        self.outcome = .succeeded
+        self.changedAt = moment
+        self.progress = nil
+    }
+
     /// The change that a browser has asked for; `nil` for every other browser, and where the ceremony is a sign-in.
-    fileprivate func waitingChange(ofBrowser browser: String) throws -> WaitingChange? {
+    func waitingChange(ofBrowser browser: String) throws -> WaitingChange? {
         guard let stored = self.detail.change,
             constantTimeEqual(Sealing.digest(ofSecret: browser), self.browserDigest ?? [])
         else { return nil }

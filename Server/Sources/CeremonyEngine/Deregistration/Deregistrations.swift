@@ -28,7 +28,7 @@ public struct Deregistrations: CeremonyPart {
         }
         // Of whom a device may ask is the same for a name that exists and one that does not.
         if let account = try await self.store.account(id: device.accountID),
-            AccountName(context.person, limits: self.limits) != account.reference
+            AccountName(context.person, limits: self.limits)?.key.hasSameBytes(as: account.reference.key) != true
         {
             refused("the device is another person's")
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)

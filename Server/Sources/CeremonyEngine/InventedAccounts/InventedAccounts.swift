@@ -8,7 +8,7 @@ import _Primitives
 /// What they look like is a document (``KeyDistribution``); which of its devices and sets of keys a name has, and what
 /// its keys are called, follows from keyed digests (HMAC-SHA256, one key for each of the purposes in quotation marks):
 ///
-///     seed, 32 bytes = "invented key" of the user name in its one spelling (AccountName)
+///     seed, 32 bytes = "invented key" of the key of the user name (AccountName)
 ///
 ///         byte   0          1   2   3      4   5   6      7   8   9      10 ... 31
 ///              +----------+------------+---------------+---------------+-----------+
@@ -99,7 +99,7 @@ public struct InventedAccounts: CeremonyPart {
         _ username: AccountName, for policy: Policy, named name: String?, _ rules: Rules,
         _ distribution: KeyDistribution
     ) throws -> (id: String, keys: [RegisteredCredential]) {
-        let seed = self.sealing.code(username.text, purpose: .inventedKey)
+        let seed = self.sealing.code(username.key, purpose: .inventedKey)
         let id = Array(self.sealing.code(seed, purpose: .inventedAccount).prefix(Self.accountCount))
         let account = Base64URL.encode(id)
         let devices = KeyDistribution.index(of: Int(seed[0] & 15), in: distribution.devices) + 1

@@ -20,6 +20,7 @@ struct ChangeQuestionRoutes: Sendable {
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
+    let time: TimeSource
 
     func mount(on router: ServerRouter) {
         router.endpoint(RouterPath(IdentityPaths.changes), get: .reads, [.get: self.answers.page(self.list)])
@@ -53,6 +54,8 @@ struct ChangeQuestionRoutes: Sendable {
                 "Sign in to a service first, and come back in the same browser.", status: .forbidden)
         }
         let recent = try await self.questions.recent(accountID: visitor.accountID)
+        let delayed = try await self.changes.confirmations.delayed(accountID: visitor.accountID)
+        let now = self.time.now()
         return .page(
             self.answers.pages.html(
                 AccountChangesPage(
@@ -62,7 +65,14 @@ struct ChangeQuestionRoutes: Sendable {
                             moment: question.change.madeAt.description,
                             shownMoment: question.change.madeAt.shownMinute, state: question.change.state.words,
                             question: question.decision?.question)
-                    })))
+                    },
+                    delayed: delayed.map { change in
+                        AccountChangesPage.Delayed(
+                            reference: change.reference, what: change.change.words,
+                            moment: change.readyAt.description, shownMoment: change.readyAt.shownMinute,
+                            target: change.readyAt <= now
+                                ? ChangeRoutes.address(ChangeRoutes.complete, change.reference) : nil)
+                    }, confirmation: self.cookies.formToken(visitor.session))))
     }
 
     // MARK: The question

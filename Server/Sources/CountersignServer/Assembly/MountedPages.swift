@@ -55,22 +55,22 @@ extension ServerAssembly {
             limits: limits, hashing: self.configuration.hashing, metrics: self.configuration.metrics,
             hasMail: self.configuration.mail != nil
         ).mount(on: router)
-        UpstreamRoutes(
-            signIns: self.upstream, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
-            metrics: self.configuration.metrics
-        ).mount(on: router)
         let questions = AccountChangeQuestions(self.passwords)
         let changes = ConfirmedChanges(
             confirmations: self.ceremonies.changes, questions: questions, cookies: cookies)
         ChangeQuestionRoutes(
             questions: questions, changes: changes, provider: self.provider, answers: answers, cookies: cookies,
-            limits: limits
+            limits: limits, time: self.time
         ).mount(on: router)
-        ChangeRoutes(
+        let confirmations = ChangeRoutes(
             confirmations: self.ceremonies.changes, signIns: self.ceremonies.signIns,
-            passwords: OwnPassword(self.passwords), codes: ChangeCodes(self.passwords), provider: self.provider,
-            answers: answers, cookies: cookies,
-            channels: self.channels, limits: limits, metrics: self.configuration.metrics, time: self.time
+            passwords: OwnPassword(self.passwords), codes: ChangeCodes(self.passwords), questions: questions,
+            upstream: self.upstreamConfirmations, provider: self.provider, answers: answers, cookies: cookies,
+            channels: self.channels, limits: limits, metrics: self.configuration.metrics, time: self.time)
+        confirmations.mount(on: router)
+        UpstreamRoutes(
+            signIns: self.upstream, confirmed: confirmations.arrive, answers: answers, cookies: cookies, limits: limits,
+            trace: self.trace, metrics: self.configuration.metrics
         ).mount(on: router)
         ConsentRoutes(
             provider: self.provider, changes: changes, answers: answers, cookies: cookies, limits: limits,

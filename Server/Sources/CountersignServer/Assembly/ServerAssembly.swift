@@ -131,6 +131,7 @@ public struct ServerAssembly: Sendable {
     let registrations: ClientRegistrations
     /// Sign-ins by other providers.
     let upstream: UpstreamSignIns
+    let upstreamConfirmations: UpstreamConfirmations
     /// The other providers by which people can sign in.
     public let upstreamProviders: UpstreamProviders
     let keyStore: any SealingKeyStore
@@ -235,7 +236,7 @@ public struct ServerAssembly: Sendable {
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
                 provider: provider, store: store, issuers: configuration.softwareStatements),
-            upstream: upstream, upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
+            upstream: upstream, upstreamConfirmations: UpstreamConfirmations(upstream), upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
             time: time,
             random: random)
     }

@@ -8,13 +8,15 @@ import Pages
 import Store
 import _Primitives
 
-/// The pages on which a person confirms a change of their account on the phone, or without a phone by the password. They
-/// answer the browser that asked for the change and no other.
+/// The pages on which a person confirms a change of their account on the phone, or without a phone by the password, or
+/// without either by another provider. They answer the browser that asked for the change and no other.
 struct ChangeRoutes: Sendable {
     let confirmations: ChangeConfirmations
     let signIns: SignIns
     let passwords: OwnPassword
     let codes: ChangeCodes
+    let questions: AccountChangeQuestions
+    let upstream: UpstreamConfirmations
     let provider: OpenIDProvider
     let answers: PageAnswers
     let cookies: BrowserCookies
@@ -38,6 +40,7 @@ struct ChangeRoutes: Sendable {
         router.endpoint(
             RouterPath(ChangePasswordPage.path),
             [.get: self.answers.page(self.showPassword), .post: self.answers.page(self.takePassword)])
+        self.mountProvider(on: router)
     }
 
     /// The address of a page about a change.
@@ -45,7 +48,7 @@ struct ChangeRoutes: Sendable {
         SignInAddress(request: reference, service: nil).path(path)
     }
 
-    private func requested(_ reference: String, _ request: Request) async throws -> (
+    func requested(_ reference: String, _ request: Request) async throws -> (
         browser: BrowserSecret, change: RequestedChange
     ) {
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
@@ -60,8 +63,9 @@ struct ChangeRoutes: Sendable {
     @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
         let reference = try SignInAddress(query: request.uri.query, context).request
         let (browser, change) = try await self.requested(reference, request)
-        if change.isByPassword { return .seeOther(Self.address(ChangePasswordPage.path, reference)) }
         if change.state == .approved { return .seeOther(Self.address(Self.complete, reference)) }
+        if let readyAt = change.readyAt { return self.delayed(until: readyAt) }
+        if change.isWithoutPhone { return .seeOther(Self.address(ChangePasswordPage.path, reference)) }
         let view = try await self.signIns.renew(
             reference: reference, browser: browser.cookieValue, source: context.source)
         if view.state == .approved { return .seeOther(Self.address(Self.complete, reference)) }
@@ -120,26 +124,30 @@ struct ChangeRoutes: Sendable {
 
     /// The person of a change's account, who has a password; `nil` if the password cannot confirm the change here. The person
     /// is signed in, except for a decision about a change that was made: the password is older than that change then.
-    private func visitor(_ request: Request, _ change: RequestedChange) async throws -> OwnPassword.Summary? {
+    func visitor(_ request: Request, _ change: RequestedChange) async throws -> OwnPassword.Summary? {
         guard let summary = try await self.passwords.summary(accountID: change.accountID), summary.hasPassword,
             let since = summary.unchangedSince
         else { return nil }
         if let moment = change.before { return since < moment ? summary : nil }
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
-            active.account.hasSameBytes(as: change.accountID)
-        else { return nil }
-        return summary
+        return try await self.isSignedIn(request, change) ? summary : nil
     }
 
-    private var unconfirmable: Response {
+    /// `true` if the person of a change's account is signed in here.
+    func isSignedIn(_ request: Request, _ change: RequestedChange) async throws -> Bool {
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        else { return false }
+        return active.account.hasSameBytes(as: change.accountID)
+    }
+
+    var unconfirmable: Response {
         .page(
             self.answers.pages.html(
                 ResultPage(
                     outcome: .refused, headline: "This change cannot be confirmed here",
                     explanation:
-                        "Your phone confirms a change, or your password, in the browser that is signed in. Your account has "
-                        + "neither, or nobody is signed in here, or both are younger than the change in question. Ask the "
-                        + "people who run this service.",
+                        "Your phone confirms a change, or your password, or the provider that signs you in, in the browser "
+                        + "that is signed in. Your account has none of them, or nobody is signed in here, or all are younger "
+                        + "than the change in question. Ask the people who run this service.",
                     link: ("Back to your identity", IdentityPaths.overview))),
             status: .forbidden)
     }
@@ -160,9 +168,13 @@ struct ChangeRoutes: Sendable {
     @Sendable private func showPassword(_ request: Request, _ context: ServerContext) async throws -> Response {
         let reference = try SignInAddress(query: request.uri.query, context).request
         let (browser, change) = try await self.requested(reference, request)
-        guard change.isByPassword else { return .seeOther(Self.address(Self.waiting, reference)) }
-        if change.state == .approved { return .seeOther(Self.address(Self.complete, reference)) }
-        guard let summary = try await self.visitor(request, change) else { return self.unconfirmable }
+        guard change.isWithoutPhone, change.state == .waiting, change.readyAt == nil else {
+            return .seeOther(Self.address(Self.waiting, reference))
+        }
+        guard let summary = try await self.visitor(request, change) else {
+            return try await self.providers(request, change).isEmpty
+                ? self.unconfirmable : .seeOther(Self.address(ChangeProviderPage.path, reference))
+        }
         return self.page(reference, browser, change, summary)
     }
 
@@ -172,7 +184,7 @@ struct ChangeRoutes: Sendable {
             throw Problem(.badRequest, "invalid-request", "The form lacks request.")
         }
         let (browser, change) = try await self.requested(reference, request)
-        guard change.isByPassword, let summary = try await self.visitor(request, change) else {
+        guard change.isWithoutPhone, let summary = try await self.visitor(request, change) else {
             return self.unconfirmable
         }
         guard

@@ -13,6 +13,8 @@ import _Primitives
 /// provider.
 struct UpstreamRoutes: Sendable {
     let signIns: UpstreamSignIns
+    /// Takes a browser that comes back from the confirmation of a change; `nil` for a browser that signs in.
+    let confirmed: @Sendable (_ provider: String, Request, ServerContext) async throws -> Response?
     let answers: PageAnswers
     let cookies: BrowserCookies
     let limits: Limits
@@ -44,6 +46,7 @@ struct UpstreamRoutes: Sendable {
 
     @Sendable private func arrive(_ request: Request, _ context: ServerContext) async throws -> Response {
         let name = try context.pathParameter("name")
+        if let answer = try await self.confirmed(name, request, context) { return answer }
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let place = UpstreamSignIns.Place(
             source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),

@@ -131,7 +131,7 @@ extension OpenIDProvider {
         switch name {
         case "login_hint":
             // Counted in its one spelling, as it is looked up.
-            let name = AccountName(value, limits: self.limits)?.text ?? value
+            let name = AccountName(value, limits: self.limits)?.key ?? value
             return (try await method.account(username: value), "login \(name)")
         case "id_token_hint":
             guard let hint = try await self.hint(value), hint.client.hasSameBytes(as: client.id) else {

@@ -62,6 +62,27 @@ struct UpstreamMetadata: Sendable {
     }
 }
 
+extension UpstreamMetadata {
+    /// The code of a provider's answer to a browser (RFC 6749, section 4.1.2; RFC 9207, section 2.4).
+    ///
+    /// Throws ``UpstreamRefusal``.
+    func code(of parameters: Parameters, from upstream: UpstreamProvider) throws(UpstreamRefusal) -> String {
+        if let named = parameters["iss"] {
+            guard named.hasSameBytes(as: upstream.issuer) else { throw .failed("the answer is of another issuer (iss)") }
+        } else if self.namesItself {
+            throw .failed("the answer does not name its issuer (iss), as its provider always does")
+        }
+        if let error = parameters["error"] {
+            let code = UpstreamRefusal.shown(error)
+            throw UpstreamRefusal(
+                error.hasSameBytes(as: OAuthError.Code.accessDenied.rawValue) ? .declined : .failed,
+                "it answers the browser with \(code)")
+        }
+        guard let code = parameters["code"] else { throw .failed("its answer has no code") }
+        return code
+    }
+}
+
 /// What becomes of a person who was sent to another provider, where they are not signed in.
 public struct UpstreamRefusal: Error, Sendable, Equatable {
     /// What a person can be told.
@@ -87,6 +108,10 @@ public struct UpstreamRefusal: Error, Sendable, Equatable {
     }
 
     static func failed(_ reason: String) -> UpstreamRefusal { UpstreamRefusal(.failed, reason) }
+
+    /// The provider does not say that the person was authenticated recently enough.
+    static let stale = UpstreamRefusal(
+        .stale, "it does not say that the person was authenticated recently enough (auth_time)")
 }
 
 extension UpstreamRefusal {

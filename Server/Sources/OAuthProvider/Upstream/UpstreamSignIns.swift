@@ -64,10 +64,10 @@ public struct UpstreamSignIns: Sendable {
     /// have.
     public typealias Newcomer = @Sendable (_ displayName: String?, _ email: AccountEmail?) -> AccountRecord
 
-    private let provider: OpenIDProvider
+    let provider: OpenIDProvider
     let store: any UpstreamStore
     private let newcomer: Newcomer
-    private let calls: UpstreamCalls
+    let calls: UpstreamCalls
     private let turns: ArrivalTurns
 
     /// Sign-ins to the services of a provider.
@@ -251,20 +251,7 @@ public struct UpstreamSignIns: Sendable {
         _ upstream: UpstreamProvider, _ client: PendingAuthorization, _ place: Place
     ) async throws -> Step? {
         let metadata = try await self.calls.metadata(of: upstream)
-        if let named = parameters["iss"] {
-            guard named.hasSameBytes(as: upstream.issuer) else {
-                throw UpstreamRefusal.failed("the answer is of another issuer (iss)")
-            }
-        } else if metadata.namesItself {
-            throw UpstreamRefusal.failed("the answer does not name its issuer (iss), as its provider always does")
-        }
-        if let error = parameters["error"] {
-            let code = UpstreamRefusal.shown(error)
-            throw UpstreamRefusal(
-                error.hasSameBytes(as: OAuthError.Code.accessDenied.rawValue) ? .declined : .failed,
-                "it answers the browser with \(code)")
-        }
-        guard let code = parameters["code"] else { throw UpstreamRefusal.failed("its answer has no code") }
+        let code = try metadata.code(of: parameters, from: upstream)
         let (person, accessToken) = try await self.calls.person(
             code: code, of: upstream, metadata, for: trip, redirectURI: self.redirectURI(of: upstream.name))
         let wishes = try AuthorizationWishes(of: request)
@@ -392,8 +379,7 @@ public struct UpstreamSignIns: Sendable {
         let skew = self.provider.limits.oauth.clientClockSkew
         // What happened while the browser was there was asked for.
         guard let at = person.authenticatedAt, at >= trip.begunAt - age - skew else {
-            throw UpstreamRefusal(
-                .stale, "it does not say that the person was authenticated recently enough (auth_time)")
+            throw UpstreamRefusal.stale
         }
     }
 

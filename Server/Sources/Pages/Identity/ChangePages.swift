@@ -73,11 +73,78 @@ public struct AccountChangesPage: Sendable {
         }
     }
 
+    /// A change that another provider has confirmed, and that waits.
+    public struct Delayed: Sendable {
+        /// The reference of the change.
+        public var reference: String
+        /// The change, in words.
+        public var what: String
+        /// The moment from which the change can be made, as RFC 3339.
+        public var moment: String
+        /// The moment from which the change can be made, as people read it.
+        public var shownMoment: String
+        /// The path of the page that makes the change; `nil` before the moment.
+        public var target: String?
+
+        /// Describes a change.
+        public init(reference: String, what: String, moment: String, shownMoment: String, target: String?) {
+            self.reference = reference
+            self.what = what
+            self.moment = moment
+            self.shownMoment = shownMoment
+            self.target = target
+        }
+    }
+
+    /// The path to which the form goes that stops a change.
+    public static let stop = IdentityPaths.changes + "/stop"
+
     /// The changes, the latest first.
     public var changes: [Change]
+    /// The changes that wait, the latest first.
+    public var delayed: [Delayed]
+    /// The sign that a form stood on a page of this server.
+    public var confirmation: String
 
     /// A list.
-    public init(changes: [Change]) { self.changes = changes }
+    public init(changes: [Change], delayed: [Delayed], confirmation: String) {
+        self.changes = changes
+        self.delayed = delayed
+        self.confirmation = confirmation
+    }
+}
+
+/// The form by which an account that has neither phone nor password confirms a change: another provider authenticates the
+/// person afresh.
+public struct ChangeProviderPage: Sendable {
+    /// The path to which the form is sent.
+    public static let path = "/account/change/provider"
+
+    /// The reference of the change.
+    public var request: String
+    /// The change, in the words that a phone would sign.
+    public var text: String
+    /// The providers to choose from, names and titles.
+    public var providers: [(name: String, title: String)]
+    /// The sign that the form stood on a page of this server.
+    public var confirmation: String
+    /// The hours that the change waits; `nil` for a change that waits for nothing.
+    public var hours: Int?
+    /// The reason why the form is shown once more; `nil` the first time.
+    public var problem: String?
+
+    /// A form.
+    public init(
+        request: String, text: String, providers: [(name: String, title: String)], confirmation: String, hours: Int?,
+        problem: String? = nil
+    ) {
+        self.request = request
+        self.text = text
+        self.providers = providers
+        self.confirmation = confirmation
+        self.hours = hours
+        self.problem = problem
+    }
 }
 
 /// The form by which an account without a phone confirms a change: with its password, and a code beside the password.
@@ -151,10 +218,41 @@ extension PageRenderer {
         return self.render(view, template: "message", title: page.headline)
     }
 
+    /// Renders the form that leads to another provider.
+    public func html(_ page: ChangeProviderPage) -> RenderedPage {
+        let view = ChangeProviderView(
+            text: page.text, problem: page.problem, hours: page.hours, request: page.request,
+            confirmation: page.confirmation,
+            providers: page.providers.map { ChangeProviderView.Provider(name: $0.name, title: $0.title) })
+        return self.render(view, template: "change-provider", title: "Confirm this change")
+    }
+
+    /// The form as the template reads the form.
+    private struct ChangeProviderView {
+        struct Provider {
+            let name: String
+            let title: String
+        }
+
+        let text: String
+        let problem: String?
+        let hours: Int?
+        let request: String
+        let confirmation: String
+        let providers: [Provider]
+        let action = ChangeProviderPage.path
+        let back = IdentityPaths.overview
+    }
+
     /// Renders the latest changes of an account.
     public func html(_ page: AccountChangesPage) -> RenderedPage {
         let view = ChangesView(
-            hasChanges: !page.changes.isEmpty,
+            hasChanges: !page.changes.isEmpty, hasDelayed: !page.delayed.isEmpty, confirmation: page.confirmation,
+            delayed: page.delayed.map { change in
+                ChangesView.Delayed(
+                    reference: change.reference, what: change.what, moment: change.moment,
+                    shownMoment: change.shownMoment, target: change.target)
+            },
             changes: page.changes.map { change in
                 ChangesView.Change(
                     changeID: change.id, what: change.what, moment: change.moment, shownMoment: change.shownMoment,
@@ -176,8 +274,20 @@ extension PageRenderer {
             let target: String
         }
 
+        struct Delayed {
+            let reference: String
+            let what: String
+            let moment: String
+            let shownMoment: String
+            let target: String?
+        }
+
         let hasChanges: Bool
+        let hasDelayed: Bool
+        let confirmation: String
+        let delayed: [Delayed]
         let changes: [Change]
+        let stop = AccountChangesPage.stop
         let back = IdentityPaths.overview
     }
 

@@ -73,6 +73,21 @@ extension PageTemplates {
         <section class="card account" aria-labelledby="title" data-testid="changes">
         <h1 id="title">Changes of your account</h1>
         <p class="lead">The latest of the last seven days. If one was not you, say so: it rests then.</p>
+        {{#hasDelayed}}<h2>Waiting</h2>
+        <p class="small">Another provider has confirmed these. Stop what you did not ask for.</p>
+        <ul class="things">
+        {{#delayed}}
+        <li data-testid="delayed">
+        <p><strong><bdi>{{what}}</bdi></strong></p>
+        <p class="small">Can be made from <time datetime="{{moment}}">{{shownMoment}}</time> on</p>
+        {{#target}}<p><a href="{{.}}" data-testid="go-on">Go on in the browser that asked</a></p>{{/target}}
+        <form method="post" action="{{stop}}">
+        <input type="hidden" name="request" value="{{reference}}"><input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" class="quiet" data-testid="stop">Stop this change</button>
+        </form>
+        </li>
+        {{/delayed}}
+        </ul>{{/hasDelayed}}
         {{#hasChanges}}<ul class="things">
         {{#changes}}
         <li data-testid="change" data-id="{{changeID}}">
@@ -83,6 +98,27 @@ extension PageTemplates {
         {{/changes}}
         </ul>{{/hasChanges}}
         {{^hasChanges}}<p class="small" data-testid="no-changes">Nothing was changed.</p>{{/hasChanges}}
+        <p class="other"><a href="{{back}}" data-testid="back">Back to your identity</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    static let changeProvider = """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="change-provider">
+        <h1 id="title">Confirm this change</h1>
+        <p class="lead">{{text}}</p>
+        {{#problem}}<p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>{{/problem}}
+        <p>You have no phone and no password here. The provider that signs you in asks who you are once more.</p>
+        {{#hours}}<p data-testid="wait">The change can then be made after {{.}} hours, in this browser. Until then you can stop it \
+        on every page where you are signed in.</p>{{/hours}}
+        {{#providers}}
+        <form method="post" action="{{action}}">
+        <input type="hidden" name="request" value="{{request}}"><input type="hidden" name="confirmation" value="{{confirmation}}">
+        <input type="hidden" name="provider" value="{{name}}">
+        <button type="submit" data-testid="by-{{name}}">Confirm by <bdi>{{title}}</bdi></button>
+        </form>
+        {{/providers}}
         <p class="other"><a href="{{back}}" data-testid="back">Back to your identity</a></p>
         </section>
         {{/main}}{{/frame}}

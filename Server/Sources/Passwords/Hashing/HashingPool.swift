@@ -73,8 +73,9 @@ public final class HashingPool: Sendable {
             try judged.matches(password ?? .nobodys)
         }
         guard matches, let password, let hash else { return .wrong }
-        // bcrypt has not seen what is behind its 72 bytes: who typed that wrong must not make it the password.
-        let isWholeSeen = password.withBytes { $0.count } <= PasswordLimits.Fixed.bcryptBytes || !hash.isCut
+        // bcrypt has seen 72 bytes at most. Whoever typed something else behind them must not make that the password, and 72
+        // bytes alone may be the beginning of a longer password.
+        let isWholeSeen = password.withBytes { $0.count } < PasswordLimits.Fixed.bcryptBytes || !hash.isCut
         return .right(needsUpgrade: isWholeSeen && hash.needsUpgrade(to: self.limits.hashing))
     }
 

@@ -98,10 +98,35 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// User names were found by their bytes. Names that differ in A to Z or in white space at their ends mean one account now;
+    /// accounts that have such names already keep answering to their exact bytes.
+    static let nameKeys = Migration(name: "user names by one key") { db, sealing in
+        try db.execute(sql: "ALTER TABLE reset_ask ADD COLUMN exact_code BLOB NOT NULL DEFAULT X''")
+        var accounts: [ExactText: [(id: String, name: AccountName)]] = [:]
+        for (id, sealed) in try db.rows("SELECT id, username FROM account WHERE username <> X''", [], {
+            (id: try $0.text("id"), sealed: try $0.bytes("username"))
+        }) {
+            // A name that somebody has spoilt must not be what keeps the server from starting.
+            guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
+            let name = AccountName(stored: AccountName.trimmed(written))
+            accounts[ExactText(name.key), default: []].append((id, name))
+        }
+        for (_, group) in accounts {
+            for (id, name) in group {
+                let code = group.count == 1 ? sealing.usernameCode(name) : sealing.exactUsernameCode(name)
+                try db.execute(sql: "UPDATE account SET username_code = ? WHERE id = ?", arguments: [code.blob, id])
+            }
+        }
+    }
+}
+
 extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
     static let pictureDisplays = SealingPurpose("picture displays")
     static let usernameCode = SealingPurpose("user name code")
+    /// Stands in the place of ``usernameCode`` for an account whose name another account has in another spelling.
+    static let exactUsernameCode = SealingPurpose("exact user name code")
     static let username = SealingPurpose("user name")
     /// What stands in the place of a name's code.
     fileprivate static let noUsername = SealingPurpose("no user name")
@@ -226,9 +251,10 @@ extension SQLiteDatabase: AccountStore {
     }
 
     public func keys(username: AccountName) async throws -> NamedKeys {
-        let code = self.sealing.usernameCode(username).blob
+        let codes = self.sealing.usernameCodes(username)
         return try await self.read { db in
-            let account = try db.row("SELECT id, is_locked FROM account WHERE username_code = ?", [code])
+            let account = try db.row(
+                "SELECT id, is_locked FROM account WHERE \(AccountRecord.hasName)", codes.map(\.blob))
             let document = try db.inventedAccounts()
             guard let account else { return NamedKeys(active: nil, inventedAccounts: document) }
             let id = try account.text("id")
@@ -249,8 +275,17 @@ extension SQLiteDatabase: AccountStore {
 }
 
 extension Sealing {
-    /// By what a user name is found.
-    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .usernameCode) }
+    /// The code by which a user name is found, in all spellings.
+    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
+
+    /// The code by which a user name is found that another account has in another spelling.
+    func exactUsernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .exactUsernameCode) }
+
+    /// The two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one account has
+    /// either: where names collide, no account has the code of all spellings.
+    func usernameCodes(_ username: AccountName) -> [[UInt8]] {
+        [self.exactUsernameCode(username), self.usernameCode(username)]
+    }
 
     /// What an account is found by among names: one without a user name has a code that no name has.
     fileprivate func usernameCode(_ username: AccountName?, account: String) -> [UInt8] {
@@ -283,6 +318,8 @@ extension AccountRecord {
     }
 
     static let columns = Column.selection
+    /// The condition of a row by the codes of a name (`Sealing.usernameCodes`).
+    static let hasName = "username_code IN (?, ?)"
 
     init(_ row: StoredRow, _ sealing: Sealing) throws {
         let id = try row.text(Column.id)
@@ -430,8 +467,8 @@ extension Database {
 
     func account(username: AccountName, _ sealing: Sealing) throws -> AccountRecord? {
         try self.row(
-            "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?",
-            [sealing.usernameCode(username).blob]
+            "SELECT \(AccountRecord.columns) FROM account WHERE \(AccountRecord.hasName)",
+            sealing.usernameCodes(username).map(\.blob)
         ).map { try AccountRecord($0, sealing) }
     }
 

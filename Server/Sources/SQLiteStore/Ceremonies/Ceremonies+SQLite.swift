@@ -89,6 +89,22 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
+    public func delayedChanges(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord] {
+        try await self.read { [sealing] db in
+            try db.rows(
+                """
+                SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND reference IS NOT NULL
+                AND client_id IS NULL AND progress IS NOT NULL AND kind = ? AND phase = ? AND expires_at > ?
+                ORDER BY number DESC LIMIT ?
+                """,
+                [
+                    accountID, CeremonyRecord.Kind.authentication.rawValue, CeremonyRecord.Phase.created.rawValue,
+                    now.milliseconds, limit,
+                ]
+            ) { try CeremonyRecord($0, sealing) }
+        }
+    }
+
     public func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord? {
         try await self.read { [sealing] db in try db.ceremony(key, sealing) }
     }
@@ -255,6 +271,7 @@ extension Database {
             try self.insert(record, sealing)
             _ = try self.leaveMail(mail)
         }
+        if let letter = change.letter { _ = try self.leaveMail(letter) }
         for event in change.audit { try self.appendAudit(event, sealing) }
         for notice in change.notices { try self.insertNotice(notice, sealing) }
     }

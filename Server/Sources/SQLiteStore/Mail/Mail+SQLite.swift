@@ -75,14 +75,14 @@ extension Migration {
 
 extension SQLiteDatabase: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
-        let code = self.sealing.usernameCode(username)
+        let codes = self.sealing.usernameCodes(username)
         return try await self.step { db in
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO reset_ask (username_code, asked_at, due_at)
-                    SELECT ?1, ?2, ?2 WHERE (SELECT count(*) FROM reset_ask) < ?3
+                    INSERT INTO reset_ask (exact_code, username_code, asked_at, due_at)
+                    SELECT ?1, ?2, ?3, ?3 WHERE (SELECT count(*) FROM reset_ask) < ?4
                     """
-            ).execute(arguments: [code.blob, moment.milliseconds, most])
+            ).execute(arguments: [codes[0].blob, codes[1].blob, moment.milliseconds, most])
             guard db.changesCount == 0 else { return true }
             try db.countDropped(.passwordReset)
             return false
@@ -96,7 +96,8 @@ extension SQLiteDatabase: MailStore {
                 UPDATE reset_ask SET due_at = ?2 WHERE number IN (
                     SELECT number FROM reset_ask WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
                 RETURNING number, asked_at,
-                    (SELECT id FROM account WHERE account.username_code = reset_ask.username_code) AS account_id
+                    (SELECT id FROM account
+                        WHERE account.username_code IN (reset_ask.exact_code, reset_ask.username_code)) AS account_id
                 """, [moment.milliseconds, lease.milliseconds, limit]
             ) { row in
                 ResetAsk(

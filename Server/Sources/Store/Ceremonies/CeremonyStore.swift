@@ -70,6 +70,8 @@ public struct CeremonyChange: Sendable {
     /// A change of the account that was confirmed by the ceremony, and the letter that tells of the change with the number
     /// of letters that may wait. The letter is left if the change is kept.
     public var accountChange: (record: AccountChangeRecord, mail: (MailRecord, most: Int)?)?
+    /// A letter to the account's person, with the number of letters that may wait.
+    public var letter: (MailRecord, most: Int)?
     /// What the trail keeps of it.
     public var audit: [AuditEvent] = []
     /// What the person's devices are told of it.
@@ -213,6 +215,10 @@ public protocol CeremonyStore: DeregistrationStore {
     /// The ceremonies that a client has had an account asked by without a browser, and that no phone has taken up at `now`,
     /// the newest first, at most `limit`: by their identifiers.
     func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String]
+
+    /// The ceremonies that a browser has begun for a known account, that no phone has taken up at `now`, and that have
+    /// progress, the newest first, at most `limit`: changes of an account without a phone that another provider confirms.
+    func delayedChanges(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
 
     /// What the verification of an answer to a ceremony needs, in one read: the ceremony, and for each key what is
     /// stored, in their order.

@@ -64,6 +64,8 @@ public struct MailRecord: Sendable, Equatable {
         case accountChanged = "account-changed"
         /// The code that confirms a change, by the reference that the letter is about.
         case changeCode = "change-code"
+        /// That a change waits, by the reference that the letter is about, and how to stop the change.
+        case changeWaits = "change-waits"
     }
 
     /// When its turn is, where more waits than can be sent at once: the first case comes first. Kept as its number.
@@ -121,7 +123,7 @@ extension MailRecord.Subject {
     fileprivate var usualTurn: MailRecord.Turn {
         switch self {
         case .passwordReset, .addressConfirmation, .newActivation, .changeCode: .awaited
-        case .passwordChanged, .secondFactorChanged, .invitation, .accountChanged: .told
+        case .passwordChanged, .secondFactorChanged, .invitation, .accountChanged, .changeWaits: .told
         }
     }
 }

@@ -59,6 +59,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/change/again", allow: "GET, HEAD"),
         .init(path: "/account/change/cancel", allow: "POST", body: .form),
         .init(path: "/account/change/password", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/account/change/provider", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/account/changes/stop", allow: "POST", body: .form),
         .init(path: "/account/changes", allow: "GET, HEAD"),
         .init(path: "/account/changes/question", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/account/changes/again", allow: "POST", body: .form),

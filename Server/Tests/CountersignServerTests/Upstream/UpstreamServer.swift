@@ -129,13 +129,19 @@ struct TwoServers: Sendable {
     }
 
     /// Signs pat in at the other server, where `response` leads, and comes back.
-    func signIn(_ response: TestResponse) async throws -> TestResponse {
+    func signIn(_ response: TestResponse, as name: String = "pat") async throws -> TestResponse {
         let page = try await self.otherPage(response)
-        let request = try #require(Self.field("request", page))
+        guard let request = Self.field("request", page) else { return try await self.comeBack(page) }
         let answer = try await self.there.post(
             "/sign-in/password",
-            form: PasswordPlace.form(["request": request, "username": "pat", "password": Self.password]))
+            form: PasswordPlace.form(["request": request, "username": name, "password": Self.password]))
         return try await self.comeBack(answer)
+    }
+
+    /// Lets time pass at both servers.
+    func advance(by time: Duration) {
+        self.server.clock.advance(by: time)
+        self.other.clock.advance(by: time)
     }
 
     /// The value of a page's hidden field.

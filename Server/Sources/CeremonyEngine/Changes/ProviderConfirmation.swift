@@ -1,0 +1,201 @@
+import Ceremony
+public import Store
+public import _Primitives
+
+/// The part of another provider in the confirmation of a change, as the ceremony of the change keeps that part.
+enum ProviderConfirmation: Equatable {
+    /// The browser is on its way to the provider and back.
+    case away(UpstreamTrip)
+    /// The provider has authenticated the person afresh.
+    case confirmed
+
+    /// The JSON document that ``CeremonyRecord/progress`` has.
+    var stored: [UInt8] {
+        switch self {
+        case .confirmed: JSON.object(["confirmed": .bool(true)]).serialized
+        case .away(let trip):
+            JSON.object([
+                "provider": .string(trip.provider), "state": .string(Base64URL.encode(trip.stateDigest)),
+                "verifier": .string(trip.verifier.withBytes { String(decoding: $0, as: UTF8.self) }),
+                "nonce": .string(trip.nonce.withBytes { String(decoding: $0, as: UTF8.self) }),
+                "begunAt": .integer(trip.begunAt.milliseconds), "expiresAt": .integer(trip.expiresAt.milliseconds),
+            ]).serialized
+        }
+    }
+
+    /// - Parameter reference: The reference of the change.
+    ///
+    /// Throws `StoreError` `corrupt`.
+    init(stored bytes: [UInt8], reference: String) throws {
+        let corrupt = StoreError(.corrupt, "what another provider has confirmed of a change is of no form")
+        guard case .object(let object)? = try? JSON(parsing: bytes) else { throw corrupt }
+        if object["confirmed"] == .bool(true) {
+            self = .confirmed
+            return
+        }
+        guard case .string(let provider)? = object["provider"], case .string(let state)? = object["state"],
+            let digest = Base64URL.decode(state), case .string(let verifier)? = object["verifier"],
+            case .string(let nonce)? = object["nonce"], case .integer(let begun)? = object["begunAt"],
+            case .integer(let end)? = object["expiresAt"]
+        else { throw corrupt }
+        self = .away(
+            UpstreamTrip(
+                request: reference, provider: provider, stateDigest: digest, verifier: SecretBytes(utf8: verifier),
+                nonce: SecretBytes(utf8: nonce), isSecond: false, begunAt: Timestamp(milliseconds: begun),
+                expiresAt: Timestamp(milliseconds: end)))
+    }
+}
+
+/// A change that another provider has confirmed, and that waits for its time or for its browser.
+public struct DelayedChange: Sendable, Equatable {
+    /// The reference by which the page names the change.
+    public let reference: String
+    /// The change.
+    public let change: AccountChange
+    /// The moment from which the change can be made.
+    public let readyAt: Timestamp
+    /// The moment from which the change cannot be made any more.
+    public let expiresAt: Timestamp
+}
+
+extension ChangeConfirmations {
+    /// The moment from which a change can be made that another provider has confirmed; `nil` if none has.
+    func readyAt(_ record: CeremonyRecord) throws -> Timestamp? {
+        guard record.phase == .created, try record.providerConfirmation == .confirmed else { return nil }
+        return record.changedAt + self.limits.providerConfirmationWait
+    }
+
+    /// Keeps a browser's way to another provider, in place of any former one. Says whether the change waits for that.
+    ///
+    /// Cost: one store step.
+    public func begin(_ trip: UpstreamTrip, browser: String, accountID: String) async throws -> Bool {
+        let now = self.time.now()
+        return try await self.changed(trip.request) { record in
+            guard try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now),
+                try record.providerConfirmation != .confirmed
+            else { throw RefusedEvent(refusal: .over) }
+            record.progress = ProviderConfirmation.away(trip).stored
+            return CeremonyChange()
+        }
+    }
+
+    /// Takes a browser's way to another provider, once, by the digest of its state; `nil` if there is none.
+    ///
+    /// Cost: one query, one store step.
+    public func takeTrip(_ reference: String, stateDigest: [UInt8], browser: String, provider: String) async throws
+        -> UpstreamTrip?
+    {
+        let now = self.time.now()
+        guard case .away(let trip)? = try await self.store.ceremony(.reference(reference))?.providerConfirmation,
+            constantTimeEqual(trip.stateDigest, stateDigest), trip.provider.hasSameBytes(as: provider),
+            now < trip.expiresAt
+        else { return nil }
+        let isTaken = try await self.changed(reference) { record in
+            guard let accountID = record.accountID,
+                try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now),
+                try record.providerConfirmation == .away(trip)
+            else { throw RefusedEvent(refusal: .over) }
+            record.progress = nil
+            return CeremonyChange()
+        }
+        return isTaken ? trip : nil
+    }
+
+    /// Confirms a change of an account that has neither phone nor password, whose person another provider has authenticated a
+    /// moment ago. The change then waits for ``Limits/providerConfirmationWait``. A change that disowns another one waits for
+    /// nothing, because that change gives nobody anything. Says whether there was such a change.
+    ///
+    /// - Parameters:
+    ///   - method: The word for the provider, for the trail.
+    ///   - letter: The letter that tells the person of the change, with the number of letters that may wait.
+    ///
+    /// Cost: one store step.
+    public func confirmByProvider(
+        _ reference: String, browser: String, accountID: String, method: String, letter: (MailRecord, most: Int)?
+    ) async throws -> Bool {
+        let now = self.time.now()
+        return try await self.changed(reference) { record in
+            guard let waiting = try record.waitingChange(ofBrowser: browser),
+                try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now), record.progress == nil
+            else { throw RefusedEvent(refusal: .over) }
+            record.methods = [method]
+            if case .disownment = waiting.change {
+                record.end(at: now)
+                return CeremonyChange()
+            }
+            record.progress = ProviderConfirmation.confirmed.stored
+            record.changedAt = now
+            record.expiresAt = now + self.limits.changeQuestionLifetime
+            var step = CeremonyChange()
+            step.letter = letter
+            step.audit = [
+                AuditEvent(
+                    .changeDelayed, at: now, accountID: accountID, ceremonyID: record.id,
+                    detail: "\(waiting.change.kind) methods=\(method)", address: record.detail.address)
+            ]
+            return step
+        }
+    }
+
+    /// The changes of an account that another provider has confirmed and that were not made yet, the latest first, at most
+    /// ``Limits/activityRows``.
+    ///
+    /// Cost: one query.
+    public func delayed(accountID: String) async throws -> [DelayedChange] {
+        try await self.store.delayedChanges(
+            accountID: accountID, at: self.time.now(), limit: self.limits.activityRows
+        ).compactMap { record in
+            guard let readyAt = try self.readyAt(record), let reference = record.reference,
+                let stored = record.detail.change
+            else { return nil }
+            return DelayedChange(
+                reference: reference, change: try WaitingChange(stored: stored).change, readyAt: readyAt,
+                expiresAt: record.expiresAt)
+        }
+    }
+
+    /// Stops a change of an account that another provider has confirmed. Says whether there was such a change.
+    ///
+    /// Cost: one store step.
+    public func stopDelayed(_ reference: String, accountID: String, address: String?) async throws -> Bool {
+        let now = self.time.now()
+        return try await self.changed(reference) { record in
+            guard record.accountID?.hasSameBytes(as: accountID) == true, let stored = record.detail.change,
+                try self.readyAt(record) != nil
+            else { throw RefusedEvent(refusal: .over) }
+            let change = try WaitingChange(stored: stored).change
+            record.end(at: now)
+            record.outcome = .cancelled
+            var step = CeremonyChange()
+            step.audit = [
+                AuditEvent(
+                    .changeStopped, at: now, accountID: accountID, ceremonyID: record.id, detail: change.kind,
+                    address: address)
+            ]
+            return step
+        }
+    }
+}
+
+extension CeremonyRecord {
+    /// The part of another provider in the confirmation of a change; `nil` if there is none.
+    fileprivate var providerConfirmation: ProviderConfirmation? {
+        get throws {
+            guard self.detail.change != nil, self.kind == .authentication, let progress, let reference else { return nil }
+            return try ProviderConfirmation(stored: progress, reference: reference)
+        }
+    }
+
+    /// `true` if the change of an account without a phone waits to be confirmed, for the browser that has asked.
+    func waitsWithoutPhone(ofBrowser browser: String, accountID: String, at now: Timestamp) throws -> Bool {
+        guard let waiting = try self.waitingChange(ofBrowser: browser), waiting.isWithoutPhone else { return false }
+        return self.accountID?.hasSameBytes(as: accountID) == true && self.phase == .created && now < self.expiresAt
+    }
+}
+
+extension AuditEvent.Kind {
+    /// Another provider has confirmed a change of an account, which waits now; the detail is its kind and the provider.
+    static let changeDelayed = Self(rawValue: "change-delayed")
+    /// The person has stopped a change that another provider had confirmed; the detail is its kind.
+    static let changeStopped = Self(rawValue: "change-stopped")
+}

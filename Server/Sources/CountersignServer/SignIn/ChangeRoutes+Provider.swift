@@ -1,0 +1,204 @@
+import Accounts
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// The confirmation of a change by another provider, for an account that has neither phone nor password.
+///
+/// The provider authenticates the person afresh, and the change waits a day (``Limits/providerConfirmationWait``). A letter
+/// and the list of changes tell the person, who can stop the change until then.
+extension ChangeRoutes {
+    func mountProvider(on router: ServerRouter) {
+        router.endpoint(
+            RouterPath(ChangeProviderPage.path),
+            [.get: self.answers.page(self.showProviders), .post: self.answers.page(self.leave)])
+        router.endpoint(RouterPath(AccountChangesPage.stop), [.post: self.answers.page(self.stop)])
+    }
+
+    /// The providers that can confirm a change here; none for an account with a password, and in a browser where nobody is
+    /// signed in to the account. A decision about a change that was made needs no session: the connection is older.
+    func providers(_ request: Request, _ change: RequestedChange) async throws -> [(
+        name: String, title: String
+    )] {
+        guard change.isWithoutPhone, try await self.visitor(request, change) == nil else { return [] }
+        if change.before == nil {
+            guard try await self.isSignedIn(request, change),
+                try await self.passwords.summary(accountID: change.accountID)?.hasPassword != true
+            else { return [] }
+        }
+        return try await self.upstream.providers(of: change.accountID, before: change.before)
+    }
+
+    private func page(
+        _ reference: String, _ browser: BrowserSecret, _ change: RequestedChange,
+        _ providers: [(name: String, title: String)], problem: String? = nil, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        .page(
+            self.answers.pages.html(
+                ChangeProviderPage(
+                    request: reference, text: change.change.text, providers: providers,
+                    confirmation: self.cookies.formToken(browser, request: reference),
+                    hours: change.change.waits
+                        ? Int(self.limits.providerConfirmationWait.components.seconds / 3_600) : nil,
+                    problem: problem)),
+            status: status)
+    }
+
+    @Sendable private func showProviders(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let reference = try SignInAddress(query: request.uri.query, context).request
+        let (browser, change) = try await self.requested(reference, request)
+        guard change.isWithoutPhone, change.state == .waiting, change.readyAt == nil else {
+            return .seeOther(Self.address(Self.waiting, reference))
+        }
+        let providers = try await self.providers(request, change)
+        return providers.isEmpty ? self.unconfirmable : self.page(reference, browser, change, providers)
+    }
+
+    /// Sends the browser to the provider.
+    @Sendable private func leave(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let reference = form["request"], let name = form["provider"] else {
+            throw Problem(.badRequest, "invalid-request", "The form lacks request or provider.")
+        }
+        let (browser, change) = try await self.requested(reference, request)
+        guard
+            constantTimeEqual(
+                Array((form["confirmation"] ?? "").utf8),
+                Array(self.cookies.formToken(browser, request: reference).utf8))
+        else { throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.") }
+        let providers = try await self.providers(request, change)
+        guard providers.contains(where: { $0.name.hasSameBytes(as: name) }) else { return self.unconfirmable }
+        do {
+            switch try await self.upstream.begin(name, reference: reference, source: context.source) {
+            case .away(let trip, let location):
+                guard
+                    try await self.confirmations.begin(
+                        trip, browser: browser.cookieValue, accountID: change.accountID)
+                else { throw SignInProblem.unknown }
+                self.metrics.went(to: "away")
+                return .seeOther(location)
+            case .unknown: throw SignInProblem.unknown
+            case .tooMany(let shortage):
+                context.notes.note(
+                    RequestRefusal(
+                        code: "too-many-requests", reason: "A network has begun too many sign-ins.",
+                        setting: shortage.setting))
+                return self.page(
+                    reference, browser, change, providers, problem: "Too many sign-ins were begun here. Wait a minute.",
+                    status: .tooManyRequests)
+            }
+        } catch let refusal as UpstreamRefusal {
+            return self.refused(refusal, name, (reference, browser, change, providers), context)
+        }
+    }
+
+    /// Takes a browser that comes back from a provider; `nil` for a browser that comes back from a sign-in.
+    @Sendable func arrive(_ name: String, _ request: Request, _ context: ServerContext) async throws -> Response? {
+        let parameters: OAuth.Parameters
+        do {
+            parameters = try OAuth.Parameters(
+                parsing: request.uri.query ?? "",
+                limits: OAuth.Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+        } catch { return nil }
+        guard let state = parameters["state"], let (reference, digest) = UpstreamConfirmations.returning(state) else {
+            return nil
+        }
+        let (browser, change) = try await self.requested(reference, request)
+        guard
+            let trip = try await self.confirmations.takeTrip(
+                reference, stateDigest: digest, browser: browser.cookieValue, provider: name)
+        else { throw SignInProblem.unknown }
+        let providers = try await self.providers(request, change)
+        guard providers.contains(where: { $0.name.hasSameBytes(as: name) }) else { return self.unconfirmable }
+        do {
+            guard let link = try await self.upstream.person(parameters, of: trip, accountID: change.accountID),
+                change.before.map({ link.createdAt < $0 }) ?? true
+            else {
+                self.metrics.went(to: "unknown-person")
+                context.notes.note(
+                    RequestRefusal(
+                        code: "upstream-unknown-person",
+                        reason: "The person of \(name) is not the one whose account is to be changed."))
+                return self.page(
+                    reference, browser, change, providers,
+                    problem: "You signed in there as somebody else. Sign in as the person of this account.",
+                    status: .forbidden)
+            }
+        } catch let refusal as UpstreamRefusal {
+            return self.refused(refusal, name, (reference, browser, change, providers), context)
+        }
+        self.metrics.went(to: "finished")
+        guard
+            try await self.confirmations.confirmByProvider(
+                reference, browser: browser.cookieValue, accountID: change.accountID,
+                method: UpstreamProvider.method(of: name),
+                letter: try await self.questions.waitingLetter(to: change.accountID, about: reference))
+        else { throw SignInProblem.unknown }
+        return .seeOther(Self.address(Self.waiting, reference))
+    }
+
+    private func refused(
+        _ refusal: UpstreamRefusal, _ name: String,
+        _ asked: (
+            reference: String, browser: BrowserSecret, change: RequestedChange,
+            providers: [(name: String, title: String)]
+        ), _ context: ServerContext
+    ) -> Response {
+        self.metrics.went(to: refusal.code.rawValue)
+        context.notes.note(
+            RequestRefusal(code: refusal.code.rawValue, reason: "The provider \(name): \(refusal.reason)."))
+        let problem =
+            switch refusal.code {
+            case .declined: "You did not sign in there. Nothing was changed."
+            case .stale:
+                "The provider does not say that you signed in just now. Sign out there and try again; if that does not help, "
+                    + "ask the people who run this service."
+            case .failed, .keptOut: "The provider did not answer as it should. Try again in a moment."
+            }
+        return self.page(
+            asked.reference, asked.browser, asked.change, asked.providers, problem: problem, status: .forbidden)
+    }
+
+    /// The page of a change that another provider has confirmed, and that waits for its time.
+    func delayed(until moment: Timestamp) -> Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "This change waits",
+                    explanation:
+                        "You have confirmed this change. It can be made from \(moment.shownMinute) on, in this browser: open "
+                        + "the list of changes then. Until then you can stop it there.",
+                    link: ("Changes of your account", IdentityPaths.changes))))
+    }
+
+    @Sendable private func stop(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        else { return .seeOther(IdentityPaths.changes) }
+        try self.cookies.requireToken(of: form, session)
+        let isStopped = try await self.confirmations.stopDelayed(
+            form["request"] ?? "", accountID: active.account, address: context.clientAddress)
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: isStopped ? .done : .tooLate,
+                    headline: isStopped ? "The change is stopped" : "This change does not wait any more",
+                    explanation: isStopped
+                        ? "Nothing was changed. If you did not ask for the change, end your sessions and change your password "
+                            + "at the provider that signs you in."
+                        : "It was made, was stopped, or is too old.",
+                    link: ("Changes of your account", IdentityPaths.changes))), status: isStopped ? .ok : .notFound)
+    }
+}
+
+extension AccountChange {
+    /// `true` if the change waits after another provider has confirmed the change.
+    fileprivate var waits: Bool {
+        if case .disownment = self { false } else { true }
+    }
+}

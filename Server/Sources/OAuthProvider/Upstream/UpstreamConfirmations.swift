@@ -1,0 +1,113 @@
+public import OAuth
+public import Store
+public import _Primitives
+
+/// Has another provider authenticate afresh a person who has nothing here that could confirm a change of their account.
+public struct UpstreamConfirmations: Sendable {
+    /// The beginning of a trip.
+    public enum Departure: Sendable {
+        /// The browser goes to the address, on the trip.
+        case away(UpstreamTrip, location: String)
+        /// There is no such provider, or it says nothing of when a person was authenticated.
+        case unknown
+        /// The source has begun too many sign-ins.
+        case tooMany(Shortage)
+    }
+
+    /// The beginning of the state of a trip that confirms a change. The state of a sign-in has no full stop.
+    private static let mark = "change."
+
+    private let provider: OpenIDProvider
+    private let store: any UpstreamStore
+    private let calls: UpstreamCalls
+
+    /// Confirmations by the providers by which people sign in.
+    public init(_ signIns: UpstreamSignIns) {
+        self.provider = signIns.provider
+        self.store = signIns.store
+        self.calls = signIns.calls
+    }
+
+    /// The providers that can confirm a change of an account, names and titles, those of the oldest connections first: an
+    /// OpenID provider says when a person was authenticated, and one of OAuth 2.0 alone does not.
+    ///
+    /// - Parameter moment: Only connections from before this moment count; `nil` for all.
+    ///
+    /// Cost: two queries.
+    public func providers(of accountID: String, before moment: Timestamp? = nil) async throws -> [(
+        name: String, title: String
+    )] {
+        let links = try await self.store.links(ofAccount: accountID)
+        guard !links.isEmpty else { return [] }
+        let known = try await self.store.upstreamProviders()
+        var names: [String] = []
+        for link in links where moment.map({ link.createdAt < $0 }) ?? true {
+            if !names.containsBytes(of: link.identity.provider) { names.append(link.identity.provider) }
+        }
+        return names.compactMap { name in
+            known.first { $0.name.hasSameBytes(as: name) && $0.kind == .openID }.map { ($0.name, $0.title) }
+        }
+    }
+
+    /// Begins a trip to a provider that authenticates the person afresh (`max_age=0`; OpenID Connect Core 1.0, section
+    /// 3.1.2.1), for the change of a reference.
+    ///
+    /// Throws ``UpstreamRefusal``.
+    ///
+    /// Cost: one query; a call if the provider's discovery document is not there.
+    public func begin(_ name: String, reference: String, source: String) async throws -> Departure {
+        guard let upstream = try await self.store.upstreamProvider(name), upstream.kind == .openID else {
+            return .unknown
+        }
+        // Each trip is a call to somebody else.
+        if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
+            return .tooMany(shortage)
+        }
+        let metadata = try await self.calls.metadata(of: upstream)
+        let (random, now) = (self.provider.random, self.provider.time.now())
+        let state = "\(Self.mark)\(reference).\(random.token(byteCount: 32))"
+        let nonce = random.token(byteCount: 32)
+        let verifier = CodeVerifier(random: random)
+        let trip = UpstreamTrip(
+            request: reference, provider: upstream.name, stateDigest: Sealing.digest(ofSecret: state),
+            verifier: SecretBytes(utf8: verifier.text), nonce: SecretBytes(utf8: nonce), isSecond: false, begunAt: now,
+            expiresAt: now + self.provider.limits.oauth.upstreamTripLifetime)
+        let parameters: Parameters = [
+            "response_type": "code", "client_id": upstream.clientID,
+            "redirect_uri": UpstreamProviders.redirectURI(of: name, issuer: self.provider.issuer), "state": state,
+            "code_challenge": verifier.challenge.text, "code_challenge_method": CodeChallenge.method,
+            "scope": upstream.scopes.joined(separator: " "), "nonce": nonce, "max_age": "0",
+        ]
+        return .away(trip, location: metadata.authorization.adding(parameters))
+    }
+
+    /// The reference of the change that a returning browser's state names, and the digest of the state; `nil` if the state
+    /// is that of a sign-in.
+    public static func returning(_ state: String) -> (reference: String, stateDigest: [UInt8])? {
+        guard state.hasBytes(atStart: Self.mark) else { return nil }
+        let parts = state.splitBytes(at: ".")
+        guard parts.count == 3 else { return nil }
+        return (String(parts[1]), Sealing.digest(ofSecret: state))
+    }
+
+    /// The connection of the person whom a provider has authenticated since a trip began.
+    ///
+    /// Throws ``UpstreamRefusal`` if the provider authenticated nobody, does not say when, or the person was authenticated
+    /// before.
+    ///
+    /// Cost: two queries, and the calls of the exchange.
+    public func person(_ parameters: Parameters, of trip: UpstreamTrip, accountID: String) async throws -> UpstreamLink? {
+        guard let upstream = try await self.store.upstreamProvider(trip.provider) else { return nil }
+        let metadata = try await self.calls.metadata(of: upstream)
+        let code = try metadata.code(of: parameters, from: upstream)
+        let (person, _) = try await self.calls.person(
+            code: code, of: upstream, metadata, for: trip,
+            redirectURI: UpstreamProviders.redirectURI(of: trip.provider, issuer: self.provider.issuer))
+        let skew = self.provider.limits.oauth.clientClockSkew
+        guard let at = person.authenticatedAt, at >= trip.begunAt - skew else { throw UpstreamRefusal.stale }
+        return try await self.store.links(ofAccount: accountID).first {
+            $0.identity.provider.hasSameBytes(as: upstream.name) && $0.identity.issuer.hasSameBytes(as: upstream.issuer)
+                && $0.identity.subject.hasSameBytes(as: person.subject)
+        }
+    }
+}
