@@ -135,6 +135,7 @@ public struct ServerAssembly: Sendable {
     public let upstreamProviders: UpstreamProviders
     let keyStore: any SealingKeyStore
     let resealing = Resealing()
+    let lastMail = LastMail()
     let time: TimeSource
     let random: RandomSource
 
@@ -370,6 +371,10 @@ public struct ServerAssembly: Sendable {
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(trail: self.trail, pageSize: self.configuration.limits.pageSize).operations
                 + KeyOperations(provider: self.provider, store: self.keyStore, resealing: self.resealing).operations
+                + MailOperations(
+                    test: self.mailTest, mails: self.mails, last: self.lastMail, logger: self.configuration.logger,
+                    time: self.time
+                ).operations
                 + RuleOperations(
                     ceremonies: self.ceremonies, logger: self.configuration.logger,
                     reload: { try self.reloadRules(logger: $0) }
