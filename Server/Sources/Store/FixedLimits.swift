@@ -265,6 +265,9 @@ extension Limits {
         /// Numbers by which wrong passwords of names that nobody has are counted: each name has one, and shares it with
         /// others.
         public static let unknownNames = 4096
+        /// Accounts whose refused attempts are counted for the trail at a time. Past it the others share one entry without an
+        /// account.
+        public static let refusedAccounts = 10_000
         /// Seconds of a day, by which attempts at a password are counted together.
         public static let daySeconds: Int64 = 24 * 60 * 60
         /// Doublings of the rest after wrong passwords: by then the longest is reached.

@@ -441,6 +441,7 @@ public struct ServerAssembly: Sendable {
                         try await self.assembly.ceremonies.sweep.run()
                         while try await self.assembly.provider.sweep() > 0 {}
                         while try await self.assembly.passwords.sweep() > 0 {}
+                        try await self.assembly.passwords.writeRefusals()
                         while try await self.assembly.identities.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
                         try await self.assembly.ceremonies.identities.keys.follow()
@@ -449,6 +450,9 @@ public struct ServerAssembly: Sendable {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
                     }
                 }
+            }
+            do { try await self.assembly.passwords.writeRefusals(all: true) } catch {
+                self.logger.error("What was refused lately is not in the trail", metadata: ["reason": "\(error)"])
             }
         }
 

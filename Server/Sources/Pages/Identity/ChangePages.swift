@@ -99,6 +99,8 @@ public struct ChangePasswordPage: Sendable {
     public var confirmation: String
     /// The reason why the form is shown once more; `nil` the first time.
     public var problem: String?
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
 
     /// A form.
     public init(
@@ -185,7 +187,7 @@ extension PageRenderer {
     public func html(_ page: ChangePasswordPage) -> RenderedPage {
         var view = FormView(
             testID: "change-password", headline: "Confirm this change", lead: page.text, problem: page.problem,
-            action: ChangePasswordPage.path, submit: "Confirm")
+            reference: page.reference, action: ChangePasswordPage.path, submit: "Confirm")
         view.hidden = [
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "request", hiddenValue: page.request),
