@@ -108,7 +108,7 @@ class FullDisk(operators.OperatorTest):
             code, _, err = self.command(self.folder, "db", "backup", self.disk / "one.backup")
             self.assertEqual(code, 1, err)
             self.assertIn(str(self.disk), err)
-            self.assertRegex(err, r"full|No space left on device")
+            self.assertRegex(err, r"full|No space left on device|no room")
             self.assertNotIn("SQLite 13", err)
             self.assertEqual([path.name for path in self.disk.iterdir()], ["rest"])
 
@@ -118,7 +118,7 @@ class FullDisk(operators.OperatorTest):
         code, _, err = programs.run(*["countersign", *server.arguments])
         self.assertNotEqual(code, 0)
         self.assertIn(str(self.disk / "data"), err)
-        self.assertRegex(err, r"full|No space left on device")
+        self.assertRegex(err, r"full|No space left on device|no room")
         self.assertNotIn("SQLite 13", err)
 
     def test_a_check_without_room_names_the_folder_that_is_full(self):

@@ -147,7 +147,8 @@ struct MailedLinkRoutes: Sendable {
                             : "Ask for a new one."),
                     link: isAddress
                         ? (label: "Look at your identity", target: IdentityPaths.overview)
-                        : (label: "Ask for a new link", target: ForgottenPasswordPage.path))), status: .notFound)
+                        : (label: "Ask for a new link", target: ForgottenPasswordPage.path),
+                    reference: context.reference)), status: .notFound)
     }
 
     // MARK: An address
@@ -213,7 +214,8 @@ struct MailedLinkRoutes: Sendable {
                         outcome: .refused, headline: "No link was mailed",
                         explanation: refusal == .resting
                             ? "Several were mailed just now. Wait a while, then try again."
-                            : "There is no address that would have to be confirmed.")), status: .forbidden)
+                            : "There is no address that would have to be confirmed.",
+                        reference: context.reference)), status: .forbidden)
         }
         return .page(
             self.answers.pages.html(
