@@ -30,6 +30,7 @@ struct MailCommandWords {
         )
         .subtracting(Self.runs(Self.wordRun, of: sender))
         self.texts = Set(letter.flatMap { Self.runs(Self.textRun, of: $0) })
+            .subtracting(Self.runs(Self.textRun, of: sender))
         self.recipient = Self.address("To", in: head)
     }
 
