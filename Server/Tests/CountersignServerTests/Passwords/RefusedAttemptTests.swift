@@ -112,6 +112,22 @@ struct RefusedAttemptTests {
         }
     }
 
+    @Test(
+        "a link that opens nothing any more is told with the number of the log's line",
+        arguments: [
+            "/account/reset?link=x", "/account/address/confirm?link=x", "/invitation?link=x",
+            "/account/changes/question?link=x",
+        ])
+    func links(address: String) async throws {
+        let server = try await ServerFixture()
+        let pages = Pages()
+        let lines = try await server.requestLines { client in
+            await pages.add(try Self.reference(try await TestBrowser(client).get(address)), "")
+        }
+        #expect(await lines.map { $0["reference"]?.description } == pages.numbers)
+        #expect(["link-over", "invitation-over"].contains(lines.first?["error"]?.description))
+    }
+
     @Test("an attempt at an account and one at a name that nobody has are as many steps of the store")
     func steps() async throws {
         try await PasswordPlace.run { place in
