@@ -98,7 +98,7 @@ struct DoctorTests {
     @Test(
         "spaces around, ASCII capitals and composition make no other name; another letter does",
         arguments: [
-            (["a", " a", "a\u{a0}", "A"], 1), (["\u{e9}", "e\u{301}"], 1), (["\u{c9}", "\u{e9}"], 0),
+            (["a", " a", "a\u{a0}"], 1), (["a", "A"], 1), (["\u{e9}", "e\u{301}"], 1), (["\u{c9}", "\u{e9}"], 0),
             (["a", "b"], 0), (["a b", "ab"], 0),
         ])
     func keys(names: [String], groups: Int) {

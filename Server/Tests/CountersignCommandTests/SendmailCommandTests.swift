@@ -226,6 +226,18 @@ struct SendmailCommandTests {
         }
     }
 
+    @Test("a short name before the @ is left out as a word, and stays within another word")
+    func shortNames() {
+        let words = MailCommandWords(of: Array("From: <a@b.example>\nTo: <jo@c.example>\n\n".utf8))
+        #expect(
+            words.shown(Array("550 <JO@c.example>: user jo unknown, (jo), no joke\r\n\n\tmajor\n".utf8))
+                == "550 [letter] user [letter] unknown, [letter] no joke; major")
+        #expect(words.shown(Array("from a@b.example".utf8)) == "from a@b.example")
+        #expect(words.shown([]) == "" && words.shown([0x0A, 0x20]) == "")
+        // What is no text is shown as what cannot be read.
+        #expect(words.shown([0x61, 0xFF]) == "a\u{FFFD}")
+    }
+
     @Test("a message that is too long is not begun")
     func aLongMessage() async throws {
         await #expect(throws: MailFailure.self) {

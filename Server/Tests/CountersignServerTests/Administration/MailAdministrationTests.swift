@@ -57,6 +57,19 @@ struct MailAdministrationTests {
                 server.mail.refuse(nil)
                 _ = try await client.send(.post, "/admin/v1/mail/test", ["address": .string("root@post.example")])
                 #expect(try await shown()["failure"] == nil)
+                // So it is by the letter itself, once its turn comes again.
+                server.mail.refuse("the mail command ended with status 75")
+                server.clock.advance(by: .seconds(60))
+                #expect(try await server.sendMail() == [.failed])
+                #expect(try await shown()["failure"] != nil)
+                server.mail.refuse(nil)
+                server.clock.advance(by: .seconds(60))
+                let deliverer = try #require(server.mailDeliverer)
+                let running = Task { try await deliverer.run() }
+                while try await shown()["waiting"] != .integer(0), !Task.isCancelled { await Task.yield() }
+                while try await shown()["failure"] != nil, !Task.isCancelled { await Task.yield() }
+                running.cancel()
+                try await running.value
             }
         }
     }
