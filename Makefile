@@ -8,7 +8,7 @@ SWIFT_FLAGS := $(shell scripts/swift-flags)
 SERVER_BUILD := cd Server && swift build $(SWIFT_FLAGS) --scratch-path ../.build
 PROGRAMS := countersign countersign-phone bank
 
-.PHONY: help demo test soak check bench build package parity parity-mutate docs fuzz vectors format bare-machine packages \
+.PHONY: help demo test soak check bench build package parity parity-mutate docs fuzz vectors format bare-machine mail-programs packages \
 	test-packages
 
 help: ## print this list
@@ -63,6 +63,9 @@ vectors: test-packages ## make the test vectors of Tests/Vectors anew and judge 
 
 bare-machine: ## `make demo` and `make test` on a Debian that has nothing else, and on one that has Apache, nginx, PostgreSQL
 	@scripts/bare-machine
+
+mail-programs: ## a letter by each mail program of the guide, under the packaged unit, in a Debian of its own (as root)
+	@scripts/mail-under-the-unit
 
 format: ## rewrite the sources as `make check` wants them
 	@swift format -i -r -p $$(scripts/swift-sources)

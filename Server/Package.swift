@@ -71,6 +71,7 @@ let package = Package(
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CSystemClock"),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CSQLiteSettings", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Floor 5
@@ -103,6 +104,7 @@ let package = Package(
                 hummingbirdTLS,
                 httpClient,
                 lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras,
+                "CSystemClock",
             ]),
         .executableTarget(
             name: "PhoneCommand",

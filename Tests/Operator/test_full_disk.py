@@ -76,6 +76,51 @@ class FullDisk(operators.OperatorTest):
         self.succeed(self.disk, "admin", "account", "add", "bob")
         self.assertEqual(self.names(self.disk), ["alice", "bob"])
 
+    def fill(self, left=0):
+        """Leaves so many bytes of the disk."""
+        with open(self.disk / "rest", "wb", buffering=0) as rest:
+            try:
+                while True:
+                    rest.write(bytes(4096))
+            except OSError:
+                if left:
+                    rest.truncate(rest.tell() - left)
+
+    def test_a_step_on_a_full_disk_names_the_folder(self):
+        server = self.server(self.disk)
+        server.start()
+        server.folder = self.folder
+        server.stop()
+        self.start(server)
+        self.fill()
+        code, _, err = self.command(self.disk, "admin", "account", "add", "bob")
+        self.assertNotEqual(code, 0, "the disk is not full")
+        log = (self.folder / "server.log").read_text()
+        self.assertIn(f"the disk of {self.disk / 'data'} is full", log)
+        self.assertNotIn("SQLite error", log)
+
+    def test_a_backup_onto_a_full_disk_names_that_disk(self):
+        server = self.server(self.folder)
+        server.start()
+        self.succeed(self.folder, "admin", "account", "add", "alice")
+        for left in (0, 64 * 1024):
+            self.fill(left)
+            code, _, err = self.command(self.folder, "db", "backup", self.disk / "one.backup")
+            self.assertEqual(code, 1, err)
+            self.assertIn(str(self.disk), err)
+            self.assertRegex(err, r"full|No space left on device|no room")
+            self.assertNotIn("SQLite 13", err)
+            self.assertEqual([path.name for path in self.disk.iterdir()], ["rest"])
+
+    def test_a_first_start_on_a_full_disk_names_the_folder(self):
+        self.fill(96 * 1024)
+        server = self.server(self.disk)
+        code, _, err = programs.run(*["countersign", *server.arguments])
+        self.assertNotEqual(code, 0)
+        self.assertIn(str(self.disk / "data"), err)
+        self.assertRegex(err, r"full|No space left on device|no room")
+        self.assertNotIn("SQLite 13", err)
+
     def test_a_check_without_room_names_the_folder_that_is_full(self):
         server = self.server(self.folder)
         server.start()

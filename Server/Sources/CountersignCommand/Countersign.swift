@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import _Primitives
 
 /// The program `countersign`.
 @main
@@ -17,9 +18,11 @@ struct Countersign: AsyncParsableCommand {
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 unreachable, \
             6 no verdict.
             """,
-        version: "0.1.0",
+        version: ProgramRelease.version,
         subcommands: [
-            ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, TraceCommand.self,
+            ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, DoctorCommand.self,
+            TraceCommand.self,
+            MailCommand.self,
             UAFCommand.self, HashCommand.self, PinServiceCommand.self,
         ]
     )
@@ -41,9 +44,20 @@ struct Countersign: AsyncParsableCommand {
             // ArgumentParser's own code for a misuse is 64; ours is 2, as `--help` says.
             if Self.exitCode(for: error) == .validationFailure {
                 Terminal.standardError(Self.fullMessage(for: error))
+                if let advice = Self.advice(on: Array(CommandLine.arguments.dropFirst())) {
+                    Terminal.standardError(advice)
+                }
                 Self.exit(withError: ExitCode(CommandFailure.Status.usage.rawValue))
             }
             Self.exit(withError: error)
         }
+    }
+
+    /// What to tell of words that look like options and stand behind `--`, where none is one; `nil` where there are none.
+    static func advice(on arguments: [String]) -> String? {
+        guard let end = arguments.firstIndex(where: { $0.hasSameBytes(as: "--") }) else { return nil }
+        let options = arguments[(end + 1)...].filter { $0.hasBytes(atStart: "--") }
+        guard !options.isEmpty else { return nil }
+        return "  Behind -- nothing is an option: \(options.joined(separator: ", ")) must stand before it."
     }
 }

@@ -153,6 +153,14 @@ public struct OpenIDProvider: Sendable {
         return provider
     }
 
+    /// How many sessions go on, of all people.
+    ///
+    /// Cost: one query, which reads every session.
+    public func sessionCount() async throws -> Int {
+        let now = self.time.now()
+        return try await self.store.sessionCount(at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime)
+    }
+
     /// Deletes what has ended: requests, grants, sessions and authentications. Says how many there were; call again while that is not
     /// zero.
     ///

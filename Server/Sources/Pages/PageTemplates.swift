@@ -160,6 +160,9 @@ enum PageTemplates {
         {{#problem}}
         <p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>
         {{/problem}}
+        {{#reference}}
+        <p class="reference small">If you ask for help, give this number: <code>{{.}}</code></p>
+        {{/reference}}
         {{#picture}}<div class="qr" data-testid="qr-code">{{{.}}}</div>{{/picture}}
         {{#secret}}<p class="typed"><code data-testid="secret">{{.}}</code></p>{{/secret}}
         <form method="post" action="{{action}}">
@@ -354,6 +357,7 @@ enum PageTemplates {
         <h1 id="title">Sign in on a device</h1>
         <p class="lead" id="hint">Type the code that the device shows. Small and capital letters are the same.</p>
         {{#problem}}<p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>{{/problem}}
+        {{#reference}}<p class="reference small">If you ask for help, give this number: <code>{{.}}</code></p>{{/reference}}
         <form class="entry" method="post" action="/device">
         <label for="user-code">Code</label>
         <input id="user-code" name="user_code" value="{{code}}" type="text" autocomplete="off" autocapitalize="characters" \

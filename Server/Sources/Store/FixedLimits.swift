@@ -265,6 +265,9 @@ extension Limits {
         /// Numbers by which wrong passwords of names that nobody has are counted: each name has one, and shares it with
         /// others.
         public static let unknownNames = 4096
+        /// Accounts whose refused attempts are counted for the trail at a time. Past it the others share one entry without an
+        /// account.
+        public static let refusedAccounts = 10_000
         /// Seconds of a day, by which attempts at a password are counted together.
         public static let daySeconds: Int64 = 24 * 60 * 60
         /// Doublings of the rest after wrong passwords: by then the longest is reached.
@@ -272,6 +275,8 @@ extension Limits {
 
         /// Bytes of a message: so many are on their way before anybody reads. A longer one is not sent.
         public static let mailBytes = 4096
+        /// Bytes of what the mail command says that are kept for the log. What follows is read and dropped.
+        public static let mailCommandWordBytes = 1024
 
         // MARK: Store
 
@@ -323,6 +328,16 @@ extension Limits {
         public static let window: Duration = .seconds(24 * 60 * 60)
     }
 
+    /// When `countersign doctor` calls something bad.
+    public enum Doctor {
+        /// How long the oldest letter can wait.
+        public static let longestMailWait: Duration = .seconds(10 * 60)
+        /// Bytes that have to be free on the disk of the data folder, and as many as the database has where that has more.
+        public static let leastFreeBytes: Int64 = 512 * 1024 * 1024
+        /// How long a certificate has to be valid still.
+        public static let leastCertificateTime: Duration = .seconds(14 * 24 * 60 * 60)
+    }
+
     /// What the operator's commands go by.
     public enum Commands {
         /// How long a server can take to accept a connection. Past it the exit code is 5.
@@ -331,6 +346,8 @@ extension Limits {
         public static let answerTime: Duration = .seconds(30)
         /// How long the check of a whole audit trail can take.
         public static let auditVerificationTime: Duration = .seconds(60 * 60)
+        /// How long a letter can take that is a test: longer than the mail command can (`mailCommandTime`).
+        public static let mailTestTime: Duration = .seconds(45)
         /// How long a proposal for invented accounts can take.
         public static let proposalTime: Duration = .seconds(5 * 60)
         /// Bytes of an answer that are read.

@@ -317,6 +317,16 @@ struct AdminCommandTests {
         try await self.kinds(of: id, keys: keys, place)
         try await place.run("client", "show", id)
         await self.expect(.notFound) { try await place.run("client", "show", "never") }
+        // Each line says another thing, in columns, and what has the widest say.
+        var full = try await place.call("GET", "/clients/\(id)")
+        full["disabled"] = .bool(true)
+        full["authorizationDetailsTypes"] = .array([.string("transfer")])
+        full["audiences"] = .array([.string("https://api.example")])
+        let lines = try ClientCommand.text(full).split(separator: "\n")
+        let labels = lines.map { $0.prefix(16) }
+        #expect(Set(labels).count == labels.count, "\(labels)")
+        #expect(labels.allSatisfy { $0.last == " " }, "\(labels)")
+        #expect(lines.contains("switched off    yes") && lines.contains("details         transfer"))
         try await place.run("client", "list", "--json")
         try await place.run("client", "delete", try client.requiredString("clientId"))
         await self.expect(.notFound) { try await place.run("client", "delete", "never") }

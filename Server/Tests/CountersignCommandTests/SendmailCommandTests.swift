@@ -100,7 +100,7 @@ struct SendmailCommandTests {
         let folder = try Folder()
         let script = try folder.write(
             "arguments.py", "import json,sys\njson.dump({'a': sys.argv[2:]}, open(sys.argv[1],'w'))")
-        try await Self.command("/usr/bin/python3 \(script) \(folder.path)/out $(id) ;true `id` *").send([])
+        _ = try await Self.command("/usr/bin/python3 \(script) \(folder.path)/out $(id) ;true `id` *").send([])
         #expect(try folder.object("out").strings("a") == ["$(id)", ";true", "`id`", "*"])
     }
 
@@ -112,11 +112,11 @@ struct SendmailCommandTests {
             ("/usr/sbin/no-such-sendmail -t", "cannot be started"),
         ] {
             let error = await #expect(throws: MailFailure.self) {
-                try await Self.command(command).send(Array("x".utf8))
+                _ = try await Self.command(command).send(Array("x".utf8))
             }
             #expect(error?.reason.contains(words) == true, "\(command)")
         }
-        try await Self.command("/bin/true").send(Array("x".utf8))
+        _ = try await Self.command("/bin/true").send(Array("x".utf8))
     }
 
     @Test("a command that takes too long is ended, with what it has started")
@@ -142,10 +142,106 @@ struct SendmailCommandTests {
         #expect(poll(&closed, 1, 30_000) == 1 && Int32(closed.revents) & Int32(POLLHUP) != 0)
     }
 
+    @Test(
+        "what a command says is told, of both streams, whether it takes the letter or not; the rest is read and dropped"
+    )
+    func said() async throws {
+        let folder = try Folder()
+        let script = try folder.write(
+            "say.py",
+            """
+            import os, sys
+            os.write(1, b"queued as 4F2\\n")
+            os.write(2, b"mail_queue_enter: Permission denied\\n")
+            for _ in range(int(sys.argv[2])): os.write(2, b"x" * 4096)
+            sys.exit(int(sys.argv[1]))
+            """)
+        let command = "/usr/bin/python3 \(script)"
+        let letter = Array("To: <alice@post.example>\n\n".utf8)
+        #expect(
+            try await Self.command("\(command) 0 0").send(letter)
+                == "queued as 4F2; mail_queue_enter: Permission denied")
+        let error = await #expect(throws: MailFailure.self) { try await Self.command("\(command) 75 0").send(letter) }
+        #expect(error?.said == "queued as 4F2; mail_queue_enter: Permission denied")
+        #expect(error?.reason.contains("status 75") == true)
+        // More than a pipe holds: it waits for no reader.
+        let much = try await Self.command("\(command) 0 500").send(letter)
+        #expect(much.utf8.count <= Limits.Fixed.mailCommandWordBytes + 8 && much.hasPrefix("queued as 4F2"))
+    }
+
+    @Test("what a command says is told also where it takes too long, or goes on in the background")
+    func saidWithoutAnEnd() async throws {
+        let folder = try Folder()
+        let slow = try folder.write(
+            "slow.py", "import os,time\nos.write(2, b'create file maildrop/1: Read-only file system')\ntime.sleep(1000)"
+        )
+        let command = try Self.command("/usr/bin/python3 \(slow)", time: .seconds(5))
+        let error = await #expect(throws: MailFailure.self) { try await command.send([]) }
+        #expect(error?.reason.contains("took longer") == true)
+        #expect(error?.said == "create file maildrop/1: Read-only file system")
+        let parent = try folder.write(
+            "parent.py", "import os,subprocess\nsubprocess.Popen(['/bin/sleep','1000'])\nos.write(2, b'taken')")
+        #expect(try await Self.command("/usr/bin/python3 \(parent)").send([]) == "taken")
+    }
+
+    @Test("nothing of the letter is told, however the command repeats it")
+    func nothingOfTheLetter() async throws {
+        let folder = try Folder()
+        let echo = try folder.write(
+            "echo.py",
+            """
+            import base64, sys
+            raw = sys.stdin.read()
+            head, _, body = raw.partition("\\n\\n")
+            text = base64.b64decode(body).decode()
+            for said in (raw, text, text.upper(), "<ALICE.Example@post.example> unknown, user alice.example",
+                         "link " + text.split("link=")[1].split()[0][:20], " ".join(text.split()[:9])):
+                sys.stderr.write(said[:int(sys.argv[1])] + "\\n")
+            sys.stderr.write("relay refused sign-in@sign-in.example")
+            sys.exit(1)
+            """)
+        let body =
+            "Hello Jo, the name jo at Countersign:\nhttps://id.example/account/reset?link=Zm9vYmFyYmF6cXV4MTIzNDU2\n"
+        let letter = """
+            From: =?utf-8?B?QQ==?=
+             =?utf-8?B?Qg==?= <sign-in@sign-in.example>
+            To: <alice.example@post.example>
+            Subject: =?utf-8?B?QSBuZXcgcGFzc3dvcmQ=?=
+
+            \(Data(body.utf8).base64EncodedString())
+
+            """
+        for most in [40, 400] {
+            let error = await #expect(throws: MailFailure.self) {
+                _ = try await Self.command("/usr/bin/python3 \(echo) \(most)").send(Array(letter.utf8))
+            }
+            let said = error?.said.lowercased() ?? ""
+            for secret in [
+                "alice", "post.example", "zm9vymfy", "the name jo", "hello jo", "?utf-8?b?qsbuzxc", "sgvsbg8g",
+            ] {
+                #expect(!said.contains(secret), "\(secret) in \(said)")
+            }
+            #expect(said.contains("[letter]"))
+            if most == 40 { #expect(said.hasSuffix("relay refused sign-in@sign-in.example"), "\(said)") }
+        }
+    }
+
+    @Test("a short name before the @ is left out as a word, and stays within another word")
+    func shortNames() {
+        let words = MailCommandWords(of: Array("From: <a@b.example>\nTo: <jo@c.example>\n\n".utf8))
+        #expect(
+            words.shown(Array("550 <JO@c.example>: user jo unknown, (jo), no joke\r\n\n\tmajor\n".utf8))
+                == "550 [letter] user [letter] unknown, [letter] no joke; major")
+        #expect(words.shown(Array("from a@b.example".utf8)) == "from a@b.example")
+        #expect(words.shown([]) == "" && words.shown([0x0A, 0x20]) == "")
+        // What is no text is shown as what cannot be read.
+        #expect(words.shown([0x61, 0xFF]) == "a\u{FFFD}")
+    }
+
     @Test("a message that is too long is not begun")
     func aLongMessage() async throws {
         await #expect(throws: MailFailure.self) {
-            try await Self.command("/bin/true").send([UInt8](repeating: 0x20, count: Limits.Fixed.mailBytes + 1))
+            _ = try await Self.command("/bin/true").send([UInt8](repeating: 0x20, count: Limits.Fixed.mailBytes + 1))
         }
     }
 

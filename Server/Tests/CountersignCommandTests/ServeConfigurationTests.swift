@@ -38,6 +38,61 @@ struct ServeConfigurationTests {
         #expect(try await self.load(["bind": "127.0.0.1:8081"]).issuer == "http://localhost:8081")
     }
 
+    @Test("settings with several values are lists in YAML, or one text; other settings are no lists")
+    func lists() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/settings-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func load(_ text: String, _ flags: [String: String] = [:]) async throws -> ServeConfiguration {
+            try text.write(toFile: folder + "/c.yaml", atomically: true, encoding: .utf8)
+            return try await self.load(flags, file: folder + "/c.yaml")
+        }
+        let asLists = """
+            trustedProxies: [10.0.0.0/8, 192.0.2.1/32]
+            outgoingNetworks:
+              - 10.20.0.0/16
+            facets:
+              - android:apk-key-hash:abc
+              - ios:bundle-id:example.app
+            channelBinding: [/etc/a.pem, /etc/b.pem]
+            lenient: [row2Base64]
+            versions: [1.0, 1.1]
+            extensions: [a.b, c.d]
+            accountFactors: [pin+device]
+            limits: [codeBurst=3, claimedLifetime=60]
+            """
+        let asTexts = """
+            trustedProxies: 10.0.0.0/8, 192.0.2.1/32
+            outgoingNetworks: 10.20.0.0/16
+            facets: android:apk-key-hash:abc,ios:bundle-id:example.app
+            channelBinding: /etc/a.pem,/etc/b.pem
+            lenient: row2Base64
+            versions: 1.0,1.1
+            extensions: a.b,c.d
+            accountFactors: pin+device
+            limits: codeBurst=3,claimedLifetime=60
+            """
+        let (lists, texts) = (try await load(asLists), try await load(asTexts))
+        #expect(lists.printed == texts.printed)
+        #expect(lists.trustedProxies == ["10.0.0.0/8", "192.0.2.1/32"] && lists.limits["claimedLifetime"] == 60)
+        // A flag counts before the file, whatever form the file has.
+        #expect(try await load(asLists, ["lenient": "row3SignedDataAnywhere"]).lenient == ["row3SignedDataAnywhere"])
+        for wrong in ["issuer: [https://a.example]", "data: [/a, /b]", "facets: {a: b}", "limits: {codeBurst: 3}"] {
+            let failure = await #expect(throws: CommandFailure.self, "\(wrong)") { try await load(wrong) }
+            #expect(failure?.status == .usage && failure?.problem.contains("configuration file takes") == true)
+        }
+    }
+
+    @Test("words behind -- are no options, and whoever writes some there is told")
+    func optionsBehindTwoDashes() {
+        #expect(
+            Countersign.advice(on: ["admin", "account", "add", "--", "alice", "--data", "/x"])?.contains("--data")
+                == true)
+        for arguments in [["serve", "--data", "/x"], ["admin", "account", "add", "--", "-alice"], []] {
+            #expect(Countersign.advice(on: arguments) == nil)
+        }
+    }
+
     @Test("the deployment has a name of its own, which shows and fits")
     func serviceName() async throws {
         #expect(try await self.load().serviceName == "Countersign")
@@ -306,7 +361,7 @@ struct ServeConfigurationTests {
         "a setting of the file that is none, or of another shape, is refused by its name",
         arguments: [
             ("bnd: 127.0.0.1:1", "bind"), ("trustedProxy: 10.0.0.0/8", "trustedProxies"), ("key-file: /k", "keyFile"),
-            ("colour: red", "There are:"), ("bind: 127.0.0.1:1\nDATA: /d", "DATA"), ("facets: [a, b]", "commas"),
+            ("colour: red", "There are:"), ("bind: 127.0.0.1:1\nDATA: /d", "DATA"), ("issuer: [a, b]", "not a list"),
             ("limits:\n  dispatchLifetime: 5", "limits"),
         ])
     func unknownSettings(text: String, words: String) async throws {

@@ -91,6 +91,8 @@ extension FailingStore {
         try await self.store.beginLink(of: delivery, until: moment)
     }
 
+    func waitingMails() async throws -> WaitingMails { try await self.store.waitingMails() }
+
     func takeDroppedMails() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
 
     func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws -> [MailDelivery] {

@@ -518,6 +518,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.deleteClient(id, audit: audit)
     }
 
+    func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int {
+        try await self.store.sessionCount(at: moment, idleSince: idleSince)
+    }
+
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
         try await self.store.session(cookieDigest: cookieDigest)
     }

@@ -4,16 +4,18 @@ public import Store
 import Synchronization
 public import _Primitives
 
-/// What became of mail, where it came to nothing.
+/// What became of mail, where the operator should know of it.
 public struct MailTrouble: Sendable, Equatable {
     /// What it says.
     public let subject: MailRecord.Subject
     /// How often it was tried.
     public let attempt: Int
-    /// What happened, in words.
+    /// What became of it: ``MailResult/sent`` where it was taken, and something was said of it.
+    public let result: MailResult
+    /// What happened, in words; empty where it was taken.
     public let reason: String
-    /// Whether it is not tried again.
-    public let isGivenUp: Bool
+    /// What the mail command has said, without anything of the letter; empty for nothing.
+    public let said: String
 }
 
 /// What became of a delivery, for those who count.
@@ -64,7 +66,8 @@ public final class MailDeliveries: Sendable {
 
     /// Deliveries out of a store.
     ///
-    /// - Parameter report: Is told what failed: once a minute at most, and of each that is given up.
+    /// - Parameter report: Is told what failed, and what was said of what was taken: once a minute at most, and of each that
+    ///   is given up.
     public init(
         store: any Outbox, transport: any MailTransport, letterhead: Letterhead, sealing: Sealing,
         limits: Limits = Limits(), time: TimeSource = .system, random: RandomSource = .system,
@@ -133,10 +136,12 @@ public final class MailDeliveries: Sendable {
         let message = MailMessage(
             sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: content.recipient,
             subject: words.subject, text: words.text, at: now, identifier: self.random.identifier())
+        let said: String
         do {
-            try await self.transport.send(message.bytes)
-        } catch { return try await self.failed(delivery, error.reason) }
+            said = try await self.transport.send(message.bytes)
+        } catch { return try await self.failed(delivery, error) }
         try await self.store.removeMail(delivery, audit: nil)
+        if !said.isEmpty { self.report(delivery, .sent, said: said, at: now) }
         return .sent
     }
 
@@ -200,26 +205,37 @@ public final class MailDeliveries: Sendable {
         return .found(content)
     }
 
-    private func failed(_ delivery: MailDelivery, _ reason: String) async throws -> MailResult {
+    private func failed(_ delivery: MailDelivery, _ failure: MailFailure) async throws -> MailResult {
         let mail = self.limits.mail
         let now = self.time.now()
         let next =
             now + Limits.pause(mail.mailRetryPause, doubled: delivery.attempt - 1, atMost: mail.longestMailRetryPause)
-        guard next < delivery.expiresAt else { return try await self.giveUp(delivery, reason) }
-        try await self.store.postponeMail(delivery, until: next)
-        if self.reports.spend("", at: now) == nil {
-            self.report(
-                MailTrouble(subject: delivery.subject, attempt: delivery.attempt, reason: reason, isGivenUp: false))
+        guard next < delivery.expiresAt else {
+            return try await self.giveUp(delivery, failure.reason, said: failure.said)
         }
+        try await self.store.postponeMail(delivery, until: next)
+        self.report(delivery, .failed, failure.reason, said: failure.said, at: now)
         return .failed
     }
 
-    private func giveUp(_ delivery: MailDelivery, _ reason: String) async throws -> MailResult {
+    /// Tells of mail that goes on, or has gone: of one letter in a while.
+    private func report(
+        _ delivery: MailDelivery, _ result: MailResult, _ reason: String = "", said: String, at now: Timestamp
+    ) {
+        guard self.reports.spend("", at: now) == nil else { return }
+        self.report(
+            MailTrouble(
+                subject: delivery.subject, attempt: delivery.attempt, result: result, reason: reason, said: said))
+    }
+
+    private func giveUp(_ delivery: MailDelivery, _ reason: String, said: String = "") async throws -> MailResult {
         try await self.store.removeMail(
             delivery,
             audit: AuditEvent(
                 .mailUnsent, at: self.time.now(), accountID: delivery.accountID, detail: delivery.subject.rawValue))
-        self.report(MailTrouble(subject: delivery.subject, attempt: delivery.attempt, reason: reason, isGivenUp: true))
+        self.report(
+            MailTrouble(
+                subject: delivery.subject, attempt: delivery.attempt, result: .givenUp, reason: reason, said: said))
         return .givenUp
     }
 }

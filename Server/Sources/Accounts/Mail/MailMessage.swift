@@ -80,15 +80,21 @@ struct MailMessage: Sendable {
 
 /// Hands messages to whatever carries them.
 public protocol MailTransport: Sendable {
-    /// Hands a message over. Throws ``MailFailure`` where it is not taken; then it is tried again.
-    func send(_ message: [UInt8]) async throws(MailFailure)
+    /// Hands a message over. Answers what was said of it, in words for the log without anything of the message; empty for
+    /// nothing. Throws ``MailFailure`` where it is not taken; then it is tried again.
+    func send(_ message: [UInt8]) async throws(MailFailure) -> String
 }
 
 /// Why a message was not taken.
 public struct MailFailure: Error, Sendable {
     /// In words, for the log: nothing of the message.
     public let reason: String
+    /// What was said by whatever should have carried the message, without anything of the message; empty for nothing.
+    public let said: String
 
     /// A failure for this reason.
-    public init(_ reason: String) { self.reason = reason }
+    public init(_ reason: String, said: String = "") {
+        self.reason = reason
+        self.said = said
+    }
 }

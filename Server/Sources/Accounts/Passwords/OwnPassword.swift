@@ -89,6 +89,10 @@ public struct OwnPassword: Sendable {
         let isSpent = try await accounts.spendGuess(proof.visitor, accountID: proof.accountID, at: now)
         guard let known = try await accounts.store.passwordAccount(id: proof.accountID), let stored = known.password
         else { return .refused(.noPassword) }
+        func refused(_ reason: PasswordSignIns.Refusal, of what: String = "password") -> Verdict {
+            accounts.refused.note(reason, of: what, account: proof.accountID, at: now)
+            return .refused(reason)
+        }
         let shown = ShownPassword(
             accountID: proof.accountID, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
         let holder = AttemptHolder.password(account: proof.accountID)
@@ -103,22 +107,22 @@ public struct OwnPassword: Sendable {
             if isSpent { accounts.guesses.refund(proof.visitor.source) }
             throw error
         }
-        guard case .right = verdict else { return .refused(reason) }
+        guard case .right = verdict else { return refused(reason) }
         var spent: PasswordSignInStep.Spent?
         if let totp = known.totp {
             guard
                 try await accounts.countAttempt(
                     .secondFactor(account: proof.accountID), free: accounts.limits.passwords.secondFactorAttempts,
                     at: now)
-            else { return .refused(.resting) }
-            guard let found = accounts.spent(proof.code, by: totp, at: now) else { return .refused(.wrong) }
+            else { return refused(.resting, of: "code") }
+            guard let found = accounts.spent(proof.code, by: totp, at: now) else { return refused(.wrong, of: "code") }
             spent = found.spent
         }
         guard
             try await accounts.store.confirm(
                 shown, attempt: decision.attempt, spent: spent,
                 audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
-        else { return .refused(.wrong) }
+        else { return refused(.wrong, of: spent == nil ? "password" : "code") }
         if isSpent { accounts.guesses.refund(proof.visitor.source) }
         return .right(Proved(account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? now))
     }

@@ -7,7 +7,7 @@ public import _Primitives
 public struct PasswordAccounts: Sendable {
     /// Where accounts are, and the trail.
     public typealias AccountsStore = AccountStore & AccountChangeStore & AdditionalEmailStore & PasswordStore
-        & MailStore
+        & MailStore & AuditStore
 
     let store: any AccountsStore
     let pool: HashingPool
@@ -20,6 +20,8 @@ public struct PasswordAccounts: Sendable {
     let guesses: Budget
     /// Letters that a network has asked for.
     let mails: Budget
+    /// What the trail has still to be told of.
+    let refused: RefusedAttempts
     /// Whether people are told by mail.
     let sendsMail: Bool
     let links: MailedLinks
@@ -47,6 +49,7 @@ public struct PasswordAccounts: Sendable {
         self.mails = Budget(
             "mailsPerMinute", burst: limits.mail.mailBurst, perMinute: limits.mail.mailsPerMinute,
             sources: limits.countedSources)
+        self.refused = RefusedAttempts(limits: limits.passwords)
         self.sendsMail = sendsMail
         self.links = MailedLinks(sealing: sealing, random: random)
         self.time = time

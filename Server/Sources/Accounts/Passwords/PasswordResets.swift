@@ -25,8 +25,8 @@ public struct PasswordResets: Sendable {
     public enum Verdict: Sendable, Equatable {
         /// It is the account's from now on.
         case done
-        /// The code beside it was not right, or could not be looked at: the reason is for the log alone.
-        case refused(PasswordSignIns.Refusal)
+        /// The code beside it was not right, or could not be looked at: the reason and the account are for the log alone.
+        case refused(PasswordSignIns.Refusal, account: String)
         /// The link is spent, its time is over, or it never was one.
         case over
     }
@@ -146,6 +146,10 @@ public struct PasswordResets: Sendable {
         }
         let shown = ShownPassword(
             accountID: known.account.id, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
+        func refused(_ reason: PasswordSignIns.Refusal) -> Verdict {
+            accounts.refused.note(reason, of: "code", account: known.account.id, at: now)
+            return .refused(reason, account: known.account.id)
+        }
         // First, so that no attempt at a code counts for a password that cannot be.
         let hash: String
         let turn = visitor.turn(atPasswordOf: known.account.id)
@@ -159,8 +163,8 @@ public struct PasswordResets: Sendable {
                 try await accounts.countAttempt(
                     .secondFactor(account: known.account.id), free: accounts.limits.passwords.secondFactorAttempts,
                     at: now)
-            else { return .refused(.resting) }
-            guard let found = accounts.spent(code, by: totp, at: now) else { return .refused(.wrong) }
+            else { return refused(.resting) }
+            guard let found = accounts.spent(code, by: totp, at: now) else { return refused(.wrong) }
             spent = found.spent
         }
         var change = accounts.change(of: known.account, to: hash, shown: shown, address: address)
@@ -171,7 +175,7 @@ public struct PasswordResets: Sendable {
         change.spentAudit = spent.flatMap { accounts.event(of: $0, known, at: now) }
         guard try await accounts.store.setPassword(change) else {
             // The code was somebody else's a moment ago, or the link was.
-            return spent == nil ? .over : .refused(.wrong)
+            return spent == nil ? .over : refused(.wrong)
         }
         if shortage == nil { accounts.guesses.refund(visitor.source) }
         return .done

@@ -23,8 +23,9 @@ public struct PasswordSignIns: Sendable {
     public enum Verdict: Sendable, Equatable {
         /// It was right.
         case right(Stage)
-        /// It was not, or could not be looked at: the reason is for the log alone.
-        case refused(Refusal)
+        /// It was not, or could not be looked at: the reason is for the log alone, and so is the account, where somebody has
+        /// the name.
+        case refused(Refusal, account: String?)
     }
 
     /// Why an attempt was refused: for the operator's log, and never for whoever made it.
@@ -129,8 +130,9 @@ public struct PasswordSignIns: Sendable {
             throw error
         }
         guard case .right(let needsUpgrade) = verdict, let known, let stored = known.password else {
+            accounts.refused.note(reason, of: "password", account: known?.account.id, at: now)
             try AccountError.throwShortage(shortage)
-            return .refused(reason)
+            return .refused(reason, account: known?.account.id)
         }
         if shortage == nil { accounts.guesses.refund(place.visitor.source) }
         var upgraded: PasswordRecord?
@@ -181,11 +183,15 @@ public struct PasswordSignIns: Sendable {
         let isSpent = try await accounts.spendGuess(place.visitor, accountID: previous.accountID, at: now)
         let isCounted = try await accounts.countAttempt(
             .secondFactor(account: previous.accountID), free: accounts.limits.passwords.secondFactorAttempts, at: now)
-        guard isCounted else { return .refused(.resting) }
-        guard let known = try await accounts.store.passwordAccount(id: previous.accountID), let kept = known.totp else {
-            return .refused(.over)
+        func refused(_ reason: Refusal) -> Verdict {
+            accounts.refused.note(reason, of: "code", account: previous.accountID, at: now)
+            return .refused(reason, account: previous.accountID)
         }
-        guard let (spent, factor) = accounts.spent(typed, by: kept, at: now) else { return .refused(.wrong) }
+        guard isCounted else { return refused(.resting) }
+        guard let known = try await accounts.store.passwordAccount(id: previous.accountID), let kept = known.totp else {
+            return refused(.over)
+        }
+        guard let (spent, factor) = accounts.spent(typed, by: kept, at: now) else { return refused(.wrong) }
         var record = previous
         record.secondFactor = factor
         record.needsSecondFactor = false
@@ -193,6 +199,7 @@ public struct PasswordSignIns: Sendable {
         step.audit += accounts.event(of: spent, known, at: now).map { [$0] } ?? []
         self.finish(&record, &step, at: place, now)
         let verdict = try await self.taken(step, otherwise: .wrong)
+        if case .refused(let reason, _) = verdict { return refused(reason) }
         if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
         return verdict
     }
@@ -253,7 +260,8 @@ public struct PasswordSignIns: Sendable {
     }
 
     private func taken(_ step: PasswordSignInStep, otherwise refusal: Refusal = .over) async throws -> Verdict {
-        try await self.accounts.store.advance(step) ? .right(step.record.stage) : .refused(refusal)
+        try await self.accounts.store.advance(step)
+            ? .right(step.record.stage) : .refused(refusal, account: step.record.accountID)
     }
 }
 

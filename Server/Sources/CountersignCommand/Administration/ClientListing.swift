@@ -52,6 +52,7 @@ extension ClientCommand {
         [
             "client id       \(try client.requiredString("clientId"))",
             "name            \(try client.requiredString("name"))",
+            try client.bool("disabled") == true ? "switched off    yes" : nil,
             "redirect to     \((try client.strings("redirectUris") ?? []).joined(separator: " "))",
             "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
             "home            \(try client.string("clientUri") ?? "")",
@@ -81,7 +82,7 @@ extension ClientCommand {
             "profile         \(try client.requiredString("profile"))",
             "signs in itself \(try client.bool("signsInDirectly") == true ? "yes" : "no")",
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
-            "asks for        \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
+            "details         \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
             "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
             "whose           \(try client.requiredString("party"))",
             try client.string("registeredBy").map { "registered by   itself, with token \($0)" },

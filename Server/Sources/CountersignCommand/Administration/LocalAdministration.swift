@@ -30,7 +30,7 @@ struct LocalAdministration {
             throw CommandFailure(
                 .unreachable, "no server runs with the data in \(self.folder.path)",
                 remedy:
-                    "Start it with `countersign serve`: metadata and policies are read by the server, not kept here.")
+                    "Start it with `countersign serve`: the server alone can tell or do this, by its own settings.")
         }
         let opened = try OpenStore(folder: self.folder, keyFile: self.keyFile, limits: Limits())
         let assembly = try await opened.assembly(
@@ -60,7 +60,7 @@ struct LocalAdministration {
     }
 
     /// Whether a server listens at the socket now; a dead one's socket file counts for nothing.
-    private var isServed: Bool {
+    var isServed: Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

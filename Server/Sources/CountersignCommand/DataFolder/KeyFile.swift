@@ -57,6 +57,13 @@ struct KeyFile {
         }
     }
 
+    /// When the file was changed last; `nil` where it is not there.
+    var changedAt: Timestamp? {
+        var status = stat()
+        guard stat(self.path, &status) == 0 else { return nil }
+        return Timestamp(seconds: Int64(status.st_mtim.tv_sec))
+    }
+
     private var folder: String { URL(fileURLWithPath: self.path).deletingLastPathComponent().path }
 
     private static func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
@@ -168,6 +175,30 @@ struct DataFolder {
     /// How many bytes the database has.
     var databaseSize: Int64 {
         (try? FileManager.default.attributesOfItem(atPath: self.databasePath)[.size] as? Int64) ?? 0
+    }
+
+    /// How many bytes the database has on the disk, with what is written and not yet in its file.
+    var databaseBytes: Int64 {
+        ["", "-wal", "-shm"].reduce(0) { sum, ending in
+            let size = try? FileManager.default.attributesOfItem(atPath: self.databasePath + ending)[.size] as? Int64
+            return sum + (size ?? 0)
+        }
+    }
+
+    /// Where it is kept when the last backup was begun.
+    private var lastBackupPath: String { self.path + "/last-backup" }
+
+    /// When the last backup that was made here was begun; `nil` where none was.
+    var lastBackup: Timestamp? {
+        FileManager.default.contents(atPath: self.lastBackupPath).flatMap {
+            Int64(String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines))
+        }.map { Timestamp(milliseconds: $0) }
+    }
+
+    /// Keeps ``lastBackup``, in milliseconds since 1970.
+    func keep(lastBackup moment: Timestamp) throws {
+        try Data("\(moment.milliseconds)\n".utf8).write(to: URL(fileURLWithPath: self.lastBackupPath), options: .atomic)
+        try Owner.give(self.lastBackupPath, ofFolder: self.path)
     }
 
     /// Where the local administration listens while the server runs (mode 0600).

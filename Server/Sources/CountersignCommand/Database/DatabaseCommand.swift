@@ -54,6 +54,10 @@ struct BackupCommand: AsyncParsableCommand {
             }
             throw self.options.failure(error, backup: path)
         }
+        // The backup is whole whether or not this is kept: a full disk of the data folder is a reason to make one.
+        do { try folder.keep(lastBackup: manifest.createdAt) } catch {
+            Terminal.standardError("The metrics will not tell of this backup: \(folder.path) cannot be written.")
+        }
         if self.options.json {
             var object = manifest.json
             object["file"] = .string(path)

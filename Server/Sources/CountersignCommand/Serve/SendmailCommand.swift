@@ -2,12 +2,13 @@ import Accounts
 import Dispatch
 import Foundation
 import Store
+import Synchronization
 
 /// Hands mail to a command that takes what `sendmail -t` takes: the message on its standard input, with the recipient in
 /// it. Its status says whether it was taken.
 ///
-/// No shell sees anything of it, and no argument is of the message. What the command writes is not read: it may have parts
-/// of the message, with what opens somebody's account. The command gets no environment of this process, and no signal that is
+/// No shell sees anything of it, and no argument is of the message. The beginning of what the command writes is kept, without
+/// what is of the message (``MailCommandWords``). The command gets no environment of this process, and no signal that is
 /// ignored here.
 struct SendmailCommand: MailTransport {
     /// The program and its arguments.
@@ -24,41 +25,56 @@ struct SendmailCommand: MailTransport {
         self.time = time
     }
 
-    func send(_ message: [UInt8]) async throws(MailFailure) {
-        let failure: MailFailure? = await withCheckedContinuation { continuation in
+    /// One program is begun at a time: a pipe becomes this process's own a moment after it is there.
+    private static let beginning = Mutex(())
+
+    func send(_ message: [UInt8]) async throws(MailFailure) -> String {
+        let result: Result<String, MailFailure> = await withCheckedContinuation { continuation in
             // It waits for another process: on no thread that serves requests.
-            DispatchQueue.global(qos: .utility).async { continuation.resume(returning: self.run(message)) }
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(returning: Result { () throws(MailFailure) in try self.run(message) })
+            }
         }
-        if let failure { throw failure }
+        return try result.get()
     }
 
-    private func run(_ message: [UInt8]) -> MailFailure? {
+    private func run(_ message: [UInt8]) throws(MailFailure) -> String {
         // All of it is on its way before there is somebody who reads it: nobody waits for a reader, nor writes to one that
         // is gone.
-        guard message.count <= Limits.Fixed.mailBytes else { return MailFailure("the message is too long") }
+        guard message.count <= Limits.Fixed.mailBytes else { throw MailFailure("the message is too long") }
         var ends: [Int32] = [0, 0]
         // Closed for every other program from its first moment, as no pipe is that Swift can make.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-            return MailFailure("there is no way to the mail command")
+            throw MailFailure("there is no way to the mail command")
         }
         let isWritten = write(ends[1], message, message.count) == message.count
         close(ends[1])
         defer { close(ends[0]) }
-        guard isWritten else { return MailFailure("the message cannot be handed to the mail command") }
-        guard let process = self.start(reading: ends[0]) else {
-            return MailFailure("the mail command cannot be started")
+        guard isWritten else { throw MailFailure("the message cannot be handed to the mail command") }
+        let (process, output) = try Self.beginning.withLock { _ throws(MailFailure) in try self.start(reading: ends[0])
         }
-        return self.end(of: process)
+        var words = CommandOutput(output)
+        defer { words.end() }
+        let failure = self.end(of: process, &words)
+        let said = MailCommandWords(of: message).shown(words.beginning)
+        if let failure { throw MailFailure(failure, said: said) }
+        return said
     }
 
-    private func start(reading input: Int32) -> pid_t? {
+    /// Starts the command, and gives what its output is read from.
+    private func start(reading input: Int32) throws(MailFailure) -> (process: pid_t, output: Int32) {
+        var output: [Int32] = [0, 0]
+        guard pipe(&output) == 0 else { throw MailFailure("there is no way back from the mail command") }
+        defer { close(output[1]) }
+        for end in output { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(output[0], F_SETFL, O_NONBLOCK)
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }
         posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO)
-        for output in [STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&files, output, "/dev/null", O_WRONLY, 0)
+        for stream in [STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_adddup2(&files, output[1], stream)
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -76,32 +92,71 @@ struct SendmailCommand: MailTransport {
         let environment: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), nil]
         defer { for text in arguments + environment { free(text) } }
         var process = pid_t()
-        guard posix_spawn(&process, self.command[0], &files, &attributes, arguments, environment) == 0 else {
-            return nil
+        let trouble = posix_spawn(&process, self.command[0], &files, &attributes, arguments, environment)
+        guard trouble == 0 else {
+            close(output[0])
+            throw MailFailure("the mail command cannot be started: \(String(cString: strerror(trouble)))")
         }
-        return process
+        return (process, output[0])
     }
 
-    /// Waits for the end of a process; `nil` where it has taken the message.
-    private func end(of process: pid_t) -> MailFailure? {
+    /// Waits for the end of a process and reads what it says; `nil` where it has taken the message, else why it has not.
+    private func end(of process: pid_t, _ words: inout CommandOutput) -> String? {
         let deadline = ContinuousClock.now + self.time
         var status: Int32 = 0
         while true {
             let ended = waitpid(process, &status, WNOHANG)
             if ended == process { break }
-            guard ended == 0 || errno == EINTR else { return MailFailure("the mail command has gone") }
+            guard ended == 0 || errno == EINTR else { return "the mail command has gone" }
             guard ContinuousClock.now < deadline else {
                 kill(-process, SIGKILL)
                 while waitpid(process, &status, 0) < 0, errno == EINTR {}
-                return MailFailure("the mail command took longer than \(self.time) and was ended")
+                words.read()
+                return "the mail command took longer than \(self.time) and was ended"
             }
-            poll(nil, 0, 10)
+            words.read(waiting: 10)
         }
+        // What it has started may go on and keep the output open: what is there now is all that is read.
+        words.read()
         guard status != 0 else { return nil }
         let signal = status & 0x7F
-        return MailFailure(
-            signal == 0
-                ? "the mail command ended with status \((status >> 8) & 0xFF)"
-                : "the mail command was ended by signal \(signal)")
+        return signal == 0
+            ? "the mail command ended with status \((status >> 8) & 0xFF)"
+            : "the mail command was ended by signal \(signal)"
     }
+}
+
+/// What a command writes: its beginning is kept, and all of it is read, so that the command never waits for a reader.
+private struct CommandOutput {
+    /// What was written first.
+    private(set) var beginning: [UInt8] = []
+    private let descriptor: Int32
+    private var isOpen = true
+
+    /// - Parameter descriptor: Is read without waiting, and closed by ``end()``.
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Reads what is there.
+    ///
+    /// - Parameter milliseconds: How long it waits for something to be there.
+    mutating func read(waiting milliseconds: Int32 = 0) {
+        guard self.isOpen else {
+            poll(nil, 0, milliseconds)
+            return
+        }
+        var look = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&look, 1, milliseconds) > 0 else { return }
+        var piece = [UInt8](repeating: 0, count: 4096)
+        // Whoever writes without an end is not read without one: the command's time goes on.
+        for _ in 0..<16 {
+            let count = Glibc.read(self.descriptor, &piece, piece.count)
+            // 0 is the end of all who write; else nothing is there now.
+            if count == 0 { self.isOpen = false }
+            guard count > 0 else { return }
+            let room = Limits.Fixed.mailCommandWordBytes - self.beginning.count
+            self.beginning += piece[..<min(count, room)]
+        }
+    }
+
+    func end() { close(self.descriptor) }
 }

@@ -152,20 +152,20 @@ extension ServeConfiguration {
             issuer: reader.string(forKey: "issuer", default: "\(scheme)://\(host):\(bind.port)"),
             formerIssuer: reader.string(forKey: "formerIssuer"),
             connections: try Self.count(reader, "connections"),
-            trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
+            trustedProxies: Self.list(Self.several(reader, "trustedProxies")),
             clientRegistration: try Self.flag(reader, "clientRegistration"),
             softwareStatements: reader.string(forKey: "softwareStatements").map(Self.absolute),
             termsVersion: reader.string(forKey: "termsVersion"), termsURI: reader.string(forKey: "termsUri"),
-            outgoingNetworks: Self.list(reader.string(forKey: "outgoingNetworks")),
-            facets: Self.facets(Self.list(reader.string(forKey: "facets")), withoutTerminalPhone: noTerminalPhone),
+            outgoingNetworks: Self.list(Self.several(reader, "outgoingNetworks")),
+            facets: Self.facets(Self.list(Self.several(reader, "facets")), withoutTerminalPhone: noTerminalPhone),
             noTerminalPhone: noTerminalPhone,
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
             policiesFolder: reader.string(forKey: "policies").map(Self.absolute),
-            channelBinding: Self.list(reader.string(forKey: "channelBinding")).map(Self.absolute),
+            channelBinding: Self.list(Self.several(reader, "channelBinding")).map(Self.absolute),
             channelBindingIfTold: try Self.flag(reader, "channelBindingIfTold"),
-            lenient: Self.list(reader.string(forKey: "lenient")),
-            versions: reader.string(forKey: "versions", default: "1.1"),
-            extensions: Self.list(reader.string(forKey: "extensions")),
+            lenient: Self.list(Self.several(reader, "lenient")),
+            versions: Self.several(reader, "versions") ?? "1.1",
+            extensions: Self.list(Self.several(reader, "extensions")),
             breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
             simulatedPeople: reader.string(forKey: "simulatedPeople").map(Self.absolute),
             mailCommand: reader.string(forKey: "mailCommand"), mailFrom: reader.string(forKey: "mailFrom"),
@@ -192,14 +192,14 @@ extension ServeConfiguration {
         configuration.identities.acceptsRooted = try Self.flag(reader, "acceptRooted")
         configuration.identities.acceptsHooked = try Self.flag(reader, "acceptHooked")
         configuration.identities.accountFactors = try Self.accountFactors(
-            reader.string(forKey: "accountFactors", default: "biometric+device,pin+device"))
+            Self.several(reader, "accountFactors") ?? "biometric+device,pin+device")
         configuration.identities.pinLength = try Self.pinLength(reader.string(forKey: "pinLength", default: "5-32"))
         while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
         if let bind = configuration.mtlsBind, configuration.mtlsAddress == nil {
             let host = URLComponents(string: configuration.issuer)?.host ?? ""
             configuration.mtlsAddress = "https://\(host):\(bind.port)"
         }
-        configuration.limits = try Self.limits(reader.string(forKey: "limits"))
+        configuration.limits = try Self.limits(Self.several(reader, "limits"))
         try names.check(environment: environment)
         try configuration.check()
         return configuration
@@ -241,6 +241,12 @@ extension ServeConfiguration {
             throw CommandFailure(.usage, "\(key) takes a number of at least 1, not \(text)")
         }
         return count
+    }
+
+    /// A setting that takes several values: one text with commas between them or, in a file, a list.
+    private static func several(_ reader: ConfigReader, _ key: String) -> String? {
+        reader.string(forKey: ConfigKey([key]))
+            ?? reader.stringArray(forKey: ConfigKey([key]))?.joined(separator: ",")
     }
 
     private static func list(_ text: String?) -> [String] {

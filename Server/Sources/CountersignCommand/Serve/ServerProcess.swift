@@ -72,6 +72,12 @@ struct ServerProcess {
         if let pins { _ = try? await pins.key(of: "start") }
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
+        let host = HostWatch(
+            folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
+            certificates: [("public", identity), ("mtls", mutual?.identity)].compactMap { name, identity in
+                identity.map { (name, $0) }
+            })
+        metrics.watch(host: { host.numbers })
         let listening = Listening(count: mutual == nil ? 3 : 4)
         var services: [(name: String, service: any Service)] = [
             (
@@ -99,6 +105,7 @@ struct ServerProcess {
             ),
             ("sweeper", assembly.sweeper(logger: logger)),
             ("sealing anew", assembly.resealer(logger: logger)),
+            ("numbers of the store", assembly.storeNumbers(logger: logger)),
             (
                 "reloader",
                 Reloader(

@@ -5,7 +5,7 @@ import Synchronization
 final class SettingNames: AccessReporter {
     private struct State {
         var known: Set<String> = []
-        var unreadable: [String] = []
+        var unreadable: Set<String> = []
         var inFile: Set<String> = []
     }
 
@@ -21,7 +21,8 @@ final class SettingNames: AccessReporter {
         let isUnreadable = event.providerResults.contains { if case .failure = $0.result { true } else { false } }
         self.state.withLock { state in
             state.known.insert(name)
-            if isUnreadable { state.unreadable.append(name) }
+            // A setting that takes several values is looked up as one text first, and then as a list.
+            if isUnreadable { state.unreadable.insert(name) } else { state.unreadable.remove(name) }
         }
     }
 
@@ -39,8 +40,7 @@ final class SettingNames: AccessReporter {
         let state = self.state.withLock { $0 }
         if let name = state.unreadable.min() {
             throw CommandFailure(
-                .usage, "\(name) in the configuration file takes one text, not a list",
-                remedy: "Several values go into one text, separated by commas.")
+                .usage, "\(name) in the configuration file takes one value, not a list")
         }
         for name in state.inFile.subtracting(state.known).sorted() {
             if let group = name.split(separator: ".").first.map(String.init), group != name, state.known.contains(group)

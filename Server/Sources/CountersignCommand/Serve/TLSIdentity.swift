@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOSSL
 import Synchronization
+import _Primitives
 
 /// The certificate that the public listener shows, and its key: as they were in their files at the start, and again
 /// whenever they are to be read.
@@ -11,6 +12,8 @@ final class TLSIdentity: Sendable {
     private struct Pair {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
+        /// From when until when the first certificate is valid.
+        let validity: Range<Timestamp>
     }
 
     /// What TLS 1.2 is spoken with: what BCP 195 recommends, and nothing else (RFC 9325, section 4.2). A key that is found
@@ -41,6 +44,9 @@ final class TLSIdentity: Sendable {
             logger.error("Certificate and key stay as they were", metadata: metadata)
         }
     }
+
+    /// From when until when the server's own certificate is valid.
+    var validity: Range<Timestamp> { self.current.withLock { $0.validity } }
 
     /// What a listener is configured with.
     var configuration: TLSConfiguration {
@@ -75,7 +81,9 @@ final class TLSIdentity: Sendable {
                 "there is no private key in \(key), or it cannot be read",
                 "--tls-key takes the PEM private key of the chain's first certificate, without a passphrase.")
         }
-        let pair = Pair(chain: chain.map { .certificate($0) }, key: .privateKey(privateKey))
+        let start = Timestamp(seconds: Int64(chain[0].notValidBefore))
+        let end = max(start, Timestamp(seconds: Int64(chain[0].notValidAfter)))
+        let pair = Pair(chain: chain.map { .certificate($0) }, key: .privateKey(privateKey), validity: start..<end)
         // Each can be read; together they are of no use where they do not belong together.
         guard (try? NIOSSLContext(configuration: Self.configuration(pair))) != nil else {
             throw failure(

@@ -38,11 +38,13 @@ struct ChangeQuestionRoutes: Sendable {
 
     private func result(
         _ outcome: ResultPage.Outcome, _ headline: String, _ explanation: String,
-        link: (label: String, target: String)? = nil, status: HTTPResponse.Status = .ok
+        link: (label: String, target: String)? = nil, status: HTTPResponse.Status = .ok, reference: String? = nil
     ) -> Response {
         .page(
             self.answers.pages.html(
-                ResultPage(outcome: outcome, headline: headline, explanation: explanation, link: link)), status: status)
+                ResultPage(
+                    outcome: outcome, headline: headline, explanation: explanation, link: link, reference: reference)),
+            status: status)
     }
 
     // MARK: The list
@@ -154,7 +156,7 @@ struct ChangeQuestionRoutes: Sendable {
                 .refused, "This was not confirmed",
                 "The phone or the password that confirms has to be older than the change, and the confirmation works once, "
                     + "for \(self.limits.freshSignIn.components.seconds / 60) minutes. Begin again, or ask the people who run "
-                    + "this service.", status: .forbidden)
+                    + "this service.", status: .forbidden, reference: context.reference)
         }
         guard
             try await self.questions.decide(
@@ -195,7 +197,7 @@ struct ChangeQuestionRoutes: Sendable {
         guard let id else {
             return self.result(
                 .tooLate, "This link does not work any more", "A link works once, and for a quarter of an hour.",
-                status: .notFound)
+                status: .notFound, reference: context.reference)
         }
         return .page(
             self.answers.pages.html(

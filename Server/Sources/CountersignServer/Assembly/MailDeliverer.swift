@@ -2,21 +2,38 @@ public import Accounts
 public import Logging
 public import ServiceLifecycle
 public import Store
+import _Primitives
 
 extension ServerAssembly {
     /// The service that sends people their mail; `nil` where none is sent.
     public func mailDeliverer(logger: Logger) -> MailDeliverer? {
         guard let mail = self.configuration.mail else { return nil }
+        let (last, time) = (self.lastMail, self.time)
         let deliveries = MailDeliveries(
-            store: self.mails, transport: mail.transport,
-            letterhead: MailDeliveries.Letterhead(
-                issuer: self.configuration.issuer, serviceName: self.configuration.serviceName, sender: mail.sender),
+            store: self.mails, transport: mail.transport, letterhead: self.letterhead(of: mail.sender),
             sealing: self.sealing, limits: self.configuration.limits, time: self.time, random: self.random
-        ) { MailDeliverer.log($0, logger) }
+        ) { trouble in
+            last.note(trouble, at: time.now())
+            MailDeliverer.log(trouble, logger)
+        }
         return MailDeliverer(
-            deliveries: deliveries, resets: PasswordResets(self.passwords), metrics: self.configuration.metrics,
+            deliveries: deliveries, last: last, resets: PasswordResets(self.passwords),
+            metrics: self.configuration.metrics,
             logger: logger,
             interval: self.configuration.limits.mail.mailInterval)
+    }
+
+    /// What operators try mail by; `nil` where none is sent.
+    var mailTest: MailTest? {
+        self.configuration.mail.map { mail in
+            MailTest(
+                mail.transport, letterhead: self.letterhead(of: mail.sender), time: self.time, random: self.random)
+        }
+    }
+
+    private func letterhead(of sender: MailSender) -> MailDeliveries.Letterhead {
+        MailDeliveries.Letterhead(
+            issuer: self.configuration.issuer, serviceName: self.configuration.serviceName, sender: sender)
     }
 }
 
@@ -25,6 +42,7 @@ extension ServerAssembly {
 public struct MailDeliverer: Service {
     /// What is sent.
     public let deliveries: MailDeliveries
+    let last: LastMail
     /// What was asked for, and has to be looked after first.
     let resets: PasswordResets
     let metrics: ServerMetrics
@@ -36,7 +54,9 @@ public struct MailDeliverer: Service {
         await deliverFromOutbox(every: self.interval, "mail", self.logger) {
             try await self.takeDue()
         } deliver: { delivery in
-            self.metrics.mailed(try await self.deliveries.deliver(delivery).rawValue)
+            let result = try await self.deliveries.deliver(delivery)
+            if result == .sent { self.last.noteTaken() }
+            self.metrics.mailed(result.rawValue)
         } look: {
             try await self.tellDropped()
         }
@@ -66,11 +86,18 @@ public struct MailDeliverer: Service {
     }
 
     static func log(_ trouble: MailTrouble, _ logger: Logger) {
-        let metadata: Logger.Metadata = [
-            "mail": "\(trouble.subject.rawValue)", "attempt": "\(trouble.attempt)", "reason": "\(trouble.reason)",
-            "remedy": "--mail-command names a command that takes a message as `sendmail -t` does, and ends with 0.",
+        var metadata: Logger.Metadata = [
+            "mail": "\(trouble.subject.rawValue)", "attempt": "\(trouble.attempt)",
         ]
-        if trouble.isGivenUp {
+        if !trouble.said.isEmpty { metadata["said"] = "\(trouble.said)" }
+        guard trouble.result != .sent else {
+            logger.notice("The mail command has taken a letter, and said something", metadata: metadata)
+            return
+        }
+        metadata["reason"] = "\(trouble.reason)"
+        metadata["remedy"] =
+            "--mail-command names a command that takes a message as `sendmail -t` does, and ends with 0. `countersign mail test ADDRESS` tries it."
+        if trouble.result == .givenUp {
             logger.error("Mail was not sent, and is not tried any more", metadata: metadata)
         } else {
             logger.notice("Mail could not be sent; it is tried again", metadata: metadata)

@@ -136,6 +136,7 @@ public struct ServerAssembly: Sendable {
     public let upstreamProviders: UpstreamProviders
     let keyStore: any SealingKeyStore
     let resealing = Resealing()
+    let lastMail = LastMail()
     let time: TimeSource
     let random: RandomSource
 
@@ -371,6 +372,10 @@ public struct ServerAssembly: Sendable {
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(trail: self.trail, pageSize: self.configuration.limits.pageSize).operations
                 + KeyOperations(provider: self.provider, store: self.keyStore, resealing: self.resealing).operations
+                + MailOperations(
+                    test: self.mailTest, mails: self.mails, last: self.lastMail, logger: self.configuration.logger,
+                    time: self.time
+                ).operations
                 + RuleOperations(
                     ceremonies: self.ceremonies, logger: self.configuration.logger,
                     reload: { try self.reloadRules(logger: $0) }
@@ -437,6 +442,7 @@ public struct ServerAssembly: Sendable {
                         try await self.assembly.ceremonies.sweep.run()
                         while try await self.assembly.provider.sweep() > 0 {}
                         while try await self.assembly.passwords.sweep() > 0 {}
+                        try await self.assembly.passwords.writeRefusals()
                         while try await self.assembly.identities.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
                         try await self.assembly.ceremonies.identities.keys.follow()
@@ -445,6 +451,9 @@ public struct ServerAssembly: Sendable {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
                     }
                 }
+            }
+            do { try await self.assembly.passwords.writeRefusals(all: true) } catch {
+                self.logger.error("What was refused lately is not in the trail", metadata: ["reason": "\(error)"])
             }
         }
 

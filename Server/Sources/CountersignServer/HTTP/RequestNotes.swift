@@ -15,12 +15,15 @@ struct RequestRefusal: Sendable, Equatable {
     let client: String?
     /// The setting by which an operator changes it, if there is one.
     let setting: String?
+    /// The account that it is about, by its identifier, where there is such a one.
+    let account: String?
 
-    init(code: String, reason: String?, client: String? = nil, setting: String? = nil) {
+    init(code: String, reason: String?, client: String? = nil, setting: String? = nil, account: String? = nil) {
         self.code = code
         self.reason = reason
         self.client = client
         self.setting = setting
+        self.account = account
     }
 
     init(_ refusal: ProviderRefusal) {
@@ -78,7 +81,8 @@ final class RequestNotes: Sendable {
         self.state.withLock { state in
             state.refusal.map {
                 RequestRefusal(
-                    code: $0.code, reason: $0.reason, client: $0.client ?? state.client, setting: $0.setting)
+                    code: $0.code, reason: $0.reason, client: $0.client ?? state.client, setting: $0.setting,
+                    account: $0.account)
             }
         }
     }

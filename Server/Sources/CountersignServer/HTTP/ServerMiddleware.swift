@@ -54,6 +54,7 @@ struct AccessLogMiddleware: RouterMiddleware {
             metadata["error"] = "\(refusal.code)"
             metadata["reason"] = refusal.reason.map { "\($0)" }
             metadata["client"] = refusal.client.map { "\($0)" }
+            metadata["account"] = refusal.account.map { "\($0)" }
             metadata["setting"] = refusal.setting.map { "\($0)" }
             self.metrics?.refused(refusal.code)
         }

@@ -82,7 +82,8 @@ struct InvitationRoutes: Sendable {
             self.answers.pages.html(
                 ResultPage(
                     outcome: outcome, headline: headline, explanation: explanation,
-                    link: ("See your identity", IdentityPaths.overview))), status: .notFound)
+                    link: ("See your identity", IdentityPaths.overview), reference: context.reference)),
+            status: .notFound)
     }
 
     // MARK: Showing it

@@ -73,13 +73,13 @@ extension OwnIdentityRoutes {
 
     private func result(
         _ headline: String, _ explanation: String, outcome: ResultPage.Outcome = .done,
-        status: HTTPResponse.Status = .ok
+        status: HTTPResponse.Status = .ok, reference: String? = nil
     ) -> Response {
         .page(
             self.answers.pages.html(
                 ResultPage(
                     outcome: outcome, headline: headline, explanation: explanation,
-                    link: ("Back to your identity", IdentityPaths.overview))), status: status)
+                    link: ("Back to your identity", IdentityPaths.overview), reference: reference)), status: status)
     }
 
     private var noValue: Response {
@@ -154,7 +154,8 @@ extension OwnIdentityRoutes {
                 case .noAddress, .confirmed:
                     "There is nothing to confirm any more: look at your identity, and add the address again if it is not there."
                 }
-            return self.result("No link was mailed", explanation, outcome: .refused, status: .forbidden)
+            return self.result(
+                "No link was mailed", explanation, outcome: .refused, status: .forbidden, reference: context.reference)
         }
         let after =
             further == nil

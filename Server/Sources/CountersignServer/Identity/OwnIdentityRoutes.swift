@@ -311,7 +311,9 @@ struct OwnIdentityRoutes: Sendable {
         context.notes.note(
             RequestRefusal(
                 code: "stale-sign-in", reason: "\(what) soon after a sign-in by two factors, and this one is not."))
-        return .page(self.answers.pages.html(ResultPage.stale(what, self.limits)), status: .forbidden)
+        var page = ResultPage.stale(what, self.limits)
+        page.reference = context.reference
+        return .page(self.answers.pages.html(page), status: .forbidden)
     }
 
     @Sendable private func end(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -74,6 +74,19 @@ public struct ServerMetrics: Sendable {
                 "Letters to people, by what became of them; dropped are those that were not kept, as too many waited.",
             "countersign_deliveries_waiting": "What services have still to be told.",
             "countersign_deliveries_oldest_seconds": "How long the oldest of them has waited.",
+            "countersign_mails_waiting": "Letters that wait to be sent.",
+            "countersign_mails_oldest_seconds": "How long the oldest of them has waited.",
+            "countersign_sessions": "Browsers' and apps' sessions that have not run out.",
+            "countersign_signing_key_age_seconds": "How long the key has signed that signs now, by its algorithm.",
+            "countersign_build_info": "1, with the release of the program.",
+            "countersign_database_bytes": "What the database takes on the disk.",
+            "countersign_disk_free_bytes": "What is free on the disk of the data folder, for users other than root.",
+            "countersign_disk_bytes": "What the disk of the data folder holds.",
+            "countersign_certificate_remaining_seconds":
+                "How long the certificate is valid still that a listener shows; below 0 it has run out.",
+            "countersign_key_file_age_seconds": "How long ago the file of the key-encryption keys was changed.",
+            "countersign_last_backup_age_seconds":
+                "How long ago the last backup was begun that was made of this data folder; missing before the first.",
             "countersign_signing_keys_rotated_total": "Signing keys that took the place of others by themselves.",
             "countersign_resealed_values":
                 "Stored values that were sealed anew under another key-encryption key since the start.",
@@ -181,6 +194,49 @@ public struct ServerMetrics: Sendable {
     func watch(resealing progress: @escaping @Sendable () -> Resealed) {
         let gauge = Gauge(label: "countersign_resealed_values", dimensions: [], factory: self.registry)
         self.registry.collect { gauge.record(progress().resealed) }
+    }
+
+    /// Asks what the store has, as it was looked at last, and how old the signing keys are, whenever the numbers are read.
+    func watch(
+        store numbers: @escaping @Sendable () -> StoreCounts,
+        signingKeys: @escaping @Sendable () -> [(algorithm: String, age: Duration)]
+    ) {
+        let registry = self.registry
+        registry.collect {
+            let seen = numbers()
+            Gauge(label: "countersign_mails_waiting", factory: registry).record(seen.mails)
+            Gauge(label: "countersign_mails_oldest_seconds", factory: registry).record(seen.mailAge.components.seconds)
+            Gauge(label: "countersign_sessions", factory: registry).record(seen.sessions)
+            for key in signingKeys() {
+                Gauge(
+                    label: "countersign_signing_key_age_seconds", dimensions: [("algorithm", key.algorithm)],
+                    factory: registry
+                ).record(key.age.components.seconds)
+            }
+        }
+    }
+
+    /// Asks for the numbers of the machine whenever the numbers are read.
+    public func watch(host numbers: @escaping @Sendable () -> HostNumbers) {
+        let registry = self.registry
+        @Sendable func record(_ name: String, _ number: Int64?, _ dimensions: [(String, String)] = []) {
+            guard let number else { return }
+            Gauge(label: "countersign_\(name)", dimensions: dimensions, factory: registry).record(number)
+        }
+        registry.collect {
+            let numbers = numbers()
+            record("build_info", 1, [("version", numbers.version)])
+            record("database_bytes", numbers.databaseBytes)
+            record("disk_free_bytes", numbers.disk?.free)
+            record("disk_bytes", numbers.disk?.all)
+            for certificate in numbers.certificates {
+                record(
+                    "certificate_remaining_seconds", certificate.remaining.components.seconds,
+                    [("listener", certificate.listener)])
+            }
+            record("key_file_age_seconds", numbers.keyFileAge?.components.seconds)
+            record("last_backup_age_seconds", numbers.backupAge?.components.seconds)
+        }
     }
 
     /// Asks how much waits for the store whenever the numbers are read.

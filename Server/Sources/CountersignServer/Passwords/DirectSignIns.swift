@@ -46,11 +46,10 @@ struct DirectSignIns: DirectSignIn {
         case .right(let stage)?:
             self.metrics.judgedPassword("right")
             return Self.next(stage, request)
-        case .refused(let refusal)?:
-            self.metrics.judgedPassword(refusal.rawValue)
-            refuse(
-                Self.refusal(
-                    of: request, "password-\(refusal.rawValue): \(refusal.words)", setting: refusal.setting))
+        case .refused(let refusal, _)?:
+            let code = "\(Self.word(of: shown))-\(refusal.rawValue)"
+            self.metrics.judgedPassword(code)
+            refuse(Self.refusal(of: request, "\(code): \(refusal.words)", setting: refusal.setting))
             // What was right before stands; but nobody is signed in by what was wrong.
             let stage = try await self.passwords.stage(request: request.id)
             return stage == .done ? Self.first(of: request) : Self.next(stage, request)
@@ -62,6 +61,11 @@ struct DirectSignIns: DirectSignIn {
 
     func signedIn(by method: String) {
         if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
+    }
+
+    /// What a refusal of something is called in the log.
+    private static func word(of shown: ShownProof?) -> String {
+        if case .code? = shown { "code" } else { "password" }
     }
 
     private static func refusal(of request: DirectRequest, _ reason: String, setting: String?) -> ProviderRefusal {

@@ -64,15 +64,17 @@ struct MailedLinkRoutes: Sendable {
     @Sendable private func showReset(_ request: Request, _ context: ServerContext) async throws -> Response {
         let link = try SignInAddress.parameter("link", of: request.uri.query ?? "")
         guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
-        return self.page(visit, link)
+        return self.page(visit, link, context)
     }
 
     private func page(
-        _ visit: PasswordResets.Visit, _ link: String, problem: String? = nil, status: HTTPResponse.Status = .ok
+        _ visit: PasswordResets.Visit, _ link: String, _ context: ServerContext, problem: String? = nil,
+        status: HTTPResponse.Status = .ok
     ) -> Response {
-        let page = PasswordResetPage(
+        var page = PasswordResetPage(
             link: link, username: visit.username, asksForCode: visit.hasSecondFactor,
             fewestCharacters: self.hashing.fewestCharacters, problem: problem)
+        page.reference = problem.map { _ in context.reference }
         return .page(self.answers.pages.html(page, action: MailedLinkPaths.passwordReset), status: status)
     }
 
@@ -96,19 +98,22 @@ struct MailedLinkRoutes: Sendable {
                                 "You are signed out everywhere. Go back to the service, and sign in with the new password."
                         )),
                     headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: visitor)))
-            case .refused(let refusal):
-                self.metrics.judgedPassword(refusal.rawValue)
+            case .refused(let refusal, let account):
+                let code = "code-\(refusal.rawValue)"
+                self.metrics.judgedPassword(code)
                 context.notes.note(
-                    RequestRefusal(code: "code-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+                    RequestRefusal(code: code, reason: refusal.words, setting: refusal.setting, account: account))
                 guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
                 return self.page(
-                    visit, link, problem: "This code does not count. Wait for the next one, or use a recovery code.",
+                    visit, link, context,
+                    problem: "This code does not count. Wait for the next one, or use a recovery code.",
                     status: .forbidden)
             }
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
             guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
-            return self.page(visit, link, problem: refusal.words(self.hashing), status: .unprocessableContent)
+            return self.page(
+                visit, link, context, problem: refusal.words(self.hashing), status: .unprocessableContent)
         }
     }
 
@@ -142,7 +147,8 @@ struct MailedLinkRoutes: Sendable {
                             : "Ask for a new one."),
                     link: isAddress
                         ? (label: "Look at your identity", target: IdentityPaths.overview)
-                        : (label: "Ask for a new link", target: ForgottenPasswordPage.path))), status: .notFound)
+                        : (label: "Ask for a new link", target: ForgottenPasswordPage.path),
+                    reference: context.reference)), status: .notFound)
     }
 
     // MARK: An address
@@ -208,7 +214,8 @@ struct MailedLinkRoutes: Sendable {
                         outcome: .refused, headline: "No link was mailed",
                         explanation: refusal == .resting
                             ? "Several were mailed just now. Wait a while, then try again."
-                            : "There is no address that would have to be confirmed.")), status: .forbidden)
+                            : "There is no address that would have to be confirmed.",
+                        reference: context.reference)), status: .forbidden)
         }
         return .page(
             self.answers.pages.html(

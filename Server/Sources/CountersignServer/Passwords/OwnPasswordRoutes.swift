@@ -69,11 +69,11 @@ struct OwnPasswordRoutes: Sendable {
     {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard try await self.changes.confirmations.hasPhone(accountID: visitor.accountID) else {
-            return self.page(matter, visitor)
+            return self.page(matter, visitor, context)
         }
         let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
         if let confirmed, confirmed.change == matter.change {
-            return self.page(matter, visitor, change: confirmed.reference)
+            return self.page(matter, visitor, context, change: confirmed.reference)
         }
         return .page(
             self.answers.pages.html(
@@ -83,14 +83,15 @@ struct OwnPasswordRoutes: Sendable {
     }
 
     private func page(
-        _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, change: String? = nil, problem: String? = nil,
-        status: HTTPResponse.Status = .ok
+        _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, _ context: ServerContext, change: String? = nil,
+        problem: String? = nil, status: HTTPResponse.Status = .ok
     ) -> Response {
         var page = OwnPasswordPage(
             matter: matter, username: visitor.summary.username, asksForCode: visitor.summary.hasSecondFactor,
             recoveryCodes: visitor.summary.recoveryCodes, fewestCharacters: self.hashing.fewestCharacters,
             confirmation: self.cookies.formToken(visitor.session), problem: problem)
         page.change = change
+        page.reference = problem.map { _ in context.reference }
         return .page(self.answers.pages.html(page), status: status)
     }
 
@@ -127,12 +128,13 @@ struct OwnPasswordRoutes: Sendable {
                 visitor: person)
             switch try await self.passwords.judge(proof) {
             case .refused(let refusal):
-                self.metrics.judgedPassword(refusal.rawValue)
+                let code = "password-\(refusal.rawValue)"
+                self.metrics.judgedPassword(code)
                 context.notes.note(
                     RequestRefusal(
-                        code: "password-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+                        code: code, reason: refusal.words, setting: refusal.setting, account: visitor.accountID))
                 return self.page(
-                    matter, visitor, change: change,
+                    matter, visitor, context, change: change,
                     problem:
                         "This did not work: the password or the code is not right, or rests after several wrong ones.",
                     status: .forbidden)
@@ -146,7 +148,8 @@ struct OwnPasswordRoutes: Sendable {
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
             return self.page(
-                matter, visitor, change: change, problem: refusal.words(self.hashing), status: .unprocessableContent)
+                matter, visitor, context, change: change, problem: refusal.words(self.hashing),
+                status: .unprocessableContent)
         }
     }
 
@@ -176,24 +179,26 @@ struct OwnPasswordRoutes: Sendable {
                         explanation: "You are signed out everywhere. Sign in with the new password from now on.")),
                 headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: origin)))
         case .secondFactor:
-            return try self.page(offering: self.factors.offer(to: person), visitor)
+            return try self.page(offering: self.factors.offer(to: person), visitor, context)
         case .recoveryCodes:
             guard let codes = try await self.factors.renewRecoveryCodes(of: person) else {
-                return self.page(matter, visitor, problem: "There is no authenticator app to go with them yet.")
+                return self.page(
+                    matter, visitor, context, problem: "There is no authenticator app to go with them yet.")
             }
             return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
         }
     }
 
     private func page(
-        offering offer: SecondFactors.Offer, _ visitor: Visitor, problem: String? = nil,
+        offering offer: SecondFactors.Offer, _ visitor: Visitor, _ context: ServerContext, problem: String? = nil,
         status: HTTPResponse.Status = .ok
     ) throws -> Response {
-        let page = SecondFactorOfferPage(
+        var page = SecondFactorOfferPage(
             address: offer.totp.address(
                 issuer: self.answers.pages.serviceName, account: visitor.summary.username),
             typedSecret: offer.totp.typedSecret, sealed: offer.sealed,
             confirmation: self.cookies.formToken(visitor.session), problem: problem)
+        page.reference = problem.map { _ in context.reference }
         return .page(try self.answers.pages.html(page), status: status)
     }
 
@@ -205,7 +210,7 @@ struct OwnPasswordRoutes: Sendable {
         let form = try await self.form(of: request, visitor)
         guard let offer = try await self.factors.offer(sealed: form["offer"] ?? "", accountID: visitor.accountID) else {
             return self.page(
-                .secondFactor, visitor,
+                .secondFactor, visitor, context,
                 problem: "This took too long, or something else was changed meanwhile. Begin again.", status: .forbidden
             )
         }
@@ -213,9 +218,11 @@ struct OwnPasswordRoutes: Sendable {
             let codes = try await self.factors.enrol(offer, code: form["code"] ?? "", session: visitor.sessionID)
         else {
             context.notes.note(
-                RequestRefusal(code: "code-wrong", reason: "The first code of a new app was not the right one."))
+                RequestRefusal(
+                    code: "code-wrong", reason: "The first code of a new app was not the right one.",
+                    account: visitor.accountID))
             return try self.page(
-                offering: offer, visitor,
+                offering: offer, visitor, context,
                 problem: "This code is not the one that the app should show. Is its clock right?",
                 status: .forbidden)
         }

@@ -54,7 +54,7 @@ struct PasswordSignInRoutes: Sendable {
         let stage = try await self.signIns.stage(request: pending.address.request)
         // Whoever goes back to the first page begins anew; the others are there in their turn alone.
         guard question == stage || question == .password else { return .seeOther(pending.path(to: stage)) }
-        return try await self.page(question, pending)
+        return try await self.page(question, pending, context)
     }
 
     private func take(
@@ -77,7 +77,7 @@ struct PasswordSignInRoutes: Sendable {
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
             return try await self.page(
-                question, pending, problem: refusal.words(self.hashing), status: .unprocessableContent)
+                question, pending, context, problem: refusal.words(self.hashing), status: .unprocessableContent)
         }
         switch verdict {
         case .right(let stage)?:
@@ -85,13 +85,14 @@ struct PasswordSignInRoutes: Sendable {
             return .seeOther(
                 pending.path(to: stage),
                 headers: stage == .done ? self.cookies.set(knownBy: pending.place.visitor) : [:])
-        case .refused(let refusal)?:
-            self.metrics.judgedPassword(refusal.rawValue)
+        case .refused(let refusal, let account)?:
+            let code = "\(question.word)-\(refusal.rawValue)"
+            self.metrics.judgedPassword(code)
             context.notes.note(
-                RequestRefusal(
-                    code: "\(question.word)-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+                RequestRefusal(code: code, reason: refusal.words, setting: refusal.setting, account: account))
             return try await self.page(
-                question, pending, problem: question.refusal, username: try form.required(question.name, orElse: ""),
+                question, pending, context, problem: question.refusal,
+                username: try form.required(question.name, orElse: ""),
                 status: .forbidden)
         case nil:
             // Nothing waits for this: another page of the browser has gone on, or begun anew.
@@ -101,7 +102,8 @@ struct PasswordSignInRoutes: Sendable {
     }
 
     private func page(
-        _ question: PasswordSignIns.Stage, _ pending: Pending, problem: String? = nil, username: String? = nil,
+        _ question: PasswordSignIns.Stage, _ pending: Pending, _ context: ServerContext, problem: String? = nil,
+        username: String? = nil,
         status: HTTPResponse.Status = .ok
     ) async throws -> Response {
         let authorization = pending.authorization
@@ -114,11 +116,12 @@ struct PasswordSignInRoutes: Sendable {
                 username: try await self.signIns.username(request: pending.address.request) ?? "",
                 fewestCharacters: self.hashing.fewestCharacters)
         }
-        let page = PasswordPage(
+        var page = PasswordPage(
             frame: SignInFrame(
                 requestID: pending.address.request, clientName: authorization.clientName, client: authorization.client,
                 returnOrigin: authorization.clientOrigin), question: asked, problem: problem,
             hasOtherWays: authorization.methods.count > 1, hasMail: self.hasMail)
+        page.reference = problem.map { _ in context.reference }
         return .page(self.answers.pages.html(page), status: status)
     }
 

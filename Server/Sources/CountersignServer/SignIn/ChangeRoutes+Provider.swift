@@ -36,17 +36,16 @@ extension ChangeRoutes {
 
     private func page(
         _ reference: String, _ browser: BrowserSecret, _ change: RequestedChange,
-        _ providers: [(name: String, title: String)], problem: String? = nil, status: HTTPResponse.Status = .ok
+        _ providers: [(name: String, title: String)], _ context: ServerContext, problem: String? = nil,
+        status: HTTPResponse.Status = .ok
     ) -> Response {
-        .page(
-            self.answers.pages.html(
-                ChangeProviderPage(
-                    request: reference, text: change.change.text, providers: providers,
-                    confirmation: self.cookies.formToken(browser, request: reference),
-                    hours: change.change.waits
-                        ? Int(self.limits.providerConfirmationWait.components.seconds / 3_600) : nil,
-                    problem: problem)),
-            status: status)
+        let hours = Int(self.limits.providerConfirmationWait.components.seconds / 3_600)
+        var page = ChangeProviderPage(
+            request: reference, text: change.change.text, providers: providers,
+            confirmation: self.cookies.formToken(browser, request: reference),
+            hours: change.change.waits ? hours : nil, problem: problem)
+        page.reference = problem.map { _ in context.reference }
+        return .page(self.answers.pages.html(page), status: status)
     }
 
     @Sendable private func showProviders(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -56,7 +55,7 @@ extension ChangeRoutes {
             return .seeOther(Self.address(Self.waiting, reference))
         }
         let providers = try await self.providers(request, change)
-        return providers.isEmpty ? self.unconfirmable : self.page(reference, browser, change, providers)
+        return providers.isEmpty ? self.unconfirmable : self.page(reference, browser, change, providers, context)
     }
 
     /// Sends the browser to the provider.
@@ -89,7 +88,7 @@ extension ChangeRoutes {
                         code: "too-many-requests", reason: "A network has begun too many sign-ins.",
                         setting: shortage.setting))
                 return self.page(
-                    reference, browser, change, providers, problem: "Too many sign-ins were begun here. Wait a minute.",
+                    reference, browser, change, providers, context, problem: "Too many sign-ins were begun here. Wait a minute.",
                     status: .tooManyRequests)
             }
         } catch let refusal as UpstreamRefusal {
@@ -119,13 +118,13 @@ extension ChangeRoutes {
             guard let link = try await self.upstream.person(parameters, of: trip, accountID: change.accountID),
                 change.before.map({ link.createdAt < $0 }) ?? true
             else {
-                self.metrics.went(to: "unknown-person")
+                self.metrics.went(to: "upstream-unknown-person")
                 context.notes.note(
                     RequestRefusal(
                         code: "upstream-unknown-person",
                         reason: "The person of \(name) is not the one whose account is to be changed."))
                 return self.page(
-                    reference, browser, change, providers,
+                    reference, browser, change, providers, context,
                     problem: "You signed in there as somebody else. Sign in as the person of this account.",
                     status: .forbidden)
             }
@@ -161,7 +160,8 @@ extension ChangeRoutes {
             case .failed, .keptOut: "The provider did not answer as it should. Try again in a moment."
             }
         return self.page(
-            asked.reference, asked.browser, asked.change, asked.providers, problem: problem, status: .forbidden)
+            asked.reference, asked.browser, asked.change, asked.providers, context, problem: problem,
+            status: .forbidden)
     }
 
     /// The page of a change that another provider has confirmed, and that waits for its time.

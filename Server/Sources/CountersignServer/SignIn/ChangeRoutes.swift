@@ -154,15 +154,14 @@ struct ChangeRoutes: Sendable {
 
     private func page(
         _ reference: String, _ browser: BrowserSecret, _ change: RequestedChange, _ summary: OwnPassword.Summary,
-        problem: String? = nil, status: HTTPResponse.Status = .ok
+        _ context: ServerContext, problem: String? = nil, status: HTTPResponse.Status = .ok
     ) -> Response {
-        .page(
-            self.answers.pages.html(
-                ChangePasswordPage(
-                    request: reference, text: change.change.text, username: summary.username,
-                    asksForCode: summary.hasSecondFactor, asksForMailedCode: change.hasPassword,
-                    confirmation: self.cookies.formToken(browser, request: reference), problem: problem)),
-            status: status)
+        var page = ChangePasswordPage(
+            request: reference, text: change.change.text, username: summary.username,
+            asksForCode: summary.hasSecondFactor, asksForMailedCode: change.hasPassword,
+            confirmation: self.cookies.formToken(browser, request: reference), problem: problem)
+        page.reference = problem.map { _ in context.reference }
+        return .page(self.answers.pages.html(page), status: status)
     }
 
     @Sendable private func showPassword(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -175,7 +174,7 @@ struct ChangeRoutes: Sendable {
             return try await self.providers(request, change).isEmpty
                 ? self.unconfirmable : .seeOther(Self.address(ChangeProviderPage.path, reference))
         }
-        return self.page(reference, browser, change, summary)
+        return self.page(reference, browser, change, summary, context)
     }
 
     @Sendable private func takePassword(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -212,11 +211,13 @@ struct ChangeRoutes: Sendable {
             visitor: self.cookies.visitor(of: request, source: context.source))
         switch try await self.passwords.judge(proof) {
         case .refused(let refusal):
-            self.metrics.judgedPassword(refusal.rawValue)
+            let code = "password-\(refusal.rawValue)"
+            self.metrics.judgedPassword(code)
             context.notes.note(
-                RequestRefusal(code: "password-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+                RequestRefusal(
+                    code: code, reason: refusal.words, setting: refusal.setting, account: change.accountID))
             return self.page(
-                reference, browser, change, summary,
+                reference, browser, change, summary, context,
                 problem:
                     "This did not work: the password or the code is not right, or rests after several wrong ones.",
                 status: .forbidden)
@@ -230,7 +231,7 @@ struct ChangeRoutes: Sendable {
                 try await self.codes.ask(accountID: change.accountID, reference: reference, source: context.source)
             else {
                 return self.page(
-                    reference, browser, change, summary,
+                    reference, browser, change, summary, context,
                     problem: "No code was mailed: several letters were mailed just now. Wait a while, then try again.",
                     status: .forbidden)
             }
@@ -250,9 +251,11 @@ struct ChangeRoutes: Sendable {
                 code, accountID: ways.change.accountID, reference: reference, source: context.source)
         else {
             context.notes.note(
-                RequestRefusal(code: "mailed-code", reason: "A mailed code was not right, or rests after several."))
+                RequestRefusal(
+                    code: "mailed-code", reason: "A mailed code was not right, or rests after several.",
+                    account: ways.change.accountID))
             return self.page(
-                reference, ways.browser, ways.change, ways.summary,
+                reference, ways.browser, ways.change, ways.summary, context,
                 problem: "This code does not count: it is not right, too old, or rests after several wrong ones.",
                 status: .forbidden)
         }

@@ -132,10 +132,10 @@ struct ConsentRoutes: Sendable {
             RequestRefusal(
                 code: "not-connected-\(unmade.refusal.rawValue)",
                 reason: "An account was not connected with \(unmade.connection.name): \(unmade.refusal.words)"))
-        return .page(
-            self.answers.pages.html(
-                NotConnectedPage(
-                    provider: unmade.connection.title, reason: unmade.refusal.reason, next: next.wayOn)))
+        var page = NotConnectedPage(
+            provider: unmade.connection.title, reason: unmade.refusal.reason, next: next.wayOn)
+        page.reference = context.reference
+        return .page(self.answers.pages.html(page))
     }
 }
 

@@ -49,7 +49,8 @@ struct DeviceRoutes: Sendable {
         case .unknown:
             context.notes.note(
                 RequestRefusal(code: "device-code-unknown", reason: "No device waits for the code that was typed."))
-            let page = DeviceCodePage(code: DeviceAuthorizations.userCode(typed), isUnknown: true)
+            var page = DeviceCodePage(code: DeviceAuthorizations.userCode(typed), isUnknown: true)
+            page.reference = context.reference
             return .page(self.answers.pages.html(page), status: .badRequest)
         case .tooMany(let shortage):
             throw context.refusal(shortage)

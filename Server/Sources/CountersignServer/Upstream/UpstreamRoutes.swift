@@ -92,6 +92,11 @@ struct UpstreamRoutes: Sendable {
                     UpstreamPage(frame: frame, title: answer.title, outcome: outcome, reference: context.reference)),
                 status: status)
         }
+        /// Tells the log and the metrics, by one code.
+        func note(_ refusal: RequestRefusal) {
+            self.metrics.went(to: refusal.code)
+            context.notes.note(refusal)
+        }
         let run = answer.client.run(answer.request)
         switch answer.step {
         case .away(let location):
@@ -103,20 +108,17 @@ struct UpstreamRoutes: Sendable {
             self.metrics.went(to: "finished")
             return .seeOther(address.path("/sign-in/complete"))
         case .unmet(let client):
-            self.metrics.went(to: "unmet")
-            context.notes.note(
+            note(
                 RequestRefusal(
                     code: "upstream-unmet",
                     reason: "The provider \(name) has not authenticated the person surely enough: countersign admin "
                         + "provider change \(name) --level says what its words are worth.", setting: "--level"))
             return self.answers.response(client)
         case .told(let client, let code, let reason):
-            self.metrics.went(to: code)
-            context.notes.note(RequestRefusal(code: code, reason: "The provider \(name): \(reason)"))
+            note(RequestRefusal(code: code, reason: "The provider \(name): \(reason)"))
             return self.answers.response(client)
         case .unknownPerson:
-            self.metrics.went(to: "unknown-person")
-            context.notes.note(
+            note(
                 RequestRefusal(
                     code: "upstream-unknown-person",
                     reason: "Nobody here is connected with this person of \(name): they can connect their account, or "
@@ -127,19 +129,17 @@ struct UpstreamRoutes: Sendable {
                         ? .init(provider: name, confirmation: self.cookies.formToken(browser, request: answer.request))
                         : nil), .forbidden)
         case .refused(let refusal):
-            self.metrics.went(to: refusal.code.rawValue)
-            context.notes.note(
+            note(
                 RequestRefusal(code: refusal.code.rawValue, reason: "The provider \(name): \(refusal.reason)."))
             return page(.refused(refusal.code.reason), .forbidden)
         case .tooMany(let shortage):
-            context.notes.note(
+            note(
                 RequestRefusal(
                     code: "too-many-requests", reason: "A network has begun too many sign-ins.",
                     setting: shortage.setting))
             return page(.refused(.busy), .tooManyRequests)
         case .crowded:
-            self.metrics.went(to: "crowded")
-            context.notes.note(
+            note(
                 RequestRefusal(
                     code: "providers-busy",
                     reason:

@@ -132,6 +132,8 @@ public struct ChangeProviderPage: Sendable {
     public var hours: Int?
     /// The reason why the form is shown once more; `nil` the first time.
     public var problem: String?
+    /// The number of the request in the server's log, if there is a problem.
+    public var reference: String?
 
     /// A form.
     public init(
@@ -166,6 +168,8 @@ public struct ChangePasswordPage: Sendable {
     public var confirmation: String
     /// The reason why the form is shown once more; `nil` the first time.
     public var problem: String?
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
 
     /// A form.
     public init(
@@ -221,7 +225,7 @@ extension PageRenderer {
     /// Renders the form that leads to another provider.
     public func html(_ page: ChangeProviderPage) -> RenderedPage {
         let view = ChangeProviderView(
-            text: page.text, problem: page.problem, hours: page.hours, request: page.request,
+            text: page.text, problem: page.problem, reference: page.reference, hours: page.hours, request: page.request,
             confirmation: page.confirmation,
             providers: page.providers.map { ChangeProviderView.Provider(name: $0.name, title: $0.title) })
         return self.render(view, template: "change-provider", title: "Confirm this change")
@@ -236,6 +240,7 @@ extension PageRenderer {
 
         let text: String
         let problem: String?
+        let reference: String?
         let hours: Int?
         let request: String
         let confirmation: String
@@ -295,7 +300,7 @@ extension PageRenderer {
     public func html(_ page: ChangePasswordPage) -> RenderedPage {
         var view = FormView(
             testID: "change-password", headline: "Confirm this change", lead: page.text, problem: page.problem,
-            action: ChangePasswordPage.path, submit: "Confirm")
+            reference: page.reference, action: ChangePasswordPage.path, submit: "Confirm")
         view.hidden = [
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "request", hiddenValue: page.request),

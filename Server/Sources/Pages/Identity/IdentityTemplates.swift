@@ -109,6 +109,7 @@ extension PageTemplates {
         <h1 id="title">Confirm this change</h1>
         <p class="lead">{{text}}</p>
         {{#problem}}<p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>{{/problem}}
+        {{#reference}}<p class="reference small">If you ask for help, give this number: <code>{{.}}</code></p>{{/reference}}
         <p>You have no phone and no password here. The provider that signs you in asks who you are once more.</p>
         {{#hours}}<p data-testid="wait">The change can then be made after {{.}} hours, in this browser. Until then you can stop it \
         on every page where you are signed in.</p>{{/hours}}

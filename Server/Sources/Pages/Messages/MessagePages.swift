@@ -10,9 +10,15 @@ public struct ResultPage: Sendable {
     public var explanation: String
     /// Where to go from here.
     public var link: (label: String, target: String)?
+    /// The number of the refusal in the log, where it has one.
+    public var reference: String?
 
     /// A result.
-    public init(outcome: Outcome, headline: String, explanation: String, link: (label: String, target: String)? = nil) {
+    public init(
+        outcome: Outcome, headline: String, explanation: String, link: (label: String, target: String)? = nil,
+        reference: String? = nil
+    ) {
+        self.reference = reference
         self.outcome = outcome
         self.headline = headline
         self.explanation = explanation
@@ -165,7 +171,8 @@ extension PageRenderer {
             }
         let view = MessageView(
             tone: tone, emblem: emblem, headline: page.headline, explanation: page.explanation,
-            link: page.link.map { MessageView.Link(label: $0.label, target: $0.target) }, testID: "result")
+            link: page.link.map { MessageView.Link(label: $0.label, target: $0.target) }, reference: page.reference,
+            testID: "result")
         return self.render(view, template: "message", title: page.headline)
     }
 

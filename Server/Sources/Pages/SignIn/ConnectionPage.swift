@@ -79,6 +79,8 @@ public struct NotConnectedPage: Sendable {
     public var provider: String
     /// Why.
     public var reason: Reason
+    /// The number of the refusal in the log.
+    public var reference: String?
     /// Where it goes on.
     public var next: Way
 
@@ -102,7 +104,7 @@ extension PageRenderer {
             }
         var view = MessageView(
             emblem: PageAssets.crossEmblem, headline: "Your account was not connected",
-            explanation: "\(why) You are signed in all the same.", testID: "not-connected")
+            explanation: "\(why) You are signed in all the same.", reference: page.reference, testID: "not-connected")
         var targets: [String] = []
         switch page.next {
         case .link(let target): view.link = .init(label: "Go on", target: target)

@@ -4,6 +4,8 @@ public struct DeviceCodePage: Sendable {
     public var code: String?
     /// Whether no device waits for what was typed.
     public var isUnknown: Bool
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
 
     /// A page for a code.
     public init(code: String? = nil, isUnknown: Bool = false) {
@@ -49,6 +51,7 @@ extension PageRenderer {
         let emblem: String
         let code: String
         let problem: String?
+        let reference: String?
     }
 
     private struct DeviceConfirmationView {
@@ -69,7 +72,8 @@ extension PageRenderer {
             ? "No device waits for this code. It may be mistyped, or its time is over: then the device shows a new one."
             : nil
         return self.render(
-            DeviceCodeView(emblem: PageAssets.phoneEmblem, code: page.code ?? "", problem: problem),
+            DeviceCodeView(
+                emblem: PageAssets.phoneEmblem, code: page.code ?? "", problem: problem, reference: page.reference),
             template: "device", title: "Sign in on a device")
     }
 

@@ -40,6 +40,8 @@ struct FormView {
     let headline: String
     let lead: String
     var problem: String?
+    /// The number of the refusal in the log.
+    var reference: String?
     let action: String
     let submit: String
     /// A picture, drawn here.

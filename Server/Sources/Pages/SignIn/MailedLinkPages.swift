@@ -22,6 +22,8 @@ public struct PasswordResetPage: Sendable {
     public var fewestCharacters: Int
     /// What was wrong with what came before: a sentence of ours.
     public var problem: String?
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
 
     /// A page of these values.
     public init(link: String, username: String, asksForCode: Bool, fewestCharacters: Int, problem: String? = nil) {
@@ -99,7 +101,7 @@ extension PageRenderer {
         var view = FormView(
             testID: "password-reset", headline: "Choose a new password",
             lead: "You are signed out everywhere then, and sign in with the new one.", problem: page.problem,
-            action: action, submit: "Keep it")
+            reference: page.reference, action: action, submit: "Keep it")
         view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
         view.other = .init(
             name: PasswordResetPage.keepField,

@@ -25,6 +25,8 @@ public struct OwnPasswordPage: Sendable {
     public var confirmation: String
     /// What was wrong with what came before: a sentence of ours.
     public var problem: String?
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
     /// The confirmed change; `nil` where the account has no phone.
     public var change: String?
 
@@ -55,6 +57,8 @@ public struct SecondFactorOfferPage: Sendable {
     public var confirmation: String
     /// What was wrong with what came before: a sentence of ours.
     public var problem: String?
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
 
     /// An offer.
     public init(address: String, typedSecret: String, sealed: String, confirmation: String, problem: String? = nil) {
@@ -105,7 +109,7 @@ extension PageRenderer {
             }
         var view = FormView(
             testID: "own-\(page.matter.rawValue)", headline: headline, lead: lead, problem: page.problem,
-            action: page.matter.path, submit: submit)
+            reference: page.reference, action: page.matter.path, submit: submit)
         view.hidden =
             [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
         view.fields = [
@@ -132,7 +136,8 @@ extension PageRenderer {
         var view = FormView(
             testID: "second-factor-offer", headline: "Add this to your authenticator app",
             lead: "Scan the picture in the app, or type the secret. Then type the code that the app shows.",
-            problem: page.problem, action: OwnPasswordPage.confirmationPath, submit: "Use this app")
+            problem: page.problem, reference: page.reference, action: OwnPasswordPage.confirmationPath,
+            submit: "Use this app")
         view.picture = try QRCode(text: page.address).svg(label: "QR code to scan with an authenticator app")
         view.secret = page.typedSecret
         view.hidden = [

@@ -76,6 +76,8 @@ public struct PasswordPage: Sendable {
     public var question: Question
     /// What was wrong with what came before: a sentence of ours.
     public var problem: String?
+    /// The number of the refusal in the log, where something was wrong.
+    public var reference: String?
     /// Whether there is another way to sign in.
     public var hasOtherWays: Bool
     /// Whether a link to a new password can be mailed.
@@ -180,6 +182,7 @@ extension PageRenderer {
             view.fields = Self.newPasswordFields(username: username, fewestCharacters: fewest)
         }
         view.problem = page.problem
+        view.reference = page.reference
         view.hidden =
             [.init(hiddenName: "request", hiddenValue: frame.requestID)]
             + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])

@@ -154,6 +154,14 @@ extension SQLiteDatabase: MailStore {
         }
     }
 
+    public func waitingMails() async throws -> WaitingMails {
+        try await self.read { db in
+            let row = try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM mail")
+            guard let row else { return WaitingMails(count: 0, oldest: nil) }
+            return WaitingMails(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+        }
+    }
+
     public func takeDroppedMails() async throws -> [MailRecord.Subject: Int] {
         // Nearly always there are none: readers say so.
         try await self.step(screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in

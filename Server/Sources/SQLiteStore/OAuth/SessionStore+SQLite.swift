@@ -1,6 +1,6 @@
 import GRDB
 public import Store
-import _Primitives
+public import _Primitives
 
 extension Migration {
     /// Of a session of before nobody knows: it is a browser's.
@@ -10,6 +10,14 @@ extension Migration {
 }
 
 extension SQLiteDatabase: SessionStore {
+    public func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int {
+        try await self.read { db in
+            try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM oauth_session WHERE expires_at > ? AND used_at > ?"),
+                arguments: [moment.milliseconds, idleSince.milliseconds]) ?? 0
+        }
+    }
+
     public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
         try await self.read { [sealing] db in
             let row = try db.row(

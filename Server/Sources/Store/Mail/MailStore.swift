@@ -180,6 +180,20 @@ public struct ResetAsk: Sendable, Hashable {
     }
 }
 
+/// How much mail is not sent.
+public struct WaitingMails: Sendable, Equatable {
+    /// How many letters.
+    public let count: Int
+    /// Since when the oldest of them waits.
+    public let oldest: Timestamp?
+
+    /// So many, since then.
+    public init(count: Int, oldest: Timestamp?) {
+        self.count = count
+        self.oldest = oldest
+    }
+}
+
 /// Keeps mail until it is sent, whatever becomes of this process, and the links in it until they are used.
 ///
 /// Mail is left by the steps that it tells of (``PasswordStore``, ``InviteStore``, ``IdentityStore``), where fewer wait than
@@ -211,6 +225,9 @@ public protocol MailStore: Sendable {
     ///
     /// - Parameter strangers: How many strangers' letters may be among them.
     func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws -> [MailDelivery]
+
+    /// How much mail waits, also what somebody has taken and not sent yet.
+    func waitingMails() async throws -> WaitingMails
 
     /// How many letters were dropped since this was last asked, by what they were to say.
     ///

@@ -70,6 +70,11 @@ public protocol SessionStore: Sendable {
     /// The session of a cookie, expired or not; `nil` where no authentication of it is left.
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord?
 
+    /// How many sessions go on at `moment`, of all accounts.
+    ///
+    /// - Parameter idleSince: Sessions that were not used after this moment have ended.
+    func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int
+
     /// Ends a session, and with it the grants that do not last, with the audit event. Says whether there was one; where there was none,
     /// there is no event.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool

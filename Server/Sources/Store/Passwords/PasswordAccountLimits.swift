@@ -18,6 +18,8 @@ extension Limits {
         public var longestAttemptRest: Duration = .seconds(60 * 60)
         /// How long wrong attempts in a row are remembered after the last of them.
         public var attemptMemory: Duration = .seconds(24 * 60 * 60)
+        /// How long the trail is told nothing more of an account's refused attempts, which are counted meanwhile.
+        public var refusalPause: Duration = .seconds(60 * 60)
         /// Attempts at the password of one account in 30 days that were not right, whoever made them and wherever. Past it
         /// none is judged until one of them is older, the password is reset by a mailed link, or an operator sets another.
         public var attemptsInAll = 100

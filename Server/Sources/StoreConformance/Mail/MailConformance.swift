@@ -119,7 +119,10 @@ public enum MailConformance {
             try await Self.begin(store)
             for byte: UInt8 in 1...4 { try await Self.leave(Self.mail(byte, turn: .stranger), store, most: 2) }
             for byte: UInt8 in 5...8 { try await Self.leave(Self.mail(byte), store, most: 5) }
+            let waiting = try await store.waitingMails()
+            try expect(waiting.count == 5 && waiting.oldest != nil, "as many wait: \(waiting)")
             try expect(try await Self.take(store).count == 5, "two of strangers, and three beside them")
+            try expect(try await store.waitingMails() == waiting, "also while they are under way")
             try expect(try await store.keepAsk(for: "alice", at: .start, most: 0) == false, "no room")
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<16 { group.addTask { try await store.takeDroppedMails().values.reduce(0, +) } }

@@ -1,9 +1,11 @@
+import Accounts
 import CoreMetrics
 import CountersignServer
 import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import Store
 import Testing
 import _Primitives
@@ -74,6 +76,52 @@ struct MetricsTests {
         #expect(lines.contains(#"countersign_store_failures_total{work="step"} 1"#))
         #expect(lines.contains(#"countersign_store_waiting{work="step"} 3"#))
         #expect(lines.contains(#"countersign_store_waiting{work="read"} 0"#))
+    }
+
+    @Test("What mail waits, how many sessions there are, and how old the signing keys are")
+    func storeNumbers() async throws {
+        try await PasswordPlace.run { place in
+            try await place.enter()
+            _ = try await place.askForReset()
+            _ = try await PasswordResets(place.server.assembly.passwords).sendLinks()
+            let numbers = place.server.assembly.storeNumbers(logger: Logger(label: "test"))
+            _ = try await place.claims(after: try await place.show(PasswordPlace.password, try await place.begin()))
+            place.server.clock.advance(by: .seconds(90))
+            let running = Task { try await numbers.run() }
+            defer { running.cancel() }
+            let registry = place.server.assembly.configuration.metrics.registry
+            while !registry.text.contains("countersign_mails_waiting 1"), !Task.isCancelled { await Task.yield() }
+            let lines = registry.text.split(separator: "\n").map(String.init)
+            #expect(lines.contains("countersign_mails_oldest_seconds 90"))
+            #expect(lines.contains("countersign_sessions 1"))
+            #expect(lines.contains(#"countersign_signing_key_age_seconds{algorithm="ES256"} 90"#), "\(lines)")
+        }
+    }
+
+    @Test(
+        "What the machine has: database, disk, certificates, key file, backup and release; what is not there is no number"
+    )
+    func host() {
+        let metrics = ServerMetrics()
+        var numbers = HostNumbers(version: "1.2.3")
+        numbers.databaseBytes = 4096
+        let bare = numbers
+        metrics.watch(host: { bare })
+        #expect(!metrics.registry.text.contains("countersign_last_backup_age_seconds"))
+        numbers.disk = (free: 10, all: 30)
+        numbers.certificates = [("public", .seconds(-5)), ("mtls", .seconds(60))]
+        numbers.keyFileAge = .seconds(7)
+        numbers.backupAge = .seconds(8)
+        let full = numbers
+        metrics.watch(host: { full })
+        let lines = metrics.registry.text.split(separator: "\n").map(String.init)
+        for line in [
+            #"countersign_build_info{version="1.2.3"} 1"#, "countersign_database_bytes 4096",
+            "countersign_disk_free_bytes 10", "countersign_disk_bytes 30",
+            #"countersign_certificate_remaining_seconds{listener="public"} -5"#,
+            #"countersign_certificate_remaining_seconds{listener="mtls"} 60"#, "countersign_key_file_age_seconds 7",
+            "countersign_last_backup_age_seconds 8",
+        ] { #expect(lines.contains(line), "\(line)") }
     }
 
     @Test("Labels are escaped, and a name has so many sets of them and no more")

@@ -22,12 +22,13 @@ final class CaughtMail: MailTransport {
     var messages: [String] { self.state.withLock { $0.messages } }
     func refuse(_ reason: String?) { self.state.withLock { $0.refusal = reason } }
 
-    func send(_ message: [UInt8]) async throws(MailFailure) {
+    func send(_ message: [UInt8]) async throws(MailFailure) -> String {
         let refusal = self.state.withLock { state in
             if state.refusal == nil { state.messages.append(String(decoding: message, as: UTF8.self)) }
             return state.refusal
         }
-        if let refusal { throw MailFailure(refusal) }
+        if let refusal { throw MailFailure(refusal, said: "mailer: no way out") }
+        return ""
     }
 
     /// The text of the last message.

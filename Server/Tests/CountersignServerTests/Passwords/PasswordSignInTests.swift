@@ -389,8 +389,8 @@ struct PasswordSignInTests {
                 try await group.waitForAll()
             }
             let numbers = place.server.assembly.configuration.metrics.registry.text
-            #expect(numbers.contains("countersign_password_attempts_total{verdict=\"wrong\"} 10"))
-            #expect(numbers.contains("countersign_password_attempts_total{verdict=\"resting\"} 30"))
+            #expect(numbers.contains("countersign_password_attempts_total{verdict=\"password-wrong\"} 10"))
+            #expect(numbers.contains("countersign_password_attempts_total{verdict=\"password-resting\"} 30"))
         }
     }
 

@@ -70,7 +70,7 @@ struct UpstreamRoutesTests {
                 page = try await two.here.get(target)
             }
             let numbers = two.server.assembly.configuration.metrics.registry.text
-            #expect(numbers.contains("countersign_provider_steps_total{result=\"crowded\"} 3"))
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"providers-busy\"} 3"))
             #expect(numbers.contains("countersign_provider_waiting 0"))
         }
     }
@@ -130,7 +130,7 @@ struct UpstreamRoutesTests {
             #expect(told.contains { $0.kind.name == "identity-linked" })
             #expect(try first.strings("amr") == ["pwd"])
             let numbers = two.server.assembly.configuration.metrics.registry.text
-            #expect(numbers.contains("countersign_provider_steps_total{result=\"unknown-person\"} 1"))
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"upstream-unknown-person\"} 1"))
             // From then on the other server will do, in any browser.
             let next = TwoServers(
                 server: two.server, other: two.other, client: two.client, party: two.party,
@@ -279,7 +279,7 @@ struct UpstreamRoutesTests {
             #expect(back.redirectParameters["state"] == "st-1")
             #expect(try await two.server.database.accounts(after: nil, limit: 9).isEmpty)
             let numbers = two.server.assembly.configuration.metrics.registry.text
-            #expect(numbers.contains("countersign_provider_steps_total{result=\"unmet\"} 1"))
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"upstream-unmet\"} 1"))
         }
     }
 

@@ -1,0 +1,41 @@
+import PersonalInformation
+import Store
+public import _Primitives
+
+/// A letter by which an operator sees whether mail leaves. It carries nothing, is about nobody's account, and waits in no
+/// outbox.
+public struct MailTest: Sendable {
+    private let transport: any MailTransport
+    private let letterhead: MailDeliveries.Letterhead
+    private let time: TimeSource
+    private let random: RandomSource
+
+    /// Letters by this transport.
+    public init(
+        _ transport: any MailTransport, letterhead: MailDeliveries.Letterhead, time: TimeSource = .system,
+        random: RandomSource = .system
+    ) {
+        self.transport = transport
+        self.letterhead = letterhead
+        self.time = time
+        self.random = random
+    }
+
+    /// Hands one letter to this address over, and answers what was said of it; empty for nothing.
+    ///
+    /// Throws ``MailFailure`` where the letter is not taken, and ``AccountError`` for a text that is no address.
+    public func send(to address: String) async throws -> String {
+        guard EmailValidator().accepts(address) else {
+            throw AccountError(.invalidRequest, "a letter goes to an e-mail address, such as alice@example.com")
+        }
+        let service = self.letterhead.serviceName
+        let message = MailMessage(
+            sender: self.letterhead.sender, senderName: service, recipient: address,
+            subject: "A test of mail at \(service)",
+            text: """
+                Somebody who runs \(service) has sent this letter to see whether mail arrives. There is nothing to do.
+
+                """, at: self.time.now(), identifier: self.random.identifier())
+        return try await self.transport.send(message.bytes)
+    }
+}

@@ -1,0 +1,115 @@
+import CSystemClock
+import Foundation
+import NIOSSL
+import Store
+import _Primitives
+
+/// What is of the machine: files, disk, certificate and clock.
+extension DoctorCheck {
+    static let permissions = DoctorCheck(
+        name: "permissions",
+        looksAt: "who can read the data folder, the key files and the files in them, and whose they are",
+        remedy: "chmod 700 for the folder, chmod 600 for files, and chown to the user that the server runs as."
+    ) { scene in
+        let configuration = scene.configuration
+        var problems: [String] = []
+        func look(_ path: String, ownedBy owner: uid_t? = nil, forbidden: mode_t = 0o077) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return }
+            if status.st_mode & forbidden != 0 {
+                problems.append(
+                    "Others than its owner can get at \(path) (mode \(String(status.st_mode & 0o7777, radix: 8))).")
+            }
+            if let owner, status.st_uid != owner {
+                problems.append("\(path) belongs to user \(status.st_uid), and the data folder to user \(owner).")
+            }
+        }
+        var folder = stat()
+        guard stat(configuration.dataFolder, &folder) == 0 else {
+            return .unknown("There is no data folder \(configuration.dataFolder).")
+        }
+        look(configuration.dataFolder)
+        for name in try FileManager.default.contentsOfDirectory(atPath: configuration.dataFolder).sorted() {
+            // The folder keeps others out; what is in it has to be the server's own.
+            look("\(configuration.dataFolder)/\(name)", ownedBy: folder.st_uid, forbidden: 0o022)
+        }
+        let keys = [configuration.keyFile, configuration.tlsKey, configuration.mtlsKey].compactMap(\.self)
+        // The service manager lets its user in by an access list, which shows as the group's reading bit.
+        let isCredential = KeyFile(path: configuration.keyFile).credentialsFolder.map {
+            configuration.keyFile.hasBytes(atStart: $0 + "/")
+        }
+        for key in keys { look(key, forbidden: isCredential == true ? 0o037 : 0o077) }
+        return problems.isEmpty
+            ? .good("\(configuration.dataFolder) and the key files are kept from others.") : .bad(problems)
+    }
+
+    static let disk = DoctorCheck(
+        name: "disk",
+        looksAt:
+            "how much room is left where the data folder is: for what is written, and for a backup of the database",
+        remedy: "Make room on that disk, or move the data folder to a larger one while the server is stopped."
+    ) { scene in
+        guard let space = scene.space(scene.configuration.dataFolder) else {
+            return .unknown("The system does not say how much room is left.")
+        }
+        let database = scene.folder.databaseSize
+        let needed = max(Limits.Doctor.leastFreeBytes, database)
+        let words =
+            "\(space.free >> 20) MiB of \(space.all >> 20) MiB are free, and the database has \(database >> 20) MiB."
+        return space.free < needed ? .bad([words]) : .good(words)
+    }
+
+    static let certificate = DoctorCheck(
+        name: "certificate",
+        looksAt: "whether each certificate fits its key, and how long it is valid",
+        remedy: "Renew it, put both files in their places, and have them read: systemctl reload countersign (SIGHUP)."
+    ) { scene in
+        let configuration = scene.configuration
+        let pairs = [
+            (configuration.tlsCertificate, configuration.tlsKey),
+            configuration.mtlsBind == nil ? (nil, nil) : (configuration.mtlsCertificate, configuration.mtlsKey),
+        ]
+        var (problems, seen) = ([String](), [String]())
+        for case (let certificate?, let key?) in pairs where !seen.containsBytes(of: certificate) {
+            seen.append(certificate)
+            do {
+                let validity = try TLSIdentity(certificate: certificate, key: key).validity
+                let (now, end) = (scene.time.now(), validity.upperBound)
+                if now < validity.lowerBound {
+                    problems.append("The certificate in \(certificate) is valid from \(validity.lowerBound) on alone.")
+                } else if now >= end {
+                    problems.append("The certificate in \(certificate) was valid until \(end).")
+                } else if end - now < Limits.Doctor.leastCertificateTime {
+                    problems.append("The certificate in \(certificate) is valid until \(end) alone.")
+                }
+            } catch let failure as CommandFailure { problems.append("\(failure.problem).") }
+        }
+        guard problems.isEmpty else { return .bad(problems) }
+        return .good(seen.isEmpty ? "The server ends no TLS itself." : "\(seen.joined(separator: ", "))")
+    }
+
+    static let clock = DoctorCheck(
+        name: "clock",
+        looksAt:
+            "whether something keeps this machine's clock right: services hold the times in tokens against their own",
+        remedy: "Run systemd-timesyncd, chrony or another NTP client."
+    ) { scene in
+        switch scene.isClockSynchronised() {
+        case true?: .good("The clock is synchronised: it is \(scene.time.now()).")
+        case false?: .bad(["Nothing keeps the clock right: it is \(scene.time.now()) here."])
+        case nil: .unknown("The system does not say whether something keeps the clock right.")
+        }
+    }
+}
+
+/// This machine's clock.
+enum SystemClock {
+    /// Whether something keeps it right; `nil` where the kernel does not say.
+    static var isSynchronised: Bool? {
+        switch countersign_clock_is_synchronised() {
+        case 1: true
+        case 0: false
+        default: nil
+        }
+    }
+}

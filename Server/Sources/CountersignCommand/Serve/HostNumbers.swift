@@ -1,0 +1,24 @@
+import CountersignServer
+import Foundation
+import Store
+import _Primitives
+
+/// What the metrics have of the machine: database, disk, certificates, key file and backup, as they are when they are read.
+struct HostWatch: Sendable {
+    let folder: DataFolder
+    let keyFile: KeyFile
+    /// By the listener that shows it.
+    let certificates: [(listener: String, identity: TLSIdentity)]
+    var time: TimeSource = .system
+
+    var numbers: HostNumbers {
+        let now = self.time.now()
+        var numbers = HostNumbers(version: ProgramRelease.version)
+        numbers.databaseBytes = self.folder.databaseBytes
+        if let space = DiskSpace(at: self.folder.path) { numbers.disk = (space.free, space.all) }
+        numbers.certificates = self.certificates.map { ($0.listener, $0.identity.validity.upperBound - now) }
+        numbers.keyFileAge = self.keyFile.changedAt.map { now - $0 }
+        numbers.backupAge = self.folder.lastBackup.map { now - $0 }
+        return numbers
+    }
+}

@@ -1,0 +1,64 @@
+public import Logging
+import OAuthProvider
+public import ServiceLifecycle
+import Store
+import Synchronization
+import _Primitives
+
+extension ServerAssembly {
+    /// The service that looks from time to time at what the store has, for the metrics.
+    public func storeNumbers(logger: Logger) -> StoreNumbers { StoreNumbers(assembly: self, logger: logger) }
+}
+
+/// Looks at what only the store can tell, so that whoever reads the metrics waits for no query.
+public struct StoreNumbers: Service {
+    let assembly: ServerAssembly
+    let logger: Logger
+    private let seen = LastNumbers()
+
+    init(assembly: ServerAssembly, logger: Logger) {
+        self.assembly = assembly
+        self.logger = logger
+    }
+
+    /// Looks until the server shuts down.
+    public func run() async throws {
+        let (seen, provider, time) = (self.seen, self.assembly.provider, self.assembly.time)
+        self.assembly.configuration.metrics.watch(
+            store: { seen.value },
+            signingKeys: {
+                let now = time.now()
+                return provider.signingKeys.filter { key in
+                    key.signsFrom <= now && (key.signsUntil.map { now < $0 } ?? true)
+                }.map { (algorithm: $0.algorithm, age: now - $0.signsFrom) }
+            })
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                do { try await self.look() } catch {
+                    self.logger.error("The numbers of the store cannot be read", metadata: ["reason": "\(error)"])
+                }
+                try await Task.sleep(for: self.assembly.configuration.limits.sweepInterval)
+            }
+        }
+    }
+
+    /// Looks once.
+    ///
+    /// Cost: two queries.
+    func look() async throws {
+        let now = self.assembly.time.now()
+        let mails = try await self.assembly.mails.waitingMails()
+        let sessions = try await self.assembly.provider.sessionCount()
+        self.seen.note(
+            StoreCounts(mails: mails.count, mailAge: mails.oldest.map { now - $0 } ?? .zero, sessions: sessions))
+    }
+}
+
+/// What was seen last, for the metrics.
+private final class LastNumbers: Sendable {
+    private let state = Mutex(StoreCounts())
+
+    var value: StoreCounts { self.state.withLock { $0 } }
+
+    func note(_ seen: StoreCounts) { self.state.withLock { $0 = seen } }
+}
