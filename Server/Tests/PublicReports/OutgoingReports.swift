@@ -18,7 +18,7 @@ struct OutgoingReports {
     /// Source: CVE-2020-10770 (Keycloak); RFC 9101, section 10.4.1.
     @Test("a request_uri is a name that the server has given, and no address")
     func requestAddresses() async throws {
-        let calls = NoCalls()
+        let calls = PublishedFiles()
         try await ReportPlace.run(calls: calls) { place in
             for address in [
                 "https://evil.example/request", "http://127.0.0.1:8080/", "http://169.254.169.254/latest/meta-data",
@@ -58,7 +58,7 @@ struct OutgoingReports {
     /// Source: CWE-918; CVE-2021-26715 (MITREid Connect: a logo).
     @Test("a registration has the server call nobody")
     func registration() async throws {
-        let calls = NoCalls()
+        let calls = PublishedFiles()
         try await ReportPlace.run(hasRegistration: true, calls: calls) { place in
             let initial = try await place.server.withSocketClient { client in
                 try await client.send(.post, "/admin/v1/registration-tokens", ["clients": .integer(9)]).object

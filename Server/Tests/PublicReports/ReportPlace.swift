@@ -253,14 +253,18 @@ extension JSONObject {
     var error: String? { (try? self.string("error")).flatMap { $0 } }
 }
 
-/// The network of a server that has to call nobody: it notes whom the server would have called.
-final class NoCalls: OutgoingCalls {
+/// The network of a server: it has what services publish and nothing else, and notes whom the server called.
+final class PublishedFiles: OutgoingCalls {
+    private let files: [String: String]
     private let called = Mutex<[String]>([])
+
+    init(_ files: [String: String] = [:]) { self.files = files }
 
     var addresses: [String] { self.called.withLock { $0 } }
 
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
         self.called.withLock { $0.append(call.address) }
-        throw OutgoingCallError("there is no connection to it")
+        guard let text = self.files[call.address] else { throw OutgoingCallError("there is no connection to it") }
+        return OutgoingAnswer(status: 200, body: Array(text.utf8))
     }
 }

@@ -56,7 +56,7 @@ struct SignatureReports {
         "a key that a token brings, or an address of one, is not looked at",
         arguments: ["jwk", "jku", "x5u", "x5c", "kid"])
     func keysInHeaders(member: String) async throws {
-        let calls = NoCalls()
+        let calls = PublishedFiles()
         try await ReportPlace.run(calls: calls) { place in
             let service = try await place.signingService(try ReportPlace.key().set)
             let thief = try ReportPlace.key().signing
