@@ -38,7 +38,7 @@ struct BrowserReports {
 
     /// A right server's cookies are bound to its host, are read by no script, and are sent with no form of another site.
     ///
-    /// Source: RFC 6265bis, sections 4.1.3 and 5.4.
+    /// Source: RFC 6265bis, section 4.1.3.
     @Test("cookies have the prefix of their host, HttpOnly, Secure and SameSite")
     func cookies() async throws {
         let server = try await ServerFixture(issuer: "https://id.example.com")

@@ -223,7 +223,7 @@ struct InputReports {
 
     /// A right server keeps names that look alike apart, and refuses those that nobody can tell apart.
     ///
-    /// Source: CVE-2019-19844 (Django: a name of other letters was taken for the account's); Unicode Technical Standard 39.
+    /// Source: CVE-2019-19844 (Django: an address of other letters was taken for the account's); Unicode Technical Standard 39.
     @Test("a name of other letters is no other spelling of an account's")
     func names() async throws {
         try await ReportPlace.run { place in

@@ -17,7 +17,7 @@ import _Primitives
 struct SignatureReports {
     /// A right server takes no token that nobody has signed, however the word is spelled.
     ///
-    /// Source: RFC 8725, section 3.2; CVE-2015-9235 and CVE-2022-23540 (jsonwebtoken).
+    /// Source: RFC 8725, section 3.2; CVE-2022-23540 (jsonwebtoken).
     @Test("an assertion without a signature is nobody's", arguments: ["none", "None", "NONE", "nOnE", ""])
     func none(algorithm: String) async throws {
         try await ReportPlace.run { place in
@@ -30,7 +30,7 @@ struct SignatureReports {
 
     /// A right server chooses the algorithm by the key: a public key is no secret.
     ///
-    /// Source: RFC 8725, section 3.1; CVE-2016-10555 (jwt-simple).
+    /// Source: RFC 8725, section 3.1; CVE-2016-10555 (jwt-simple) and CVE-2015-9235 (jsonwebtoken).
     @Test("a public key signs nothing as if it were a secret, and neither does the client's own secret")
     func confusion() async throws {
         try await ReportPlace.run { place in

@@ -25,7 +25,7 @@ struct UseReports {
 
     /// A right server lets a person say that a change was somebody else's, by a way that is older than the change.
     ///
-    /// Source: NIST SP 800-63B, section 6.1.2.3 (notices of what was bound to an account); decision 91.
+    /// Source: NIST SP 800-63B, section 6.1.2.1 (notices of what was bound to an account); decision 91.
     @Test(
         "a mailed link opens a question and nothing else; the older phone lets the change rest and signs strangers out")
     func disowned() async throws {
@@ -229,7 +229,7 @@ struct UseReports {
 
     /// A right server ends with an app's session the web views that the app has opened.
     ///
-    /// Source: OpenID Connect Native SSO for Mobile Apps 1.0, section 4; RFC 7009, section 2.1.
+    /// Source: OpenID Connect Native SSO for Mobile Apps 1.0; RFC 7009, section 2.1.
     @Test("a web view's session ends when the app gives up its own")
     func webViews() async throws {
         try await AppSignIn.run { place async throws in
