@@ -293,4 +293,21 @@ struct BrowserReports {
             }
         }
     }
+
+    /// A right server takes two cookies of one name for none: one of them was planted by a neighbour of the host.
+    ///
+    /// Source: RFC 6265, sections 5.4 and 8.6 (weak integrity; cookie tossing).
+    @Test("a second cookie of the same name signs nobody in")
+    func tossedCookies() async throws {
+        try await ReportPlace.run { place in
+            let browser = try await place.signedIn()
+            let cookies = browser.cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
+            let planted = String(repeating: "A", count: 43)
+            for (line, isKnown) in [(cookies, true), ("\(cookies); countersign_session=\(planted)", false)] {
+                let answer = try await place.client.execute(
+                    uri: place.address(["prompt": "none"]), method: .get, headers: [.cookie: line])
+                #expect((place.outcome(answer) == "code") == isKnown)
+            }
+        }
+    }
 }

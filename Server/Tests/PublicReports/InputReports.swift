@@ -241,4 +241,54 @@ struct InputReports {
             }
         }
     }
+
+    /// A right server writes no line of its own choosing into a header.
+    ///
+    /// Source: CWE-113 (response splitting).
+    @Test("a line break in a state or an address begins no header")
+    func lineBreaks() async throws {
+        try await ReportPlace.run { place in
+            let browser = try await place.signedIn()
+            let answer = try await browser.get(place.address(["state": "x\r\nSet-Cookie: a=b"]))
+            #expect(answer.headers[values: .setCookie].allSatisfy { !$0.hasPrefix("a=b") })
+            #expect(
+                answer.headers[.location]?.contains("\r") != true && answer.headers[.location]?.contains("\n") != true)
+            let posted = try await place.post("/oauth2/par", place.request(["redirect_uri": "http://a/\r\nX: y"]))
+            #expect(posted.response.status == .badRequest)
+        }
+    }
+
+    /// A right server has each client managed by its own token alone.
+    ///
+    /// Source: RFC 7592, section 3; CVE-2020-27838 (Keycloak).
+    @Test("one registered client reads, changes and deletes no other one")
+    func management() async throws {
+        try await ReportPlace.run(hasRegistration: true) { place in
+            let initial = try await place.server.withSocketClient { client in
+                try await client.send(.post, "/admin/v1/registration-tokens", ["clients": .integer(2)]).object
+                    .requiredString("token")
+            }
+            let body: JSONObject = [
+                "redirect_uris": .array([.string("https://self.example/in")]),
+                "id_token_signed_response_alg": .string("ES256"),
+            ]
+            var made: [JSONObject] = []
+            for _ in 0..<2 {
+                made.append(
+                    try await place.client.send(
+                        .post, "/oauth2/register", body, headers: [.authorization: "Bearer \(initial)"]
+                    ).object)
+            }
+            let others = "Bearer \(try made[1].requiredString("registration_access_token"))"
+            let path = "/oauth2/register/\(try made[0].requiredString("client_id"))"
+            for method in [HTTPRequest.Method.get, .put, .delete] {
+                let answer = try await place.client.send(
+                    method, path, method == .put ? body : nil, headers: [.authorization: others])
+                #expect(answer.response.status == .unauthorized, "\(method)")
+            }
+            let spent = try await place.client.send(
+                .post, "/oauth2/register", body, headers: [.authorization: "Bearer \(initial)"])
+            #expect(spent.response.status == .unauthorized)
+        }
+    }
 }

@@ -248,4 +248,27 @@ struct SignatureReports {
             #expect(try await place.refresh(try tokens.requiredString("access_token")).object.error == "invalid_grant")
         }
     }
+
+    /// A right server publishes the public halves of its keys, and offers nothing that is weak.
+    ///
+    /// Source: RFC 7517, section 9.2; RFC 8725, section 3.2; RFC 9700, section 2.
+    @Test("the key set has no private member, and the metadata name neither none nor plain")
+    func published() async throws {
+        try await ReportPlace.run { place in
+            let keys = try await place.client.send(.get, "/oauth2/jwks").object
+            for key in try #require(try keys.array("keys")) {
+                guard case .object(let key) = key else { continue }
+                for name in ["d", "p", "q", "dp", "dq", "qi", "k", "oth"] { #expect(key[name] == nil, "\(name)") }
+            }
+            let metadata = try await place.client.send(.get, "/.well-known/openid-configuration").object
+            for member in metadata.members where member.name.hasSuffix("alg_values_supported") {
+                for weak in ["none", "HS256", "RS1", "RSA1_5"] {
+                    #expect(!member.value.text.contains("\"\(weak)\""), "\(member.name)")
+                }
+            }
+            #expect(metadata["code_challenge_methods_supported"] == .array([.string("S256")]))
+            #expect(metadata["response_types_supported"] == .array([.string("code")]))
+            #expect(metadata["issuer"] == .string(ReportPlace.issuer))
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import CountersignServer
 import CountersignTestKit
 import HTTPTypes
@@ -6,6 +7,7 @@ import HummingbirdTesting
 import NIOCore
 import OAuth
 import OAuthProvider
+import Passwords
 import Store
 import Testing
 import _Primitives
@@ -241,6 +243,56 @@ struct TokenReports {
             let access = try tokens.requiredString("access_token")
             #expect(try await place.introspect(access)["active"] != .bool(true))
             #expect(try await place.outcome([:]) != "/sign-in")
+        }
+    }
+
+    /// A right server never gives a person's identifier to somebody else, also where an account's name is free again.
+    ///
+    /// Source: OpenID Connect Core 1.0, sections 2 (`sub`) and 5.7.
+    @Test("a new account of a former name is another person, and the former one's tokens have ended")
+    func recycledNames() async throws {
+        try await ReportPlace.run { place in
+            let directory = place.server.assembly.directory
+            let before = try await place.tokens()
+            try await directory.delete(username: "alice", by: "test")
+            let access = try before.requiredString("access_token")
+            #expect(try await place.client.userinfo(access).response.status == .unauthorized)
+            _ = try await directory.create(username: "alice", displayName: nil, by: "test")
+            try await PasswordDirectory(place.server.assembly.passwords).importHash(
+                try await PasswordPlace.hash(PasswordPlace.password), username: "alice", by: "test")
+            let after = try ReportPlace.claims(try await place.tokens().requiredString("id_token"))
+            #expect(try after["sub"] != ReportPlace.claims(before.requiredString("id_token"))["sub"])
+        }
+    }
+
+    /// A right server ends at once what a locked account has, and lets the account in nowhere.
+    ///
+    /// Source: CWE-613 (insufficient session expiration).
+    @Test("a locked account's session, tokens and refresh tokens count for nothing")
+    func locked() async throws {
+        try await ReportPlace.run { place in
+            let browser = try await place.signedIn()
+            let tokens = try await place.lastingTokens()
+            _ = try await place.server.assembly.directory.setLocked(true, username: "alice", by: "test")
+            let access = try tokens.requiredString("access_token")
+            #expect(try await place.client.userinfo(access).response.status == .unauthorized)
+            #expect(try await place.introspect(access)["active"] == .bool(false))
+            #expect(try await place.refresh(tokens.requiredString("refresh_token")).object.error == "invalid_grant")
+            #expect(try await place.outcome(browser.get(place.address(["prompt": "none"]))) == "login_required")
+        }
+    }
+
+    /// A right server says of an address whether somebody vouches for it.
+    ///
+    /// Source: OpenID Connect Core 1.0, section 5.7; "nOAuth" (Microsoft Entra, June 2023: services took an address for a person).
+    @Test("an address that nobody has confirmed is told as such")
+    func unconfirmedAddress() async throws {
+        try await ReportPlace.run { place in
+            for isVerified in [false, true] {
+                try await place.server.enterAddress(isVerified: isVerified)
+                let access = try await place.tokens(["scope": "openid email"]).requiredString("access_token")
+                #expect(try await place.client.userinfo(access).object["email_verified"] == .bool(isVerified))
+            }
         }
     }
 }

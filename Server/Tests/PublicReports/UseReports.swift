@@ -261,6 +261,23 @@ struct UseReports {
 
     // MARK: Other providers
 
+    /// A right server takes nobody for an account because another provider says an address that the account has.
+    ///
+    /// Source: "nOAuth" (Microsoft Entra, June 2023); CWE-287 (an account that was made before its owner came).
+    @Test("a provider's address of an account is no way into the account")
+    func sameAddress() async throws {
+        try await TwoServers.run(settings: ["newcomers": .string("created")]) { two async throws in
+            let directory = two.server.assembly.directory
+            let local = try await directory.create(
+                username: "pat", displayName: nil, email: AccountEmail(address: "pat@staff.example", isVerified: true),
+                by: "test")
+            let claims = try await two.claims(try await two.signIn(try await two.open()))
+            #expect(claims["sub"] != nil)
+            #expect(try await two.server.assembly.upstreamProviders.links(ofAccount: local.id).isEmpty)
+            #expect(try await directory.accounts().count == 2)
+        }
+    }
+
     /// A right server keeps the place of a person who comes back while very many do.
     ///
     /// Source: CWE-400; decision 45.
