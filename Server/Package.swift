@@ -162,10 +162,10 @@ let package = Package(
         .testTarget(
             name: "PublicReports",
             dependencies: [
-                "CountersignServerTests", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts",
-                "Passwords",
-                "SQLiteStore", "Store", protocols, sdk("Countersign"), sdk("CountersignTestKit"), hummingbird,
-                hummingbirdTesting, httpTypes, crypto, log, nio,
+                "CountersignServerTests", "CountersignCommandTests", "CountersignCommand", "CountersignServer",
+                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLiteStore", "Store", protocols,
+                sdk("Countersign"), sdk("CountersignTestKit"), hummingbird, hummingbirdTesting, httpTypes, crypto, log,
+                nio,
             ]),
         .testTarget(
             name: "BankCommandTests",
