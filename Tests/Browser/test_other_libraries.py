@@ -27,6 +27,7 @@ LIBRARIES = {
     "simple-openid-connect": ("simple_openid_connect_application.py", "/openid/login-callback/"),
     "requests-oauth2client": ("requests_oauth2client_application.py", "/callback"),
     "FastAPI-SSO": ("fastapi_sso_application.py", "/callback"),
+    "httpx-oauth": ("httpx_oauth_application.py", "/callback"),
     "omniauth_openid_connect": ("omniauth_application.rb", "/auth/openid_connect/callback"),
     "Mojolicious-Plugin-OAuth2": ("mojolicious_application.pl", "/callback"),
     "go-oidc": ("go_oidc_application.go", "/callback"),
