@@ -160,6 +160,15 @@ let package = Package(
                 hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509,
                 asn1, grdb,
             ]),
+        // Bugs that were reported of other products, each tried here by what the server's tests have for it.
+        .testTarget(
+            name: "PublicReports",
+            dependencies: [
+                "CountersignServerTests", "CountersignCommandTests", "CountersignCommand", "CountersignServer",
+                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLiteStore", "Store", protocols,
+                sdk("Countersign"), sdk("CountersignTestKit"), hummingbird, hummingbirdTesting, httpTypes, crypto, log,
+                nio,
+            ]),
         .testTarget(
             name: "BankCommandTests",
             dependencies: ["BankCommand", hummingbird, hummingbirdTesting, httpTypes, arguments, log, nio, crypto]),

@@ -3,6 +3,8 @@
 Each is a program in `libraries`, with the settings that the guide for relying parties has for it, and no others.
 """
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,7 +24,27 @@ LIBRARIES = {
     "mozilla-django-oidc": ("mozilla_django_oidc_application.py", "/oidc/callback/"),
     "social-auth-app-django": ("social_auth_application.py", "/complete/oidc/"),
     "django-allauth": ("allauth_application.py", "/accounts/oidc/countersign/login/callback/"),
+    "simple-openid-connect": ("simple_openid_connect_application.py", "/openid/login-callback/"),
+    "requests-oauth2client": ("requests_oauth2client_application.py", "/callback"),
+    "FastAPI-SSO": ("fastapi_sso_application.py", "/callback"),
+    "httpx-oauth": ("httpx_oauth_application.py", "/callback"),
+    "omniauth_openid_connect": ("omniauth_application.rb", "/auth/openid_connect/callback"),
+    "Mojolicious-Plugin-OAuth2": ("mojolicious_application.pl", "/callback"),
+    "go-oidc": ("go_oidc_application.go", "/callback"),
 }
+
+# Where Debian's packages for Go have their sources.
+GO_SOURCES = "/usr/share/gocode"
+
+
+def command(program, folder):
+    """Starts a program of `libraries`: by the interpreter of its language, or as it was compiled into the folder."""
+    if program.suffix == ".go":
+        compiled = folder / program.stem
+        environment = {"GO111MODULE": "off", "GOPATH": GO_SOURCES, "GOCACHE": str(folder / "go")}
+        subprocess.run(["go", "build", "-o", compiled, program], check=True, env={**os.environ, **environment})
+        return [compiled]
+    return [{".py": sys.executable, ".rb": "ruby", ".pl": "perl"}[program.suffix], program]
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -32,7 +54,7 @@ def library(request, deployment, tmp_path):
     origin = f"http://127.0.0.1:{port}"
     client_id, secret = deployment.server.add_client(f"{request.param} {port}", origin + callback)
     running = Part(
-        request.param, [sys.executable, PROGRAMS / program], tmp_path / "library.log", folder=tmp_path,
+        request.param, command(PROGRAMS / program, tmp_path), tmp_path / "library.log", folder=tmp_path,
         environment={
             "ISSUER": deployment.server.issuer, "CLIENT_ID": client_id, "CLIENT_SECRET": secret.read_text().strip(),
             "PORT": port,
@@ -53,7 +75,7 @@ def test_a_library_signs_a_person_in(deployment, library, person, tmp_path):  # 
     page = browser.get(f"{library.origin}/", timeout=20)
     answer = approve(deployment, person, browser, page, tmp_path)
     assert answer.status_code == 200 and answer.url.startswith(library.origin), library.last_words()
-    # idpyoidc asks nobody for more than the ID token says.
+    # idpyoidc and simple-openid-connect ask nobody for more than the ID token says.
     told, address = answer.json(), f"{person.username}@post.example"
     assert told.get("sub") or told.get("email"), library.last_words()
     assert told.get("email", address) == address, library.last_words()

@@ -18,9 +18,12 @@ ROOT = programs.ROOT
 # The toolchain has these, and Python's environments: no package of Debian.
 OTHERS = {"clang", "docc", "swift", "swiftc", "pytest"}
 STARTERS = {"Popen", "Part", "call", "check_call", "check_output", "run"}
-# What the portal of LemonLDAP::NG loads that it is configured for, and what plackup loads by its options.
-PERL = ["FCGI", "FCGI::ProcManager", "Plack::Handler::FCGI", "Lemonldap::NG::Portal::Main", *(
-    f"Lemonldap::NG::Portal::{name}" for name in ("Auth::OpenIDConnect", "Issuer::OpenIDConnect", "UserDB::REST"))]
+# What the portal of LemonLDAP::NG loads that it is configured for, what plackup loads by its options, and what an application
+# of Mojolicious loads that verifies ID tokens.
+PERL = [
+    "FCGI", "FCGI::ProcManager", "Mojo::JWT", "Mojolicious::Plugin::OAuth2", "Plack::Handler::FCGI",
+    "Lemonldap::NG::Portal::Main", *(
+        f"Lemonldap::NG::Portal::{name}" for name in ("Auth::OpenIDConnect", "Issuer::OpenIDConnect", "UserDB::REST"))]
 # What the shell scripts and the tests in Swift start beside what they name with its path.
 WORDS = [
     "dbus-monitor", "dbus-run-session", "dbus-test-tool", "dpkg-deb", "dpkg-shlibdeps", "flock", "gdbus",

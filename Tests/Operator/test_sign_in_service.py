@@ -5,6 +5,8 @@ import hashlib
 import http.cookiejar
 import http.client
 import json
+import os
+import pathlib
 import re
 import secrets
 import subprocess
@@ -21,6 +23,8 @@ SITE = "https://www.va.example"
 # bcrypt of U*U, a test vector of its authors.
 PASSWORD = "U*U"
 HASH = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
+# A copy of https://github.com/department-of-veterans-affairs/sign-in-service-rb, which no registry of packages has.
+LIBRARY = os.environ.get("COUNTERSIGN_HEALTH_LIBRARY")
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -60,6 +64,60 @@ class Browser:
 def claims(token):
     payload = token.split(".")[1]
     return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+
+
+class BackEnd:
+    """A back end with the health service's own client library, in one of its two modes."""
+
+    def __init__(self, server, client, mode):
+        self.process = subprocess.Popen(
+            ["ruby", pathlib.Path(__file__).with_name("back_end.rb")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={
+                **programs.ENVIRONMENT, "RUBYLIB": str(pathlib.Path(LIBRARY, "lib")), "BASE_URL": server.issuer,
+                "CLIENT_ID": client, "AUTH_TYPE": mode})
+        self.server = server
+
+    def stop(self):
+        self.process.communicate(timeout=30)
+
+    def call(self, name, **arguments):
+        """Calls a function of the library: what it gave, or status, body and cookies of the answer."""
+        try:
+            self.process.stdin.write(json.dumps([name, arguments]) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        line = self.process.stdout.readline()
+        if not line:
+            raise programs.Failed(f"the back end has ended:\n{self.process.stderr.read()}")
+        told = json.loads(line)
+        if isinstance(told, str):
+            return told
+        status, body, cookies = told
+        return status, body, dict(re.findall(r"vagov_(\w+)=([^;,]*)", cookies))
+
+    def tokens(self):
+        """Signs alice in, in a browser of her own, and gives the tokens by their names."""
+        verifier = secrets.token_urlsafe(48)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        browser = Browser(self.server)
+        _, page = browser.follow(self.call("authorize_uri", type="password", acr="loa1", code_challenge=challenge))
+        request = re.search(r'name="request" value="([^"]*)"', page)[1]
+        back, page = browser.follow(
+            "/sign-in/password", {"request": request, "username": "alice", "password": PASSWORD})
+        if back is None:
+            raise programs.Failed(page)
+        code = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query))["code"]
+        return self.taken(self.call("get_token", code=code, code_verifier=verifier))
+
+    def taken(self, answer):
+        """The tokens of an answer, as this mode has them."""
+        status, body, cookies = answer
+        if status != 200:
+            raise programs.Failed(f"{status} {body}")
+        if cookies:
+            return {name: urllib.parse.unquote(value) for name, value in cookies.items()}
+        return body["data"]
 
 
 class SignInService(operators.OperatorTest):
@@ -196,6 +254,45 @@ class SignInService(operators.OperatorTest):
         self.assertEqual(web["signInMethods"][:2], ["provider:idme", "provider:logingov"])
         shown = server.admin("provider", "change", "logingov", "--no-sign-out")
         self.assertEqual((shown["signsOut"], "postLogoutRedirectUri" in shown), (False, False))
+
+    @unittest.skipUnless(LIBRARY, "COUNTERSIGN_HEALTH_LIBRARY names no copy of the health service's client library")
+    def test_the_health_services_own_library_renews_ends_and_signs_out(self):
+        server = self.fresh_server()
+        for client, mode in (("vamobile", "api"), ("vaweb", "cookie")):
+            with self.subTest(mode=mode):
+                back_end = BackEnd(server, client, mode)
+                self.addCleanup(back_end.stop)
+                first = back_end.tokens()
+                more = {name: first[name] for name in ("anti_csrf_token",) if name in first}
+                second = back_end.taken(
+                    back_end.call("refresh_token", refresh_token=first["refresh_token"], **more))
+                self.assertNotEqual(second["refresh_token"], first["refresh_token"])
+                self.assertTrue(self.is_open(server, second))
+                more = {name: second[name] for name in ("anti_csrf_token",) if name in second}
+                status, body, _ = back_end.call("logout", access_token=second["access_token"], **more)
+                self.assertIn(status, (200, 302), body)
+                self.assertFalse(self.is_open(server, second))
+                third = back_end.tokens()
+                status, body, _ = back_end.call(
+                    "revoke_token", refresh_token=third["refresh_token"],
+                    anti_csrf_token=third.get("anti_csrf_token", ""))
+                self.assertEqual(status, 200, body)
+                self.assertFalse(self.is_open(server, third))
+                both = [back_end.tokens(), back_end.tokens()]
+                status, body, _ = back_end.call("revoke_all_sessions", access_token=both[0]["access_token"])
+                self.assertEqual(status, 200, body)
+                for tokens in both:
+                    self.assertFalse(self.is_open(server, tokens))
+
+    def is_open(self, server, tokens):
+        """Whether an access token is good for anything."""
+        request = urllib.request.Request(
+            server.issuer + "/v0/sign_in/introspect", headers={"Authorization": f"Bearer {tokens['access_token']}"})
+        try:
+            with urllib.request.urlopen(request, timeout=30):
+                return True
+        except urllib.error.HTTPError:
+            return False
 
 
 if __name__ == "__main__":
