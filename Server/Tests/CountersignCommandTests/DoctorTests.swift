@@ -86,13 +86,12 @@ struct DoctorTests {
         let place = try await Place()
         #expect(try await place.look(.names) == .good("0 user names."))
         try await place.withAssembly { assembly in
-            for name in ["alice", "bob", "Alice", "carol", "BOB", "dave"] + (0..<150).map({ "person-\($0)" }) {
+            for name in ["alice", "Bob"] + (0..<150).map({ "person-\($0)" }) {
                 _ = try await assembly.directory.create(username: name, displayName: nil, by: "test")
             }
         }
-        #expect(
-            try await place.look(.names)
-                == .bad(["These are one name: “alice”, “Alice”.", "These are one name: “bob”, “BOB”."]))
+        // Names that collide are there from before an upgrade alone (UpgradeTests.namesThatCollide).
+        #expect(try await place.look(.names) == .good("152 user names."))
     }
 
     @Test(
@@ -103,6 +102,7 @@ struct DoctorTests {
         ])
     func keys(names: [String], groups: Int) {
         #expect(NameCollisions.groups(of: names).count == groups)
+        #expect(NameCollisions.groups(of: names).first.map { $0 == names } ?? true, "each as it is written")
     }
 
     @Test("whatever others can get at is named, and whatever is somebody else's")

@@ -73,7 +73,7 @@ enum NameCollisions {
         var groups: [ExactText: [String]] = [:]
         var order: [ExactText] = []
         for name in names {
-            let key = ExactText(AccountName(stored: AccountName.trimmed(name)).key)
+            let key = ExactText(AccountName(name, limits: Limits())?.key ?? name)
             if groups[key] == nil { order.append(key) }
             groups[key, default: []].append(name)
         }
