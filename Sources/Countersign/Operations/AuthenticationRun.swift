@@ -151,7 +151,7 @@ struct AuthenticationRun: Sendable {
             await selector.selectAccount(
                 context: context, handler: AccountSelectionHandler(answer: answer, exhibit: exhibit))
         }
-        if selection.hasTakenContent { presentation.disclosure.contentWasShown() }
+        if selection.hasShownContent { presentation.disclosure.contentWasShown() }
         let name = selection.choice.normalizedUsername
         guard let chosen = candidates.first(where: { name?.hasSameBytes(as: $0.record.username) ?? false }) else {
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen account does not meet the policy")
@@ -202,7 +202,7 @@ struct AuthenticationRun: Sendable {
             await selector.selectAuthenticator(
                 context: context, handler: AuthenticatorSelectionHandler(answer: answer, exhibit: exhibit))
         }
-        if selection.hasTakenContent { presentation.disclosure.contentWasShown() }
+        if selection.hasShownContent { presentation.disclosure.contentWasShown() }
         guard let way = ways.first(where: { $0.aaid == selection.choice }) else {
             if candidate.unasked.contains(selection.choice) {
                 throw OperationError(.missingInteraction, "no verifier for the chosen authenticator")
