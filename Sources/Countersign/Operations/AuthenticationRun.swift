@@ -75,6 +75,7 @@ struct AuthenticationRun: Sendable {
     }
 
     private func answer() async throws -> AuthenticationSuccess {
+        try await self.exchange.checkName(where: self.isMeant)
         let prepared = try await self.exchange.prepare()
         guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
@@ -106,16 +107,17 @@ struct AuthenticationRun: Sendable {
         }
     }
 
+    /// Whether it is the account that the app has named; where it has named none, each is.
+    private func isMeant(_ record: StoredAccount) -> Bool {
+        self.username.map { $0.hasSameBytes(as: record.username) } ?? true
+    }
+
     /// The accounts of this server that can meet the policy with what the app can ask for.
     ///
     /// Throws ``OperationError``: `missingInteraction` where one could with a screen that the app has not given, else
     /// `noSuitableAuthenticator`.
     private func candidates(_ prepared: PreparedAuthentication) async throws -> [AuthenticationCandidate] {
-        let all = await self.exchange.candidates(prepared) { record in
-            self.username.map { $0.hasSameBytes(as: record.username) } ?? true
-        } canVerify: {
-            self.screens.canVerify($0)
-        }
+        let all = await self.exchange.candidates(prepared, where: self.isMeant) { self.screens.canVerify($0) }
         let candidates = all.filter { !$0.ways.isEmpty }
         guard !candidates.isEmpty else {
             guard all.allSatisfy(\.unasked.isEmpty) else {
