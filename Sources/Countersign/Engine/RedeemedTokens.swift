@@ -15,7 +15,7 @@ actor RedeemedTokens {
     private let storage: any SecureStorage
     private var noted: [String]?
     /// Those whose answer has come, in this process.
-    private var confirmed: Set<String> = []
+    private var confirmed: Set<ExactText> = []
 
     init(storage: any SecureStorage) { self.storage = storage }
 
@@ -24,23 +24,23 @@ actor RedeemedTokens {
     func note(_ token: String) -> Bool {
         let digest = Self.digest(of: token)
         let noted = self.all
-        guard !noted.contains(digest) else { return true }
+        guard !noted.containsBytes(of: digest) else { return true }
         self.write((noted + [digest]).suffix(Self.maximum))
         return false
     }
 
     /// The server has given what the token stands for.
     func confirm(_ token: String) {
-        self.confirmed.insert(Self.digest(of: token))
+        self.confirmed.insert(ExactText(Self.digest(of: token)))
         _ = self.note(token)
     }
 
     /// The server's answer says that this device has not redeemed the token. It stays where another answer has come meanwhile.
     func forget(_ token: String) {
-        let digest = Self.digest(of: token)
+        let name = Self.digest(of: token)
         let noted = self.all
-        guard !self.confirmed.contains(digest), noted.contains(digest) else { return }
-        self.write(noted.filter { $0 != digest })
+        guard !self.confirmed.contains(ExactText(name)), noted.containsBytes(of: name) else { return }
+        self.write(noted.filter { !$0.hasSameBytes(as: name) })
     }
 
     /// What is written down. What cannot be read is nothing: the person is warned once more than need be.
