@@ -52,6 +52,14 @@ let package = Package(
                 .product(name: "CountersignTestKit", package: "countersign"),
                 .product(name: "CountersignProtocols", package: "countersign"),
             ]),
+        // What a guide says of testing an app.
+        .testTarget(
+            name: "TestAnAppTests",
+            dependencies: [
+                "FirstApp",
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignTestKit", package: "countersign"),
+            ]),
         // Runs what the listings are, against a server in memory.
         .testTarget(
             name: "FirstAppTests",
@@ -64,3 +72,16 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The same sources once more, as apps are built whose code is the main actor's unless it says otherwise.
+for target in package.targets where target.type != .test {
+    package.targets.append(
+        .target(
+            name: target.name + "OnMainActor", dependencies: target.dependencies, path: "MainActor/\(target.name)",
+            swiftSettings: [.defaultIsolation(MainActor.self)]))
+}
+
+// An app imports one module of the SDK, and sees the members of its types.
+for target in package.targets {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("MemberImportVisibility")]
+}

@@ -150,9 +150,14 @@ let package = Package(
             name: "OAuthProviderTests",
             dependencies: ["OAuthProvider", "FreshStores", "SQLiteStore", "Store", protocols, crypto]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "CPNG", "CZBar", protocols]),
+        // The listings of the identities' documentation, which the SDK's package tries without a server.
+        .target(
+            name: "SeedListing", dependencies: [sdk("Countersign"), sdk("CountersignTestKit"), protocols],
+            path: "Tests/SeedListing"),
         .testTarget(
             name: "CountersignServerTests",
             dependencies: [
+                "SeedListing",
                 "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts", "Pages", "Passwords",
                 "SQLiteStore", "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"),
                 sdk("CountersignBackend"), sdk("CountersignLinux"), sdk("CountersignTestKit"),
@@ -194,7 +199,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.name != "SeedListing" {
     target.swiftSettings = [
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -4,6 +4,15 @@ public import UAF
 public import UAFClient
 public import _Primitives
 
+// One declaration of each floor below goes on to whoever imports this module. With `MemberImportVisibility` an app sees the
+// members of types by the modules that it imports, and this lets it see those of the types below without their modules. Other
+// names of the floors below stay out of apps.
+@_exported public import struct Ceremony.OutOfBandPayload
+@_exported public import enum PersonalInformation.PersonalAttribute
+@_exported public import enum UAF.AuthenticatorType
+@_exported public import struct UAFClient.SystemPrompt
+@_exported public import struct _Primitives.Timestamp
+
 // Types of the floors below that an app meets, under the names that it meets them by: an app imports this module and no
 // other. Each stands in two modules therefore, and is one type in both.
 

@@ -67,8 +67,14 @@ public struct FileInstallationMark: InstallationMark {
     /// A mark at a path: not in the folder of a store that outlives the app.
     public init(path: String) { self.path = path }
 
-    /// Whether the file is there.
-    public func isSet() throws -> Bool { FileManager.default.fileExists(atPath: self.path) }
+    /// Whether the file is there. Throws ``StorageError`` `locked` where its folder cannot be looked into.
+    public func isSet() throws -> Bool {
+        if access(self.path, F_OK) == 0 { return true }
+        guard [ENOENT, ENOTDIR].contains(errno) else {
+            throw StorageError(.locked, "the mark of the installation cannot be read: error \(errno)")
+        }
+        return false
+    }
 
     /// Makes the file, and its folder.
     public func set() throws {

@@ -10,7 +10,8 @@ public import _Primitives
     import Darwin
 #endif
 
-/// The clocks of a Linux machine: `CLOCK_BOOTTIME` for the time since its start, and the kernel's name of that start.
+/// The clocks of a Linux machine: `CLOCK_BOOTTIME` for the time since its start, sleep included, and the kernel's name of that
+/// start.
 ///
 /// The wall clock is a parameter, so that a program can show what happens to a phone whose clock is wrong.
 public struct LinuxDeviceClock: DeviceClock {
@@ -40,7 +41,7 @@ public struct LinuxDeviceClock: DeviceClock {
         #if os(Linux)
             clock_gettime(CLOCK_BOOTTIME, &time)
         #else
-            clock_gettime(CLOCK_MONOTONIC, &time)
+            clock_gettime(CLOCK_MONOTONIC_RAW, &time)
         #endif
         return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
     }

@@ -62,7 +62,7 @@ struct SeedApp {
     }
 
     private func signAuthentication(userInformation: AuthenticationUserInformation) throws -> Ending {
-        YourImplementation.showWhatIsSigned(userInformation.confirmedAttributes, userInformation.transactionText)
+        YourImplementation.showWhatIsSigned(userInformation.confirmedAttributes)
         for authenticator in userInformation.requestedAuthenticators[0] {
             let factor: AuthenticationFactor
             switch authenticator {

@@ -232,6 +232,22 @@ extension SeedListingTests {
         else { throw WrongCode() }
     }
 
+    @Test("a finger in the place of one that has ended, by the listing that shows no text") func replacedFinger()
+        async throws
+    {
+        let phone = try await SeedWorld.shared.personalized(withFinger: true)
+        await phone.server.ask { $0 = VirtualIdentityServer.Service() }
+        phone.sensor.enroll(Array("other fingers".utf8))
+        let data = try await phone.sdk.personalizer.startAddAuthenticationFactor(phone.server.identifier)
+        YourImplementation.script = YourImplementation.Script()
+        try await onThread { try SeedListing().startAuthentication(authenticationInitializationData: data) }
+        let again = try await phone.sdk.personalizer.startAddAuthenticationFactor(phone.server.identifier)
+        phone.sensor.feel(.match)
+        guard case .factorAdded = try await self.end(of: again) else { throw WrongCode() }
+        #expect(try phone.sdk.personalizer.personalizedIdentities[0].enrolledFactors.contains(.biometric))
+        _ = try await SeedWorld.shared.spendable()
+    }
+
     @Test("apiAccessChangePin: a PIN that will not do is asked again, the new one signs, and the old one does not")
     func changePin() async throws {
         let phone = try await SeedWorld.shared.spendable()
@@ -265,6 +281,8 @@ extension SeedListingTests {
         }
         guard case .merged(idmIdentifier: let merged) = ending else { throw WrongCode() }
         #expect(merged == identifier && merged == phone.server.identifier)
+        let error = await #expect(throws: CountersignError.self) { _ = try await phone.open(code, pin: "970358") }
+        #expect(error?.errorCode == .activationDataConsumed)
     }
 
     @Test("apiAccessRequestNewActivationData: another phone is personalised with the code, and both sign in")

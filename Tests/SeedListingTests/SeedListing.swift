@@ -22,6 +22,17 @@ if request.setSelection(selectedRole) == nil {
 try confirmAuthenticationAttributes(request: request)
 }
 
+// Another form of the same, of which the documentation says that it begins with what an invitation came to.
+internal func startAuthentication(
+authenticationInitializationData: AuthenticationInitializationDataWithSession
+) throws {
+try confirmAuthenticationAttributes(
+request: try CountersignSDK.shared.authenticator.startAuthenticationSynchronous(
+data: authenticationInitializationData
+)
+)
+}
+
 private func confirmAuthenticationAttributes(
 request: AuthenticateRequest
 ) throws {

@@ -58,7 +58,7 @@ extension YourImplementation {
     /// Says that the service gets something that nobody is asked for.
     static func tell(_ attribute: PersonalAttribute) { self.change { $0.told.append(attribute) } }
 
-    static func showWhatIsSigned(_ attributes: [ConfirmedAttribute], _ text: String?) {
+    static func showWhatIsSigned(_ attributes: [ConfirmedAttribute]) {
         let said = attributes.map { confirmed in
             confirmed.alias.map { "\(confirmed.attribute) (\($0))" } ?? "\(confirmed.attribute)"
         }

@@ -1,4 +1,5 @@
 import Countersign
+import Foundation
 
 struct PinScreen: PinUserVerifier {
     let ask: @Sendable (PinUserVerificationContext) async -> String?

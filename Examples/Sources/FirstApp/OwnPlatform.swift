@@ -9,7 +9,16 @@ struct FoundationClock: DeviceClock {
 
     func now() -> Timestamp { Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)) }
 
-    func uptime() -> Duration { .milliseconds(Int64(ProcessInfo.processInfo.systemUptime * 1000)) }
+    func uptime() -> Duration {
+        // `ProcessInfo.systemUptime` stands still while the device sleeps.
+        var time = timespec()
+        #if os(Linux)
+            clock_gettime(CLOCK_BOOTTIME, &time)
+        #else
+            clock_gettime(CLOCK_MONOTONIC_RAW, &time)
+        #endif
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 
     func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

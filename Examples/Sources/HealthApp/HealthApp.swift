@@ -31,7 +31,9 @@ struct HealthApp: Sendable {
         self.site = site
         self.fields = PasswordForm(signIn)
     }
+}
 
+extension HealthApp {
     func appOpens() async {
         await self.trying {
             switch try self.signIn.kept {
@@ -39,22 +41,29 @@ struct HealthApp: Sendable {
                 try await self.signIn.restore(prompt: SystemPrompt(reason: "Open your records"))
             case .guardedPassword:
                 try await self.signIn.withSavedPassword(prompt: SystemPrompt(reason: "Sign in"))
-            case .nothing: break
+            case .nothing:
+                if let interruption = try self.signIn.interruption { throw interruption }
             }
         }
     }
+}
 
+extension HealthApp {
     func signInTapped() async {
         await self.trying { try await self.signIn.withBrowser { await self.screen.wantsFingerNextTime() } }
     }
+}
 
+extension HealthApp {
     func fieldsSubmitted() async {
         guard await self.fields.canSubmit else { return }
         await self.fields.submit { await self.screen.wantsFingerNextTime() }
         if let message = await self.fields.message { await self.screen.say(message) }
         await self.showPlace(withFields: true)
     }
+}
 
+extension HealthApp {
     func pageTapped(_ path: String, title: String, isPersonal: Bool) async {
         guard let site else { return }
         await self.trying {
@@ -69,18 +78,24 @@ struct HealthApp: Sendable {
             }
         }
     }
+}
 
+extension HealthApp {
     func fingerSwitched(_ isOn: Bool) async {
         await self.trying { try await self.signIn.setBiometrics(isOn) }
     }
+}
 
+extension HealthApp {
     func signOutTapped() async {
         await self.trying {
             guard try await !self.signIn.signOut() else { return }
             await self.screen.say("You are signed out here. The server hears of it when the network is back.")
         }
     }
+}
 
+extension HealthApp {
     /// Does what a button is for, and shows what has come of it.
     private func trying(_ action: () async throws -> Void) async {
         var fields = false

@@ -24,7 +24,9 @@ struct Terminal: HealthScreen, BiometricSensor {
 
     func enrolledSet() async throws -> [UInt8]? { Array("the Return key".utf8) }
 
-    func opening(_ address: URL) { self.print("Open this address in your browser: \(address.absoluteString)") }
+    nonisolated func opening(_ address: URL) {
+        self.print("Open this address in your browser: \(address.absoluteString)")
+    }
 
     /// A line that the terminal does not show while it is typed.
     static func secretLine() -> String? {
@@ -42,7 +44,7 @@ struct Terminal: HealthScreen, BiometricSensor {
         return ["y", "yes"].contains(readLine()?.lowercased())
     }
 
-    private func print(_ line: String) {
+    private nonisolated func print(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 }

@@ -1,5 +1,6 @@
 import Ceremony
 import Countersign
+import CountersignBackend
 import CountersignTestKit
 import Foundation
 import PersonalInformation

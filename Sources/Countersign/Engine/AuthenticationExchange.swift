@@ -41,6 +41,18 @@ struct AuthenticationExchange: Sendable {
             Array((self.request.message.uafRequest ?? "").utf8), channel: self.request.channel)
     }
 
+    /// Throws ``EngineError`` `appRenamed` where accounts of this server that `isMeant` are there, and all were enrolled by the
+    /// app under another name: to be asked first, as the server's list may not have this one.
+    func checkName(where isMeant: (StoredAccount) -> Bool) async throws {
+        let records = await self.records(where: isMeant)
+        guard records.allSatisfy({ self.core.module.formerName(of: $0.keys) != nil }) else { return }
+        try self.core.checkName(of: records.first)
+    }
+
+    private func records(where isMeant: (StoredAccount) -> Bool) async -> [StoredAccount] {
+        await self.core.register.records.filter { $0.key.server == self.core.configuration.baseUrl && isMeant($0) }
+    }
+
     /// The accounts of this server that `isMeant`, also those that have no way to answer, by the authenticators of this
     /// device that `canVerify`.
     func candidates(
@@ -49,22 +61,21 @@ struct AuthenticationExchange: Sendable {
     ) async -> [AuthenticationCandidate] {
         let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
         let usable = supported.filter { canVerify($0.factor) }
-        return await self.core.register.records.filter { record in
-            record.key.server == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)
-                && isMeant(record)
-        }.map { record in
-            let ways = Self.ways(record, prepared, usable)
-            let possible = Set(Self.ways(record, prepared, supported).map(\.aaid))
+        return await self.records(where: isMeant).filter { $0.appID.hasSameBytes(as: prepared.appID) }.map { record in
+            // Keys of another name of the app are not the ones to choose.
+            let keys = record.keys.filter { self.core.module.formerNames[$0] == nil }
+            let ways = Self.ways(keys, prepared, usable)
+            let possible = Set(Self.ways(keys, prepared, supported).map(\.aaid))
             return AuthenticationCandidate(record: record, ways: ways, unasked: possible.subtracting(ways.map(\.aaid)))
         }
     }
 
-    /// How an account can answer with those models, by the authenticator that the person chooses.
+    /// How an account can answer with those keys and models, by the authenticator that the person chooses.
     private static func ways(
-        _ record: StoredAccount, _ prepared: PreparedAuthentication, _ models: [AuthenticatorModel]
+        _ keys: [KeyName], _ prepared: PreparedAuthentication, _ models: [AuthenticatorModel]
     ) -> [(aaid: Aaid, keys: [KeyName])] {
         let aaids = models.map(\.aaid)
-        return prepared.selections(among: record.keys.filter { aaids.contains($0.aaid) }).compactMap { keys in
+        return prepared.selections(among: keys.filter { aaids.contains($0.aaid) }).compactMap { keys in
             keys.first { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }
                 .map { (aaid: $0.aaid.text, keys: keys) }
         }

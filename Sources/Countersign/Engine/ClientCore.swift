@@ -21,6 +21,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     let module: AuthenticatorModule
     let register: AccountRegister
     let facetID: FacetID
+    /// The tokens that this device has redeemed.
+    let redeemed: RedeemedTokens
     private let facetLists: FacetListCache
     private let traceRecorder: TraceRecorder?
 
@@ -42,8 +44,17 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         self.module = module
         self.register = register
         self.facetID = facetID
+        self.redeemed = RedeemedTokens(storage: platform.storage)
         self.facetLists = FacetListCache(clock: platform.clock)
         self.traceRecorder = traceRecorder
+    }
+
+    /// Throws ``EngineError`` `appRenamed` where an account was enrolled by the app under another name, and nothing of it
+    /// answers under this one.
+    func checkName(of record: StoredAccount?) throws(EngineError) {
+        guard let former = self.module.formerName(of: record?.keys ?? []) else { return }
+        throw EngineError(
+            .appRenamed(former: former), "this app was called \(former) when it was enrolled; now \(self.facetID.text)")
     }
 
     /// What is told of one operation, and what its requests carry.

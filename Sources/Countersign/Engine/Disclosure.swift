@@ -33,7 +33,7 @@ struct Disclosure: Sendable {
         guard !self.isContentUnseen else {
             throw EngineError(
                 .undisclosed,
-                "no transaction confirmer, and no selector has read what is to be confirmed before it answered")
+                "no transaction confirmer, and no screen has read what is to be confirmed before the answer")
         }
         return Complete()
     }

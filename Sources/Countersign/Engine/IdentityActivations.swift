@@ -249,7 +249,7 @@ struct IdentityActivations: Sendable {
         let identity = StoredIdentity(
             server: server, account: proven.account, activation: proven.activation, appID: proven.appID,
             username: proven.username, device: device, created: self.core.servers.now(at: server), name: name,
-            keys: keys, pin: ServerPinRecord(secret))
+            keys: keys, pin: ServerPinRecord(secret), facet: self.core.facetID.text)
         do {
             try self.core.register.keep(identity)
         } catch {
@@ -305,7 +305,9 @@ struct IdentityActivations: Sendable {
     }
 
     private func settleAlone(at server: String) async {
-        for identity in self.core.register.identities where server.hasSameBytes(as: identity.server) {
+        // What was made under another name of the app is settled when the app has that name again: here nothing signs for it.
+        for identity in self.core.register.identities
+        where server.hasSameBytes(as: identity.server) && self.core.formerName(of: identity) == nil {
             switch identity.state {
             case .active: await self.settleFactors(of: identity)
             case .pending: await self.settlePending(identity)
@@ -387,7 +389,7 @@ struct IdentityActivations: Sendable {
                 "DELETE", [], to: IdentityReceipts.path, by: ManagerExchange.Prover(identity), as: EmptyMessage.self)
         } catch let error as Refused {
             guard error.problem.code.saysThatThereIsNone else { throw error }
-        } catch let error as DeviceKeyError where error.isForGood {
+        } catch let error as DeviceKeyError where error.isForGood && self.core.formerName(of: identity) == nil {
             // Nobody could ever tell the server from here.
         }
         try await self.core.forget(identity)

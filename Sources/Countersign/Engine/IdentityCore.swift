@@ -96,13 +96,28 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             networkTimeout: .seconds(self.configuration.networkTimeoutInSeconds), server: server)
     }
 
-    /// The identity of a server. Throws ``EngineError``: `foreignHost`, and `unknownAccount` where there is none.
+    /// The identity of a server, whose keys sign. Throws ``EngineError``: as ``keptIdentity(of:)``, and `appRenamed`.
     func identity(of server: String) throws -> StoredIdentity {
+        let identity = try self.keptIdentity(of: server)
+        guard let former = self.formerName(of: identity) else { return identity }
+        throw EngineError(
+            .appRenamed(former: former), "this app was called \(former) when it was enrolled; now \(self.facetID.text)")
+    }
+
+    /// The identity of a server, whether its keys sign or not. Throws ``EngineError``: `foreignHost`, and `unknownAccount` where
+    /// there is none.
+    func keptIdentity(of server: String) throws -> StoredIdentity {
         _ = try self.servers.roots(of: server)
         guard let identity = self.register.identity(of: server) else {
             throw EngineError(.unknownAccount, "no identity of that server")
         }
         return identity
+    }
+
+    /// The name that the app had when an identity was made, where it has another one now.
+    func formerName(of identity: StoredIdentity) -> String? {
+        guard let facet = identity.facet else { return self.module.formerName(of: identity.keys) }
+        return facet.hasSameBytes(as: self.facetID.text) ? nil : facet
     }
 
     /// What the device says about itself. Throws what the app's inspection throws, and `IdentityProblem` where the app's own
@@ -127,8 +142,10 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     @discardableResult
     func end(_ identity: StoredIdentity) async throws -> StoredIdentity? {
         let before = self.register.kept(identity)
+        let facet = self.formerName(of: identity) ?? self.facetID.text
         let ended = try self.register.change(identity) { identity in
             identity.state = .ending
+            identity.facet = facet
             identity.keys = []
             identity.unconfirmed = []
             identity.sent = nil

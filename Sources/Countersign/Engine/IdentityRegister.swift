@@ -43,6 +43,9 @@ struct StoredIdentity: Equatable, Sendable {
     var pin: ServerPinRecord?
     /// When a person authenticated with it last.
     var lastUsed: Timestamp?
+    /// What the app was called when it was made (its facet), by which its keys are opened; `nil` where a version of before has
+    /// written it.
+    var facet: String?
 }
 
 /// What is kept of a server that manages identities.
@@ -218,6 +221,7 @@ extension StoredIdentity {
         object["sent"] = self.sent.map { .integer($0.milliseconds) }
         object["pin"] = self.pin.map { .object($0.json) }
         object["lastUsed"] = self.lastUsed.map { .integer($0.milliseconds) }
+        object["facet"] = self.facet.map { .string($0) }
         return object
     }
 
@@ -235,7 +239,8 @@ extension StoredIdentity {
             unconfirmed: try AccountRegister.keys("unconfirmed", of: object),
             sent: try object.integer("sent", as: Int64.self).map { Timestamp(milliseconds: $0) },
             pin: try object.object("pin").map { try ServerPinRecord(json: $0) },
-            lastUsed: try object.integer("lastUsed", as: Int64.self).map { Timestamp(milliseconds: $0) })
+            lastUsed: try object.integer("lastUsed", as: Int64.self).map { Timestamp(milliseconds: $0) },
+            facet: try object.string("facet"))
     }
 }
 

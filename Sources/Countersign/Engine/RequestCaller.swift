@@ -34,7 +34,7 @@ extension ClientCore {
     ///
     /// A device whose clock is another than the server's proves the request once more, by the server's. One that the server
     /// refuses tells its keys anew with the next authentication, and one whose keys are gone tells new ones. Throws what the
-    /// transport throws, and ``EngineError`` `notAuthorized` where the device's keys do not sign.
+    /// transport throws, and ``EngineError``: `notAuthorized` where the device's keys do not sign, `appRenamed`.
     func send(
         _ request: TransportRequest, by caller: RequestCaller, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
@@ -45,6 +45,7 @@ extension ClientCore {
             request.headers += provider.headers
             return try await self.channel.send(request, recording, noting: event)
         case .device(let keys, let account):
+            try self.checkName(of: await self.register.record(of: account))
             var response = try await self.send(request, provenBy: keys, of: account, recording)
             if let now = Self.timeOfServer(in: response) {
                 response = try await self.send(

@@ -110,6 +110,24 @@ struct ServerExchange: Sendable {
         }
     }
 
+    /// As ``redeem(_:at:timeout:)``, and remembers that this device has redeemed the token. Throws ``EngineError``
+    /// `tokenSpentHere` in the place of `tokenSpent` where this device may have been it.
+    func redeemOnce(_ token: String, at url: URL) async throws -> ReceivedRequest {
+        try self.checkRedeemAddress(url)
+        let redeemed = self.core.redeemed
+        let wasNoted = await redeemed.note(token)
+        do {
+            let request = try await self.redeem(token, at: url)
+            await redeemed.confirm(token)
+            return request
+        } catch let error as EngineError where error.cause == .tokenSpent && wasNoted {
+            throw EngineError(.tokenSpentHere, httpStatus: error.httpStatus, "redeemed by this device before")
+        } catch let error as EngineError where [.tokenSpent, .tokenUnknown, .tokenExpired].contains(error.cause) {
+            await redeemed.forget(token)
+            throw error
+        }
+    }
+
     /// Redeems a token. Throws ``EngineError`` and what the transport throws.
     func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
         try self.checkRedeemAddress(url)

@@ -41,6 +41,10 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case factorInvalidated
         /// The operating system has locked the sensor. Nothing was sent.
         case sensorLocked
+        /// The keys were made when the app had the name that is here, and the app has another one now. Nothing was sent.
+        case appRenamed(former: String)
+        /// The token was redeemed before, and this device may have been it.
+        case tokenSpentHere
         /// Something was to be shown to the person, or asked, and no face did. Nothing was signed.
         case undisclosed
     }

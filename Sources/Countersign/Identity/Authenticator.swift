@@ -56,8 +56,8 @@ public struct Authenticator: Sendable {
             throw CountersignError(.clockSkew, "a year that the calendar does not have")
         }
         return try AuthenticateRequest(
-            document, claimed, from: IdentityFactors(core: core).types(of: identity),
-            birthdate: BirthdateValidator(latest: today))
+            document, claimed, isOwnOperation: data.isOwnOperation,
+            from: IdentityFactors(core: core).types(of: identity), birthdate: BirthdateValidator(latest: today))
     }
 
     /// As ``startAuthentication(data:)-(AuthenticationInitializationData)``. It blocks.
@@ -117,7 +117,8 @@ public struct Authenticator: Sendable {
             let identity = try sessions.identity(of: session.claimed)
             return .success(
                 try AuthenticationUserInformation(
-                    checked, session, from: IdentityFactors(core: core).types(of: identity)))
+                    checked, session, demandingText: !request.isOwnOperation,
+                    from: IdentityFactors(core: core).types(of: identity)))
         }
     }
 
@@ -131,7 +132,8 @@ public struct Authenticator: Sendable {
     /// Has the factors sign, and the server judge. A wrong one is no error but a result:
     /// ``AuthenticationResult/lockout(lockoutInformation:authenticationUserInformation:)``.
     ///
-    /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed`,
+    /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed` where
+    /// a service's text was not shown,
     /// `wrongProcess` where the server ends it as something else than was begun,
     /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
     /// ``CountersignSecurityInsufficientError``. What was signed is kept where the factors have not left, no factor of this

@@ -88,7 +88,7 @@ public struct Personalizer: Sendable {
     /// Throws ``CountersignError``: `notPersonalized`, `storageUnavailable`.
     public func depersonalizeIdentityManager(idmIdentifier: String) async throws {
         try await self.life.running { core in
-            try await IdentityActivations(core: core).remove(try core.identity(of: idmIdentifier))
+            try await IdentityActivations(core: core).remove(try core.keptIdentity(of: idmIdentifier))
         }
     }
 

@@ -16,13 +16,7 @@ public struct AccountNotices: SingleOperation {
     /// Asks. Newest first; the server leaves the oldest ones out.
     public func perform() async throws(OperationError) -> [AccountNotice] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let username = self.username?.normalizedUsername,
-            let caller = self.core.caller(self.authorizationProvider, for: await self.core.record(named: username))
-        else {
-            throw OperationError(
-                .missingInteraction, "a username is needed, and an authorization provider or keys that the server knows"
-            )
-        }
+        let (username, caller) = try await self.core.caller(self.authorizationProvider, named: self.username)
         do {
             return try await AccountExchange(core: self.core, recording: self.core.newRecording(), caller: caller)
                 .notices(of: username)

@@ -75,6 +75,7 @@ struct AuthenticationRun: Sendable {
     }
 
     private func answer() async throws -> AuthenticationSuccess {
+        try await self.exchange.checkName(where: self.isMeant)
         let prepared = try await self.exchange.prepare()
         guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
@@ -106,16 +107,17 @@ struct AuthenticationRun: Sendable {
         }
     }
 
+    /// Whether it is the account that the app has named; where it has named none, each is.
+    private func isMeant(_ record: StoredAccount) -> Bool {
+        self.username.map { $0.hasSameBytes(as: record.username) } ?? true
+    }
+
     /// The accounts of this server that can meet the policy with what the app can ask for.
     ///
     /// Throws ``OperationError``: `missingInteraction` where one could with a screen that the app has not given, else
     /// `noSuitableAuthenticator`.
     private func candidates(_ prepared: PreparedAuthentication) async throws -> [AuthenticationCandidate] {
-        let all = await self.exchange.candidates(prepared) { record in
-            self.username.map { $0.hasSameBytes(as: record.username) } ?? true
-        } canVerify: {
-            self.screens.canVerify($0)
-        }
+        let all = await self.exchange.candidates(prepared, where: self.isMeant) { self.screens.canVerify($0) }
         let candidates = all.filter { !$0.ways.isEmpty }
         guard !candidates.isEmpty else {
             guard all.allSatisfy(\.unasked.isEmpty) else {
@@ -151,7 +153,7 @@ struct AuthenticationRun: Sendable {
             await selector.selectAccount(
                 context: context, handler: AccountSelectionHandler(answer: answer, exhibit: exhibit))
         }
-        if selection.hasTakenContent { presentation.disclosure.contentWasShown() }
+        if selection.hasShownContent { presentation.disclosure.contentWasShown() }
         let name = selection.choice.normalizedUsername
         guard let chosen = candidates.first(where: { name?.hasSameBytes(as: $0.record.username) ?? false }) else {
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen account does not meet the policy")
@@ -202,7 +204,7 @@ struct AuthenticationRun: Sendable {
             await selector.selectAuthenticator(
                 context: context, handler: AuthenticatorSelectionHandler(answer: answer, exhibit: exhibit))
         }
-        if selection.hasTakenContent { presentation.disclosure.contentWasShown() }
+        if selection.hasShownContent { presentation.disclosure.contentWasShown() }
         guard let way = ways.first(where: { $0.aaid == selection.choice }) else {
             if candidate.unasked.contains(selection.choice) {
                 throw OperationError(.missingInteraction, "no verifier for the chosen authenticator")

@@ -78,6 +78,7 @@ public struct Authentication: AuthenticationOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
+        guard await self.core.record(named: username) != nil else { throw OperationError(unknown: username) }
         do {
             let recording = self.core.newRecording()
             let request = try await ServerExchange(core: self.core, recording: recording).request(

@@ -67,7 +67,7 @@ public struct OutOfBandOperation: OperationBuilder {
             let answer =
                 self.isForDeregistrations(redeemData.redeemUrl)
                 ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemUrl)
-                : try await exchange.redeem(redeemData.token, at: redeemData.redeemUrl)
+                : try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemUrl)
             // The server has deleted its keys already, however the token came here.
             if answer.message.operation == .deregistration {
                 let (accounts, requester) = try await deregistration.carryOut(answer, token: redeemData.token)

@@ -1,6 +1,7 @@
 import Ceremony
 import JOSE
 import OAuth
+import UAFClient
 import _Primitives
 
 #if canImport(FoundationEssentials)
@@ -54,6 +55,9 @@ struct BrowserSignIn: Sendable {
         async throws -> String
     {
         self.recording.note(.signInStarted)
+        // An app that ends meanwhile is told of it at its next start. That nothing can be written down keeps nobody waiting.
+        try? self.core.store.setBrowserOpened(self.core.platform.clock.now())
+        defer { try? self.core.store.setBrowserOpened(nil) }
         return try await session.open(page) { (try? Self.parameters(of: $0, answering: request)) != nil }
     }
 

@@ -54,7 +54,7 @@ public final class PasswordForm {
     ///   - offer: As ``SignIn/withPassword(username:password:offeringBiometrics:secondFactor:)`` has it.
     ///   - secondFactor: Likewise.
     public func submit(
-        offeringBiometrics offer: SignIn.BiometricOffer? = nil, secondFactor: (@Sendable () async -> String?)? = nil
+        offeringBiometrics offer: SignIn.BiometricOffer? = nil, secondFactor: SignIn.SecondFactorPrompt? = nil
     ) async {
         guard self.canSubmit else { return }
         self.state = .waiting

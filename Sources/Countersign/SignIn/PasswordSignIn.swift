@@ -70,7 +70,7 @@ struct PasswordSignIn: Sendable {
     let core: SignInCore
     let recording: Recording
     /// Asks for a code of the person's authenticator app; `nil` where the app asks for none.
-    let secondFactor: (@Sendable () async -> String?)?
+    let secondFactor: SignIn.SecondFactorPrompt?
 
     /// What the server gives for name and password. Throws ``SignInError``: `wrongCredentials` where it does not take them.
     func tokens(for credentials: TypedCredentials, provingBy key: SigningKey) async throws -> IssuedTokens {
@@ -91,7 +91,7 @@ struct PasswordSignIn: Sendable {
         var form = asked
         form.append("username", credentials.username)
         form.append("password", credentials.password)
-        var wrong = SignInError(.wrongCredentials, serverCode: "insufficient_authorization")
+        var question = SecondFactorQuestion()
         while true {
             switch try await self.step(form, key) {
             case .code(let code):
@@ -104,12 +104,23 @@ struct PasswordSignIn: Sendable {
                 let tokens = try await self.core.exchanged(exchange, key: key, self.recording)
                 try configuration.check(tokens.idToken, nonce: request.nonce)
                 return tokens
-            case .more(_, let next) where next.containsBytes(of: "password"): throw wrong
+            case .more(_, let next) where next.containsBytes(of: "password"):
+                // After a code it is the server that begins anew, as it takes no further code.
+                throw SignInError(
+                    form["otp"] == nil ? .wrongCredentials : .wrongSecondFactor,
+                    serverCode: "insufficient_authorization")
             case .more(let session, let next) where next.containsBytes(of: "otp"):
                 guard let secondFactor else { throw SignInError(.browserNeeded, "the server wants a second factor") }
-                guard let code = await secondFactor() else { throw SignInError(.cancelled, "no code was typed") }
+                if form["otp"] != nil {
+                    question = SecondFactorQuestion(lastError: .invalidCode, triesLeft: question.triesLeft - 1)
+                }
+                guard question.triesLeft > 0 else {
+                    throw SignInError(.wrongSecondFactor, serverCode: "insufficient_authorization")
+                }
+                guard let code = await secondFactor(question) else {
+                    throw SignInError(.cancelled, "no code was typed")
+                }
                 form = ["client_id": configuration.clientID, "auth_session": session, "otp": code]
-                wrong = SignInError(.refused, serverCode: "insufficient_authorization", "the code was refused")
             case .more: throw SignInError(.browserNeeded, "the server wants what this app does not ask for")
             }
         }

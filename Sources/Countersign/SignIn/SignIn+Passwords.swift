@@ -21,11 +21,11 @@ extension SignIn {
     ///   - password: Their password.
     ///   - offer: Asked before anything is sent, where a finger or a face is enrolled and the person has not been asked before;
     ///     `nil` asks nobody.
-    ///   - secondFactor: Asks for a code of the person's authenticator app, where the server wants one; `nil` from it, where
-    ///     the person gives up.
+    ///   - secondFactor: Asks for a code of the person's authenticator app, where the server wants one. After five wrong codes
+    ///     the sign-in ends (`wrongSecondFactor`).
     public func withPassword(
         username: String, password: String, offeringBiometrics offer: BiometricOffer? = nil,
-        secondFactor: (@Sendable () async -> String?)? = nil
+        secondFactor: SecondFactorPrompt? = nil
     ) async throws {
         let credentials = TypedCredentials(username: username, password: password)
         guard credentials.areWhole else { throw SignInError(.wrongCredentials, "nothing was typed") }
@@ -55,7 +55,7 @@ extension SignIn {
     /// Where the server does not take them any more they are deleted (`wrongCredentials`): show the fields. Where the enrolled
     /// fingers or faces are others than before, they are gone too (`biometricsChanged`).
     public func withSavedPassword(
-        prompt: SystemPrompt = SystemPrompt(), secondFactor: (@Sendable () async -> String?)? = nil
+        prompt: SystemPrompt = SystemPrompt(), secondFactor: SecondFactorPrompt? = nil
     ) async throws {
         let recording = self.core.server.newRecording()
         try await Self.showing(recording) {
@@ -111,7 +111,7 @@ extension SignIn {
     }
 
     private func signIn(
-        _ credentials: TypedCredentials, by used: UsedCredentials?, _ secondFactor: (@Sendable () async -> String?)?,
+        _ credentials: TypedCredentials, by used: UsedCredentials?, _ secondFactor: SecondFactorPrompt?,
         _ recording: Recording
     ) async throws {
         let key = try ProofKey.make(random: self.core.platform.random)

@@ -28,6 +28,10 @@ public struct SignIn: Sendable {
     /// Asks the person whether they want to use finger or face next time. It is called once: the answer is remembered.
     public typealias BiometricOffer = @Sendable () async -> Bool
 
+    /// Asks for a code of the person's authenticator app; `nil` where the person gives up. It is called again where the code was
+    /// wrong, and says so.
+    public typealias SecondFactorPrompt = @Sendable (SecondFactorQuestion) async -> String?
+
     /// What an app finds at its start, before it asks anybody anything.
     public enum Kept: Hashable, Sendable {
         /// Nothing. Show the sign-in screen.
@@ -76,6 +80,28 @@ public struct SignIn: Sendable {
             }
         }
     }
+
+    /// That the app ended while the person was signing in with the browser, in the last ten minutes: ``SignInError`` `interrupted`,
+    /// whose words can be shown. `nil` where nothing was interrupted.
+    ///
+    /// Ask at the app's start. Nobody can finish that sign-in, as its secrets have ended with the process: pass over the address
+    /// that the browser comes back with, say the word, and call ``withBrowser(offeringBiometrics:)``. The browser may be signed
+    /// in by now, and then asks the person for nothing. A sign-in that another process of this app has open counts too. Throws
+    /// ``SignInError`` `storageError`.
+    public var interruption: SignInError? {
+        get throws {
+            do {
+                guard let opened = try self.core.store.browserOpened() else { return nil }
+                let age = self.core.platform.clock.now() - opened
+                return (.zero..<Self.interruptionLifetime).contains(age) ? SignInError(.interrupted) : nil
+            } catch {
+                throw SignInError.translating(error)
+            }
+        }
+    }
+
+    /// How long an interrupted sign-in is told of: no server's page waits longer.
+    private static let interruptionLifetime = Duration.seconds(600)
 
     /// Whether somebody is signed in now, in this process.
     public var isSignedIn: Bool { get async { await self.core.live != nil } }

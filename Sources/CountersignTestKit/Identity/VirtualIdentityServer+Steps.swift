@@ -259,15 +259,25 @@ extension VirtualIdentityServer {
                 purpose: session.purpose, server: self.identifier, session: id, activation: prover,
                 service: SessionDocument.Service(name: session.service.name, origin: session.service.origin),
                 role: SessionDocument.Role(id: chosen.id, name: chosen.name), attributes: sources,
-                text: try (session.replaces == nil ? session.service.text : self.replacement).map {
-                    try TransactionText(normalizing: $0)
-                },
+                text: try self.text(of: session),
                 expiresAt: self.clock.now() + Self.claimed, random: .system)
         } catch {
             throw IdentityProblem(.serverError, reasons: ["\(error)"])
         }
         self.wait(Self.claimed, &session)
         return .prepared(try self.prepared(session, prover))
+    }
+
+    /// What the person agrees to beside: of an operation with their own account what the server says too, else the service's
+    /// text.
+    private func text(of session: Session) throws -> TransactionText? {
+        switch session.purpose {
+        case .userLogin, .serviceLogin: try session.service.text.map { try TransactionText(normalizing: $0) }
+        case .addFactor:
+            session.replaces != nil && self.tellsReplacements ? try ReplacementAgreement().text : nil
+        case .merge: try MergeAgreement(address: self.invitedAddress, organisation: nil, place: nil).text
+        case .changePin, .newActivation, .delete: nil
+        }
     }
 
     private func prepared(_ session: Session, _ prover: String) throws -> PreparedSession {
@@ -330,6 +340,9 @@ extension VirtualIdentityServer {
         session.isAccepted = true
         self.wait(session.purpose == .serviceLogin ? Self.code : Self.granted, &session)
         if [.userLogin, .merge].contains(session.purpose) { session.end = .sessionConsumed }
+        for (id, pending) in self.pending where session.purpose == .merge && pending.activation == session.invitation {
+            self.pending[id]?.isUsed = true
+        }
         self.noteAccepted(id)
         return .accepted(
             AcceptedSession(

@@ -80,6 +80,8 @@ public actor VirtualIdentityServer: Transport {
         var inApp: InAppRequest?
         /// The key of a finger that another is to take the place of.
         var replaces: KeyID?
+        /// The activation of the invitation that goes into the account.
+        var invitation: String?
         /// What was asked of the PIN service with the present document.
         var blinded: [UInt8]?
         /// Until when the activation rests because of this session's own factors.
@@ -100,8 +102,10 @@ public actor VirtualIdentityServer: Transport {
     public var service = Service()
     /// What stands in the place of the words of a chosen value in what is to be signed; `nil`: the words that were shown.
     public var signedAlias: String?
-    /// What a person agrees to who has a finger replaced.
-    var replacement: String? = "Your finger is replaced."
+    /// Whether people are told of it who have a finger replaced.
+    private(set) var tellsReplacements = true
+    /// Who is invited by the codes whose activation may merge: what the person who merges is told.
+    public var invitedAddress = "alice@work.example"
     private var namesKeys = true
     /// The secret of its PIN service; `nil` where it has none.
     var pinMaster: SecretBytes?
@@ -198,7 +202,7 @@ public actor VirtualIdentityServer: Transport {
     /// Has other words signed than those that were shown of a chosen value.
     public func misname(_ alias: String?) { self.signedAlias = alias }
     /// Says nothing from now on to people who have a finger replaced.
-    public func hideReplacements() { self.replacement = nil }
+    public func hideReplacements() { self.tellsReplacements = false }
     /// Does not say from now on which key an activation's finger has, as servers of before do not.
     public func hideKeys() { self.namesKeys = false }
     /// How many attempts in a row are too many for good, from now on.
@@ -257,11 +261,11 @@ public actor VirtualIdentityServer: Transport {
         return ProcessCode.text(signed: try self.signedCode(.activation, id, digest), secret: secret)
     }
 
-    /// The code of a session for the service that is asked for now.
-    public func authenticationCode() throws -> String {
+    /// The code of a session for the service that is asked for now; no server makes one for another purpose than a login.
+    public func authenticationCode(for purpose: SessionDocument.Purpose = .userLogin) throws -> String {
         let secret = SecretBytes(RandomSource.system.bytes(32))
         let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
-        let id = self.newSession(.userLogin, digest)
+        let id = self.newSession(purpose, digest)
         return ProcessCode.text(signed: try self.signedCode(.authentication, id, digest), secret: secret)
     }
 
@@ -419,6 +423,7 @@ public actor VirtualIdentityServer: Transport {
             else { throw IdentityProblem(.invalidRequest) }
             let offer = self.offer(asked.purpose)
             self.sessions[offer.session]?.replaces = asked.replaces
+            self.sessions[offer.session]?.invitation = asked.invitation
             return offer
         case ("api-access", 4):
             return try self.complete(parts[2], try CompleteRequest(parsing: request.body), prover)

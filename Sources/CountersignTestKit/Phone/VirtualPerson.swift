@@ -73,6 +73,8 @@ public final class VirtualPerson: @unchecked Sendable {
     private struct State {
         var script: Script
         var asked: [Asked] = []
+        /// How the PIN or the password stood when it was asked for last, and was to wait.
+        var wait: AuthenticatorProtectionStatus?
     }
 
     private let lock = NSLock()
@@ -103,6 +105,15 @@ public final class VirtualPerson: @unchecked Sendable {
         case .answers: answer(script)
         case .cancels: cancel()
         case .ignores: break
+        }
+    }
+
+    /// Whether the person was told to wait, has typed again, and the same time is left: the test's clock stands still, and the
+    /// person gives up.
+    private func waitsInVain(_ isToldToWait: Bool, _ status: AuthenticatorProtectionStatus?) -> Bool {
+        self.lock.withLock {
+            defer { self.state.wait = isToldToWait ? status : nil }
+            return isToldToWait && self.state.wait == status
         }
     }
 
@@ -180,7 +191,10 @@ extension VirtualPerson: PinEnroller, PinUserVerifier, FingerprintUserVerifier {
         var asked = Asked(question: .pin)
         asked.status = context.authenticatorProtectionStatus
         asked.lastError = context.lastRecoverableError.map { "\($0)" }
-        self.react(asked, cancel: handler.cancel) { _ in handler.verifyPin(self.next(\.pins)) }
+        let waits = self.waitsInVain(context.lastRecoverableError == .coolingDown, asked.status)
+        self.react(asked, cancel: handler.cancel) { _ in
+            waits ? handler.cancel() : handler.verifyPin(self.next(\.pins))
+        }
     }
 
     /// Puts a finger on the sensor, unless the script says otherwise.
@@ -206,7 +220,10 @@ extension VirtualPerson: PasswordEnroller, PasswordUserVerifier {
         var asked = Asked(question: .password)
         asked.status = context.authenticatorProtectionStatus
         asked.lastError = context.lastRecoverableError.map { "\($0)" }
-        self.react(asked, cancel: handler.cancel) { _ in handler.verifyPassword(self.next(\.passwords)) }
+        let waits = self.waitsInVain(context.lastRecoverableError == .coolingDown, asked.status)
+        self.react(asked, cancel: handler.cancel) { _ in
+            waits ? handler.cancel() : handler.verifyPassword(self.next(\.passwords))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ public final class InMemoryStorage: SecureStorage, AppStorage, @unchecked Sendab
     private var values: [String: [UInt8]]
     private var interruption: (@Sendable (String) throws -> Void)?
     private var isFull = false
+    private var isProtected = false
     /// Those who wait for a name's lock; a name that nobody holds is not in here.
     private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
@@ -34,12 +35,25 @@ public final class InMemoryStorage: SecureStorage, AppStorage, @unchecked Sendab
     /// Whether every write fails and changes nothing, as on a full disk.
     public func refuseWrites(_ isFull: Bool) { self.lock.withLock { self.isFull = isFull } }
 
+    /// Whether nothing can be read or written, as before the first unlock of a device.
+    public func protect(_ isProtected: Bool) { self.lock.withLock { self.isProtected = isProtected } }
+
+    private func checkUnprotected() throws {
+        guard !self.isProtected else { throw StorageError(.locked, "the device was not unlocked yet") }
+    }
+
     /// The value of that name; see ``SecureStorage``.
-    public func read(_ name: String) throws -> [UInt8]? { self.lock.withLock { self.values[name] } }
+    public func read(_ name: String) throws -> [UInt8]? {
+        try self.lock.withLock {
+            try self.checkUnprotected()
+            return self.values[name]
+        }
+    }
 
     /// Sets a value durably; see ``SecureStorage``.
     public func write(_ value: [UInt8], to name: String) throws {
         let interruption = try self.lock.withLock {
+            try self.checkUnprotected()
             guard !self.isFull else { throw StorageError(.unavailable, "the disk is full") }
             self.values[name] = value
             return self.interruption
@@ -50,6 +64,7 @@ public final class InMemoryStorage: SecureStorage, AppStorage, @unchecked Sendab
     /// Removes a value durably; see ``SecureStorage``.
     public func remove(_ name: String) throws {
         try self.lock.withLock {
+            try self.checkUnprotected()
             guard !self.isFull else { throw StorageError(.unavailable, "the disk is full") }
             self.values[name] = nil
         }

@@ -119,6 +119,22 @@ public actor VirtualServer: Transport {
             .registration, self.registrationMessage(username, policy), .registration, channel: channel)
     }
 
+    /// A payload for a registration with one kind of authenticator, whose keys lie in the phone's storage.
+    public func registration(for username: Username, by kind: AuthenticatorDescriptor.Kind) throws -> OutOfBandPayload {
+        let factors: [AuthenticatorDescriptor.Kind: AuthenticatorModel.Factor] = [
+            .pin: .pin, .password: .password, .fingerprint: .fingerprint, .face: .face,
+            .devicePasscode: .devicePasscode, .devicePossession: .devicePossession,
+        ]
+        let model = AuthenticatorModel(factor: factors[kind] ?? .pin, keyStore: .file)
+        return try self.registration(
+            for: username, policy: Policy(accepted: [[MatchCriteria(aaid: [model.aaid])]]))
+    }
+
+    /// A payload for the confirmation of a text.
+    public func authentication(username: Username? = nil, text: String) throws -> OutOfBandPayload {
+        try self.authentication(username: username, transaction: [Transaction(content: Array(text.utf8))])
+    }
+
     /// A payload for an authentication. Without a policy, every key of this product meets it; with a username, the
     /// policy names that person's keys.
     public func authentication(

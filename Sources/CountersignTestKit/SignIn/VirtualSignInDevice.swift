@@ -22,11 +22,18 @@ public struct VirtualSignInDevice: Sendable {
     public let sharedStorage: InMemoryStorage?
 
     /// A device, and a server whose clock is the device's unless another one is given.
+    ///
+    /// - Parameters:
+    ///   - cookiePrefix: What the names of the site's cookies begin with (``WebViewSites``).
+    ///   - cookieDomain: As ``VirtualSignInServer`` has it.
     public init(
         baseUrl: URL, storage: InMemoryStorage = InMemoryStorage(), sensor: ScriptedSensor = ScriptedSensor(),
-        clock: FakeClock = FakeClock(), serverClock: FakeClock? = nil, sharedStorage: InMemoryStorage? = nil
+        clock: FakeClock = FakeClock(), serverClock: FakeClock? = nil, sharedStorage: InMemoryStorage? = nil,
+        cookiePrefix: String = "countersign_", cookieDomain: String? = nil
     ) {
-        let server = VirtualSignInServer(baseUrl: baseUrl, clock: (serverClock ?? clock).timeSource)
+        let server = VirtualSignInServer(
+            baseUrl: baseUrl, clock: (serverClock ?? clock).timeSource, cookiePrefix: cookiePrefix,
+            cookieDomain: cookieDomain)
         self.storage = storage
         self.installation = VirtualInstallation()
         self.sensor = sensor

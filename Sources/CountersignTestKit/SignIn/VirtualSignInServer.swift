@@ -63,12 +63,19 @@ public actor VirtualSignInServer: Transport {
     private let clock: TimeSource
     private let random: RandomSource
     private var cookiePrefix: String
+    /// The domain whose hosts get the cookies of web views.
+    private let cookieDomain: String
 
     /// A server at an address.
+    ///
+    /// - Parameter cookieDomain: The domain whose hosts get the cookies of web views, as operators set it; `nil` for the one
+    ///   above the server's host (`example.com` for `id.example.com`), or the host itself where that has two words.
     public init(
         baseUrl: URL, clock: TimeSource = FakeClock().timeSource, random: RandomSource = .system,
-        cookiePrefix: String = "countersign_"
+        cookiePrefix: String = "countersign_", cookieDomain: String? = nil
     ) {
+        let words = (baseUrl.host() ?? "").split(separator: ".")
+        self.cookieDomain = cookieDomain ?? (words.count > 2 ? words.dropFirst() : words[...]).joined(separator: ".")
         self.baseUrl = baseUrl
         self.clock = clock
         self.random = random
@@ -299,14 +306,14 @@ public actor VirtualSignInServer: Transport {
         else { throw OAuthError(.invalidGrant) }
         let value = self.random.token(byteCount: 16)
         self.webSessions.append((value, secret, true))
-        let host = self.baseUrl.host() ?? ""
+        let site = "Path=/; Domain=\(self.cookieDomain); Secure; SameSite=Lax"
         return self.response(
             200, [:],
             cookies: [
-                "\(self.cookiePrefix)access_token=\(value); Path=/; Secure; HttpOnly; SameSite=Lax",
+                "\(self.cookiePrefix)access_token=\(value); HttpOnly; \(site)",
                 "\(self.cookiePrefix)refresh_token=r-\(value); Path=/v0/sign_in/refresh; Secure; HttpOnly; SameSite=Lax",
                 "\(self.cookiePrefix)anti_csrf_token=c-\(value); Path=/; Secure; HttpOnly; SameSite=Lax",
-                "\(self.cookiePrefix)info_token=i-\(value); Path=/; Domain=\(host); Secure; SameSite=Lax",
+                "\(self.cookiePrefix)info_token=i-\(value); \(site)",
             ])
     }
 

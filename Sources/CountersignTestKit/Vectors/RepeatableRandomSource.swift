@@ -1,5 +1,5 @@
 import Crypto
-import Synchronization
+import Foundation
 public import _Primitives
 
 extension RandomSource {
@@ -11,23 +11,24 @@ extension RandomSource {
 }
 
 /// SHA-256 in counter mode.
-private final class HashStream: Sendable {
+// Safe to share: every access to `counter` and `left` is within `lock`.
+private final class HashStream: @unchecked Sendable {
     private let seed: String
-    private let position = Mutex((counter: UInt64(0), left: [UInt8]()))
+    private let lock = NSLock()
+    private var counter: UInt64 = 0
+    private var left: [UInt8] = []
 
     init(seed: String) { self.seed = seed }
 
     /// The next bytes of the stream.
     func take(_ count: Int) -> [UInt8] {
-        self.position.withLock { position in
-            while position.left.count < count {
-                let block = Array("\(self.seed)\n\(position.counter)".utf8)
-                position.left += Array(SHA256.hash(data: block))
-                position.counter += 1
+        self.lock.withLock {
+            while self.left.count < count {
+                self.left += Array(SHA256.hash(data: Array("\(self.seed)\n\(self.counter)".utf8)))
+                self.counter += 1
             }
-            let bytes = Array(position.left.prefix(count))
-            position.left.removeFirst(count)
-            return bytes
+            defer { self.left.removeFirst(count) }
+            return Array(self.left.prefix(count))
         }
     }
 }

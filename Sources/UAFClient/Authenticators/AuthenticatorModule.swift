@@ -56,6 +56,9 @@ public actor AuthenticatorModule: CustomReflectable {
     private let softwareKeys: SoftwareKeys
     let ledger: AttemptLedger
     private(set) var database: KeyDatabase
+    /// The keys of this persona that were here at the start and were made when the app had another name, each with that
+    /// name. They sign as soon as the app has that name again.
+    public nonisolated let formerNames: [KeyName: String]
     /// The operations that use a key or wait for it.
     private let uses = ExclusiveUse<KeyName>()
 
@@ -81,6 +84,11 @@ public actor AuthenticatorModule: CustomReflectable {
         self.softwareKeys = softwareKeys
         self.keys = platform.keys ?? softwareKeys
         self.database = database
+        self.formerNames = Dictionary(
+            database.keys.filter {
+                !$0.callerID.hasSameBytes(as: configuration.callerID.text)
+                    && $0.personaID.hasSameBytes(as: configuration.personaID)
+            }.map { ($0.name, $0.callerID) }, uniquingKeysWith: { first, _ in first })
         self.ledger = AttemptLedger(
             storage: platform.storage, clock: platform.clock, limit: configuration.attemptLimit)
     }
@@ -245,6 +253,12 @@ extension AuthenticatorModule {
 
     /// The keys of this app and persona. Those of others are as if they were not there (§10).
     private var ownKeys: [KeyRecord] { self.database.keys.filter(self.isOwn) }
+
+    /// The name that the app had when keys were made, where it has another one now and none of them signs because of that.
+    public nonisolated func formerName(of names: [KeyName]) -> String? {
+        let former = names.map { self.formerNames[$0] }
+        return former.contains(nil) ? nil : former.compactMap(\.self).first
+    }
 
     func ownIndex(of name: KeyName) -> Int? {
         self.database.index(of: name).flatMap { self.isOwn(self.database.keys[$0]) ? $0 : nil }

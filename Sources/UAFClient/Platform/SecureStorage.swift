@@ -4,6 +4,9 @@
 /// - ``write(_:to:)`` returns only once the value would survive a power cut, and a crash in between leaves the old value
 ///   or the new one, never a part. The limit of PIN attempts rests on it.
 /// - Values are encrypted at rest and bound to their name, so that one cannot be put in another's place.
+/// - While the operating system protects the data, as on a device that was not unlocked since its start, all three throw
+///   ``StorageError`` `locked`. A value that is there is never said to be none: the SDK would begin anew, and what was there
+///   would be lost.
 /// - At most one process uses the storage at a time.
 /// - The calls are short and may come from any thread; they may block for the disk.
 public protocol SecureStorage: Sendable {
@@ -36,7 +39,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let newer = Self(base: .newer)
         /// Another process uses the storage.
         public static let inUse = Self(base: .inUse)
-        /// The person has to unlock it first, or to set it up. Open it again while they look at the app.
+        /// The person has to unlock it first, or to set it up: a keyring, or a device that was not unlocked since its start.
+        /// Nothing is lost. Open it again while they look at the app.
         public static let locked = Self(base: .locked)
         /// This device has no such storage. Lasting: use another one.
         public static let unsupported = Self(base: .unsupported)

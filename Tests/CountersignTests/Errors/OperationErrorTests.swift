@@ -48,7 +48,7 @@ struct ErrorRecoveryTests {
     private static let codes: [OperationError.Code] = [
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
         .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .accountLocked, .sessionUnknown,
-        .missingInteraction, .operationReused, .storageError, .unknown,
+        .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .storageError, .unknown,
     ]
     private static let fidoCodes: [FidoErrorCode] = [
         .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator, .protocolError,
@@ -200,7 +200,7 @@ struct ErrorRecoveryTests {
         let used = try await world.server.authentication()
         _ = try await world.phone.redeem(used)
         let twice = await operationError { _ = try await world.phone.redeem(used) }
-        #expect(twice?.httpStatus == 409 && twice?.recovery == .warnPerson)
+        #expect(twice?.httpStatus == 409 && twice?.recovery == .haveCodeShownAgain)
         for (status, code) in [(503, OperationError.Code.networkError), (403, .notAuthorized)] {
             await world.server.stopIntercepting()
             await world.server.intercept { _ in TransportResponse(status: status, headers: [], body: []) }

@@ -256,7 +256,7 @@ extension ApiAccessTests {
         }
         let data = try await personalizer.startAddAuthenticationFactor(self.server)
         let info = try await phone.prepare(data)
-        #expect(info.transactionText == "Your finger is replaced.")
+        #expect(info.transactionText == (try ReplacementAgreement().text.text))
         guard case .apiAccessAddFactor(let access) = try await phone.finishByPin(info) else {
             Issue.record("another result")
             return
@@ -272,6 +272,35 @@ extension ApiAccessTests {
         #expect(
             await identityError { _ = try await personalizer.startAddAuthenticationFactor(self.server) }
                 == .factorAlreadyEnrolled)
+    }
+
+    @Test("what a person has begun in the app is signed also by an app that has no place for its text")
+    func unreadTexts() async throws {
+        let phone = try await self.phoneOfOtherFingers()
+        let replacing = try await phone.prepare(
+            try await phone.sdk.personalizer.startAddAuthenticationFactor(self.server))
+        #expect(replacing.hasContent)
+        guard case .apiAccessAddFactor = try await phone.finishByPin(replacing) else { throw WrongCode() }
+        let code = try await phone.server.activationCode(pin: "135802", mayMerge: true)
+        guard case .mergePersonalization(_, let data) = try await phone.open(code, pin: "135802") else {
+            throw WrongCode()
+        }
+        let merge = try await phone.prepare(data.data)
+        #expect(merge.hasContent)
+        guard case .apiAccessMergeComplete = try await phone.finishByPin(merge) else { throw WrongCode() }
+        // The same text where a service asks is one that has to be shown.
+        await phone.server.ask { $0.text = try? ReplacementAgreement().text.text }
+        let asked = try await phone.prepare()
+        #expect(await identityError { _ = try await phone.finishByPin(asked) } == .notDisclosed)
+    }
+
+    @Test("an operation whose code was scanned is none that the person has begun in the app") func scannedOperation()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let code = try await phone.server.authenticationCode(for: .merge)
+        let info = try await phone.prepare(try phone.authenticationData(code))
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .notDisclosed)
     }
 
     @Test("as long as the phone knows no finger at all, none is added in the place of another") func noFingers()

@@ -452,6 +452,19 @@ import _Primitives
         #expect(try await phone.finish(info).isUserLogin)
     }
 
+    @Test("to ask whether there is a text shows it to nobody, and an app may say that it has shown it") func shownText()
+        async throws
+    {
+        let phone = try await VirtualIdentityPhone.personalized()
+        #expect(try await !phone.prepare().hasContent)
+        await phone.server.ask { $0.text = "Order medicine" }
+        let info = try await phone.prepare()
+        #expect(info.hasContent)
+        #expect(await identityError { _ = try await phone.finishByPin(info) } == .notDisclosed)
+        info.contentWasShown()
+        #expect(try await phone.finish(info).isUserLogin)
+    }
+
     @Test("a device that is not sound enough is told so, by the server or by the app itself, and it counts for nothing")
     func security() async throws {
         struct Inspection: SecurityInspection {

@@ -16,6 +16,8 @@ struct DisclosureTests {
         case looksForPayment
         /// Writes the context into its log.
         case logs
+        /// Asks whether there is a payment, or anything, and compares and prints what there is.
+        case asks
         /// Reads the content's kind only.
         case readsKind
         /// Answers first, and reads then.
@@ -24,6 +26,8 @@ struct DisclosureTests {
         case readsElsewhere
         /// Reads the content.
         case reads
+        /// Shows the content by other means, and says so.
+        case saysShown
     }
 
     /// Selectors of that habit, which choose the first that fits.
@@ -40,6 +44,7 @@ struct DisclosureTests {
             let name = context.accounts[0].username
             await Self.answer(
                 self.account, context, { context.transactionConfirmationContentType }, { context.payment },
+                { context.hasContent }, { context.contentWasShown() },
                 { context.transactionConfirmationData }, { handler.username(name) })
         }
 
@@ -47,12 +52,14 @@ struct DisclosureTests {
             let aaid = context.authenticators.first { context.isPolicyCompliant(authenticatorAaid: $0.aaid) }?.aaid
             await Self.answer(
                 self.authenticator, context, { context.transactionConfirmationContentType }, { context.payment },
+                { context.hasContent }, { context.contentWasShown() },
                 { context.transactionConfirmationData }, { handler.aaid(aaid ?? "") })
         }
 
         private static func answer(
             _ habit: Habit, _ context: any Sendable, _ kind: () -> TransactionContentType?,
-            _ payment: () -> PaymentDetails?, _ data: @escaping @Sendable () -> Data?, _ choose: () -> Void
+            _ payment: () -> PaymentDetails?, _ hasContent: () -> Bool, _ say: () -> Void,
+            _ data: @escaping @Sendable () -> Data?, _ choose: () -> Void
         ) async {
             switch habit {
             case .ignores: choose()
@@ -63,6 +70,13 @@ struct DisclosureTests {
                 var log = "\(context) \(String(reflecting: context))"
                 dump(context, to: &log)
                 #expect(!log.contains("Pay 5") && !log.contains("UGF5IDU"))
+                choose()
+            case .asks:
+                #expect(hasContent() && payment() == payment())
+                #expect(!"\(payment().map(String.init(reflecting:)) ?? "")".contains("12.50"))
+                choose()
+            case .saysShown:
+                say()
                 choose()
             case .readsKind:
                 _ = kind()
@@ -80,8 +94,8 @@ struct DisclosureTests {
         }
     }
 
-    private static let unseen: [Habit] = [.ignores, .looksForPayment, .logs, .readsKind, .readsTooLate]
-    private static let seen: [Habit] = [.reads, .readsElsewhere]
+    private static let unseen: [Habit] = [.ignores, .looksForPayment, .logs, .asks, .readsKind, .readsTooLate]
+    private static let seen: [Habit] = [.reads, .readsElsewhere, .saysShown]
     private static let factors = [World.pin, World.password, World.fingerprint, World.face, World.passcode]
 
     /// A phone where `alice`, and others where they are given, answers with those models.
@@ -149,6 +163,10 @@ struct DisclosureTests {
         let world = try await self.world()
         let unread = try await world.server.authentication(transaction: [payment])
         await self.expectUnseen(world, try await self.operation(world, unread, Selectors(.ignores)))
+        let asked = try await World()
+        try await asked.enroll()
+        let found = try await asked.server.authentication(transaction: [payment])
+        await self.expectUnseen(asked, try await self.operation(asked, found, Selectors(.asks)))
 
         struct Fields: AuthenticatorSelector {
             func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) {

@@ -136,4 +136,43 @@ struct KilledAppTests {
         #expect(texts.first.map { $0.contains(new) && $0.contains(old) } == true)
         #expect(texts.last.map { $0.contains(new) && !$0.contains(old) } == true)
     }
+
+    @Test("an app that was killed while the browser was open says so at its next start, and begins anew")
+    func openBrowser() async throws {
+        let world = SignInWorld()
+        let app = try await world.start()
+        #expect(try app.interruption == nil)
+        let snapshot = Mutex<[String: [UInt8]]>([:])
+        let storage = world.device.storage
+        let server = world.server
+        world.device.browser.onVisit { address, redirectURI in
+            snapshot.withLock { $0 = storage.snapshot }
+            return try await server.signedIn(address, redirectURI)
+        }
+        try await app.withBrowser()
+        #expect(try app.interruption == nil, "it has come to its end")
+        // The process that the browser would have come back to is gone.
+        let killed = SignInWorld(
+            storage: InMemoryStorage(snapshot.withLock { $0 }), clock: world.device.clock)
+        killed.device.installation.set()
+        let next = try await killed.start()
+        #expect(try next.interruption == SignInError(.interrupted))
+        #expect(try next.interruption?.errorDescription == "This app was closed while you signed in.")
+        try await next.withBrowser()
+        #expect(await next.isSignedIn)
+        #expect(try next.interruption == nil)
+        // Nobody is told of what was long ago.
+        let later = SignInWorld(storage: InMemoryStorage(snapshot.withLock { $0 }), clock: world.device.clock)
+        later.device.installation.set()
+        world.device.clock.advance(by: .seconds(600))
+        #expect(try await later.start().interruption == nil)
+    }
+
+    @Test("a browser that the person closes interrupts nothing") func closedBrowser() async throws {
+        let world = SignInWorld()
+        let app = try await world.start()
+        world.device.browser.onVisit { _, _ in nil }
+        #expect(await signInError { try await app.withBrowser() } == .cancelled)
+        #expect(try app.interruption == nil)
+    }
 }

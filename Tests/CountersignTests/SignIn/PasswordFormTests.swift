@@ -64,7 +64,7 @@ struct PasswordFormTests {
     func cancelled() async throws {
         await self.world.server.addAccount("bob", password: Self.password, otp: "123456")
         let form = try await self.form(of: "bob", Self.password)
-        await form.submit(secondFactor: { nil })
+        await form.submit(secondFactor: { _ in nil })
         guard case .typing = form.state else { throw form.state.unexpected }
         #expect(form.message == nil && form.password.isEmpty)
     }

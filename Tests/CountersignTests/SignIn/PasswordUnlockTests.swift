@@ -288,13 +288,67 @@ struct PasswordUnlockTests {
         )
         #expect(
             await signInError {
-                try await app.withPassword(username: "bob", password: Self.password, secondFactor: { nil })
+                try await app.withPassword(username: "bob", password: Self.password, secondFactor: { _ in nil })
             } == .cancelled)
         let typed = Mutex(["000000", "123456"])
         try await app.withPassword(
-            username: "bob", password: Self.password, secondFactor: { typed.withLock { $0.removeFirst() } })
+            username: "bob", password: Self.password, secondFactor: { _ in typed.withLock { $0.removeFirst() } })
         #expect(await app.isSignedIn)
         #expect(typed.withLock { $0 }.isEmpty)
+    }
+
+    @Test(
+        "whoever types wrong codes hears so and how many are left, and after five the sign-in ends",
+        arguments: [true, false])
+    func wrongCodes(_ isSaved: Bool) async throws {
+        await self.world.server.addAccount("bob", password: Self.password, otp: "123456")
+        let app = try await self.world.start()
+        if isSaved {
+            try await app.withPassword(
+                username: "bob", password: Self.password, offeringBiometrics: { true }, secondFactor: { _ in "123456" })
+            self.world.device.sensor.feel(.match)
+        }
+        let asked = Mutex<[SecondFactorQuestion]>([])
+        let prompt: SignIn.SecondFactorPrompt = { question in
+            asked.withLock { $0.append(question) }
+            return "000000"
+        }
+        #expect(
+            await signInError {
+                if isSaved {
+                    try await app.withSavedPassword(secondFactor: prompt)
+                } else {
+                    try await app.withPassword(username: "bob", password: Self.password, secondFactor: prompt)
+                }
+            } == .wrongSecondFactor)
+        #expect(
+            asked.withLock { $0 }
+                == [SecondFactorQuestion()]
+                + [4, 3, 2, 1].map { SecondFactorQuestion(lastError: .invalidCode, triesLeft: $0) })
+        // The name and the password were right.
+        #expect(try app.kept == (isSaved ? .guardedPassword : .nothing))
+    }
+
+    @Test("where the server takes no further code and wants the password anew, the sign-in ends with that")
+    func codesOfTheServer() async throws {
+        await self.world.server.addAccount("bob", password: Self.password, otp: "123456")
+        let app = try await self.world.start()
+        let server = self.world.server
+        let asked = Mutex(0)
+        #expect(
+            await signInError {
+                try await app.withPassword(
+                    username: "bob", password: Self.password,
+                    secondFactor: { _ in
+                        asked.withLock { $0 += 1 }
+                        await server.intercept { _ in
+                            let body = #"{"error":"insufficient_authorization","auth_session":"s","next":["password"]}"#
+                            return TransportResponse(status: 400, headers: [], body: Array(body.utf8))
+                        }
+                        return "000000"
+                    })
+            } == .wrongSecondFactor)
+        #expect(asked.withLock { $0 } == 1)
     }
 
     @Test("what the server says is told apart")

@@ -341,7 +341,7 @@ struct SeveralProcessesTests {
                 Task {
                     try await app.withPassword(
                         username: "bob", password: "lantern street 10",
-                        secondFactor: {
+                        secondFactor: { _ in
                             await reached.open()
                             await judged.pass()
                             return nil

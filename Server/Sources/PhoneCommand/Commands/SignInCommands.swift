@@ -134,7 +134,12 @@ struct SignInCommand: AsyncParsableCommand {
         }
         try await app.withPassword(
             username: username, password: password, offeringBiometrics: offer,
-            secondFactor: {
+            secondFactor: { question in
+                if question.lastError != nil {
+                    report.say(["event": .string("wrong-code"), "triesLeft": .integer(Int64(question.triesLeft))]) {
+                        $0.print("That code was wrong. You can type \(question.triesLeft) more.")
+                    }
+                }
                 guard !isRead else { return readLine(strippingNewline: true) }
                 return try? await report.terminal.readSecret("Code of your authenticator app: ")
             })

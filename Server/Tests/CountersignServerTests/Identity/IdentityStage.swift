@@ -75,7 +75,8 @@ struct IdentityStage: Sendable {
     ///   - former: A phone whose storage it is, with another version of the app.
     func phone(
         _ name: String = "phone", keys: (any DeviceKeys)? = nil, sensor: ScriptedSensor = ScriptedSensor(),
-        over network: (any Transport)? = nil, inspection: (any SecurityInspection)? = nil, of former: StagePhone? = nil
+        over network: (any Transport)? = nil, inspection: (any SecurityInspection)? = nil, of former: StagePhone? = nil,
+        sdk: CountersignSDK = CountersignSDK()
     ) async throws -> StagePhone {
         let root = try #require(try await self.server.assembly.ceremonies.identities.keys.root()?.publicJSON)
         var configuration = IdentityConfiguration(
@@ -84,7 +85,6 @@ struct IdentityStage: Sendable {
         configuration.securityInspection = inspection
         let storage =
             try former?.storage ?? NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
-        let sdk = CountersignSDK()
         try await sdk.initialize(
             configuration,
             platform: Platform(

@@ -54,6 +54,8 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
     let document: RequestDocument
+    /// Whether the person has begun it in this app, with their own account.
+    let isOwnOperation: Bool
     /// The answers that have left, where what the server said to them was lost.
     let unanswered = UnansweredRequests<SentAnswers>()
     private let lock = NSLock()
@@ -61,10 +63,11 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
 
     /// Throws ``EngineError`` `unreadable` where this version knows no way to answer in any role.
     init(
-        _ document: RequestDocument, _ claimed: ClaimedSession, from enrolled: Set<AuthenticatorType>,
-        birthdate: BirthdateValidator
+        _ document: RequestDocument, _ claimed: ClaimedSession, isOwnOperation: Bool,
+        from enrolled: Set<AuthenticatorType>, birthdate: BirthdateValidator
     ) throws {
         self.document = document
+        self.isOwnOperation = isOwnOperation
         self.identitySession = IdentitySession(claimed, document.deadlines)
         self.roles = document.roles.compactMap { Role($0, from: enrolled) }
         guard !self.roles.isEmpty else { throw CountersignError(.protocolVersionUnsupported, "roles") }

@@ -12,7 +12,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
     private struct State {
         var checked: CheckedSession
         var factors: [AuthenticatorType: SuppliedFactor] = [:]
-        var isTextRead = false
+        var isTextShown = false
         /// Whether the session waits for another signature.
         var isOpen = true
     }
@@ -29,11 +29,16 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
 
     /// The factors that have left, where what the server has judged was lost.
     let unanswered = UnansweredRequests<SentFactors>()
+    /// Whether nothing is signed before the text was shown.
+    private let demandsText: Bool
     private let lock = NSLock()
     private var state: State
 
     /// Throws ``CountersignError`` `protocolVersionUnsupported` where this version knows none of the alternatives.
-    init(_ checked: CheckedSession, _ session: IdentitySession, from enrolled: Set<AuthenticatorType>) throws {
+    init(
+        _ checked: CheckedSession, _ session: IdentitySession, demandingText: Bool,
+        from enrolled: Set<AuthenticatorType>
+    ) throws {
         guard let matrix = try? AuthenticatorMatrix(names: checked.prepared.alternatives) else {
             throw CountersignError(.protocolVersionUnsupported, "factors")
         }
@@ -41,17 +46,27 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         self.identitySession = session
         self.requestedAuthenticators = request.alternatives
         self.missingAuthenticators = request.missing
+        self.demandsText = demandingText
         self.state = State(checked: checked)
     }
 
-    /// What else the person agrees to, to be shown before they sign; `nil` where there is nothing. Nothing is signed before
-    /// it was read.
+    /// What else the person agrees to, to be shown before they sign; `nil` where there is nothing.
+    ///
+    /// Nothing is signed before it was read where somebody else asks. What the person has begun in this app, with their own
+    /// account, is signed also by an app that has no place for the text: such a text says again what they have begun.
     public var transactionText: String? {
         self.lock.withLock {
-            self.state.isTextRead = true
+            self.state.isTextShown = true
             return self.state.checked.document.text?.text
         }
     }
+
+    /// Whether there is a ``transactionText``. Asking counts for nothing.
+    public var hasContent: Bool { self.lock.withLock { self.state.checked.document.text != nil } }
+
+    /// Says that a screen has the text, for an app that shows it by other means than ``transactionText``. Call it before
+    /// ``Authenticator/finishAuthentication(userInfo:)``.
+    public func contentWasShown() { self.lock.withLock { self.state.isTextShown = true } }
 
     /// What goes to the service with the signatures, in the order of the attributes: to be said before the person signs. What
     /// the service cannot do without is among them also where it had but one value, and nobody was asked.
@@ -82,8 +97,8 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         try self.lock.withLock {
             guard self.state.isOpen else { throw CountersignError(.sessionExpired) }
             guard !self.state.factors.isEmpty else { throw CountersignError(.factorMissing) }
-            var disclosure = Disclosure(hasContent: self.state.checked.document.text != nil)
-            if self.state.isTextRead { disclosure.contentWasShown() }
+            var disclosure = Disclosure(hasContent: self.demandsText && self.state.checked.document.text != nil)
+            if self.state.isTextShown { disclosure.contentWasShown() }
             let complete = try disclosure.complete()
             defer { self.state.factors = [:] }
             // In one order, whatever the app's was.

@@ -93,6 +93,9 @@ extension CountersignError {
     }
 
     private static func translating(_ error: EngineError) -> CountersignError {
+        if case .appRenamed(let former) = error.cause {
+            return CountersignError(.appRenamed, error.reason, formerFacetId: former)
+        }
         let code: CountersignErrorCode =
             switch error.cause {
             case .unavailable: .connectionError
@@ -105,8 +108,10 @@ extension CountersignError {
             case .sensorLocked: .biometricLockedOut
             case .undisclosed: .notDisclosed
             case .unreadable, .malformed: .malformedData
-            case .notAuthorized, .accountLocked, .tokenUnknown, .tokenSpent, .tokenExpired, .refused, .unknownKey:
+            case .notAuthorized, .accountLocked, .tokenUnknown, .tokenSpent, .tokenSpentHere, .tokenExpired, .refused,
+                .unknownKey:
                 .unexpected
+            case .appRenamed: .appRenamed
             }
         guard let status = error.httpStatus else { return CountersignError(code, error.reason) }
         return CountersignHttpError(code, httpStatus: status, error.reason)

@@ -25,11 +25,18 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
     /// With ``CountersignErrorCode/tooManyRequests``: how long to wait before the next try, counted from the answer, where the
     /// server has said it. `nil` with every other code.
     public let retryAfter: Duration?
+    /// With ``CountersignErrorCode/appRenamed``: the name that the app had when the identity was made
+    /// (``IdentityConfiguration/facetId``). `nil` with every other code.
+    public let formerFacetId: String?
 
-    init(_ errorCode: CountersignErrorCode, _ reason: String = "", retryAfter: Duration? = nil) {
+    init(
+        _ errorCode: CountersignErrorCode, _ reason: String = "", retryAfter: Duration? = nil,
+        formerFacetId: String? = nil
+    ) {
         self.errorCode = errorCode
         self.reason = reason
         self.retryAfter = retryAfter
+        self.formerFacetId = formerFacetId
     }
 
     public var description: String {
@@ -40,7 +47,10 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
 
 extension CountersignError: LocalizedError {
     /// What happened, in English and fit to be shown.
-    public var errorDescription: String? { self.errorCode.explanation }
+    public var errorDescription: String? {
+        guard let formerFacetId else { return self.errorCode.explanation }
+        return "This app was called \(formerFacetId) when it was enrolled. Nothing is lost."
+    }
 }
 
 /// The server, or something on the way to it, has answered without an answer that can be used: its HTTP status.

@@ -11,7 +11,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
         case roleNotSelected, attributesIncomplete, correctionLimitExceeded, notDisclosed
         case factorNotRequested, factorMissing, factorNotEnrolled, factorAlreadyEnrolled, factorNotSupported
         case biometricInvalidated, biometricCancelled, biometricUnavailable, biometricLockedOut
-        case keyRemovedBySystem, deviceLockNotSet
+        case keyRemovedBySystem, appRenamed, deviceLockNotSet
         case serviceInactive, membershipRequired, invitationRequired, noRole, originRefused
         case grantExpired, pinMissing, pinRefused, pinAlreadyAsked, mergeConflict, consentRequired, answersOutdated
         case clockSkew, securityInsufficient, lockedOut, tooManyRequests, untrustedFacetId
@@ -40,6 +40,10 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let storageNewer = Self(base: .storageNewer)
     /// The operating system or the person has removed the device's keys. Personalise anew.
     public static let keyRemovedBySystem = Self(base: .keyRemovedBySystem)
+    /// The app had another name when the identity was made: ``CountersignError/formerFacetId``. Nothing is lost: with that
+    /// name all factors sign again. A mistake of the build or its configuration; do not have the person personalise anew, and
+    /// take no identity off the device.
+    public static let appRenamed = Self(base: .appRenamed)
     /// The device has no passcode, and the app wants one. Ask the person to set one.
     public static let deviceLockNotSet = Self(base: .deviceLockNotSet)
     /// The task was cancelled. What had not left by then has not happened.
@@ -210,6 +214,7 @@ extension CountersignErrorCode {
         case .biometricUnavailable: "No finger and no face is enrolled on this device."
         case .biometricLockedOut: "The sensor is locked."
         case .keyRemovedBySystem: "The keys of this identity are gone."
+        case .appRenamed: "This app has another name than when it was enrolled. Nothing is lost."
         case .deviceLockNotSet: "This device has no passcode."
         case .pinAlreadyAsked: "Another PIN was typed before."
         case .pinRefused: "That PIN is not taken."

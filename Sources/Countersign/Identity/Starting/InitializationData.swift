@@ -48,6 +48,14 @@ public struct AuthenticationInitializationData: Equatable, Sendable, CustomStrin
         self.replaces = key
     }
 
+    /// Whether it is an operation that the person has begun in this app, with their own account.
+    var isOwnOperation: Bool {
+        switch self.purpose {
+        case nil, .userLogin, .serviceLogin: false
+        case .addFactor, .changePin, .newActivation, .delete, .merge: true
+        }
+    }
+
     public static func == (left: Self, right: Self) -> Bool {
         left.idmIdentifier.hasSameBytes(as: right.idmIdentifier) && left.session.hasSameBytes(as: right.session)
             && left.claim == right.claim && left.expiresAt == right.expiresAt && left.isFromLink == right.isFromLink

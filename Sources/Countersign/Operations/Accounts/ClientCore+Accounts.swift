@@ -9,6 +9,28 @@ extension ClientCore {
         await self.register.records.first { $0.username.hasSameBytes(as: username) }
     }
 
+    /// Who asks the server about an account: who the app says, else this device for itself.
+    ///
+    /// Throws ``OperationError``: `missingInteraction` without a name, and without a provider where the server does not know the
+    /// device's keys; `unknownUsername` where this device has no such account, and nobody else asks.
+    func caller(_ provider: (any AuthorizationProvider)?, named username: Username?) async throws(OperationError) -> (
+        Username, RequestCaller
+    ) {
+        guard let username = username?.normalizedUsername else {
+            throw OperationError(.missingInteraction, "no username, or nobody's")
+        }
+        let record = await self.record(named: username)
+        guard record != nil || provider != nil else { throw OperationError(unknown: username) }
+        if provider == nil {
+            do { try self.checkName(of: record) } catch { throw OperationError(translating: error) }
+        }
+        guard let caller = self.caller(provider, for: record) else {
+            throw OperationError(
+                .missingInteraction, "an authorization provider is needed, or keys that the server knows")
+        }
+        return (username, caller)
+    }
+
     /// The device's authenticators as the app sees them.
     func descriptors() async -> [AuthenticatorDescriptor] {
         let records = await self.register.records

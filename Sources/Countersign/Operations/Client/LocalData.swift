@@ -27,12 +27,14 @@ public struct LocalData: Sendable {
         get async { await self.core.register.deviceName.map(DeviceInformation.init(name:)) }
     }
 
-    /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`.
+    /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`, and
+    /// ``OperationError`` `appRenamed` where the app had another name when the account was enrolled.
     public func pinProtectionStatus(username: Username) async throws -> PinAuthenticatorProtectionStatus? {
         try await self.protectionStatus(.pin, of: username)
     }
 
-    /// How the password of an account stands; `nil` where the account has none. Throws `StorageError`.
+    /// How the password of an account stands; `nil` where the account has none. Throws `StorageError`, and
+    /// ``OperationError`` `appRenamed` where the app had another name when the account was enrolled.
     public func passwordProtectionStatus(username: Username) async throws -> PasswordAuthenticatorProtectionStatus? {
         try await self.protectionStatus(.password, of: username)
     }
@@ -46,7 +48,9 @@ public struct LocalData: Sendable {
     private func protectionStatus(_ factor: AuthenticatorModel.Factor, of username: Username) async throws
         -> AuthenticatorProtectionStatus?
     {
-        let keys = await self.record(of: username)?.keys ?? []
+        let record = await self.record(of: username)
+        do { try self.core.checkName(of: record) } catch { throw OperationError(translating: error) }
+        let keys = record?.keys ?? []
         guard let key = keys.last(where: { AuthenticatorModel(aaid: $0.aaid)?.factor == factor }) else { return nil }
         return try await self.core.module.protectionStatus(of: key)
     }

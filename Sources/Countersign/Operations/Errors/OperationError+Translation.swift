@@ -3,6 +3,9 @@ import UAFClient
 import _Primitives
 
 extension OperationError {
+    /// A name that no account of this device has. The name itself is in no log.
+    init(unknown username: Username) { self.init(.unknownUsername, "no account of that name on this device") }
+
     /// An error of an operation whose answer has left.
     init(_ error: Unanswered) {
         self = error.isJudgementLost ? OperationError(lost: error.cause) : OperationError(translating: error.cause)
@@ -58,6 +61,9 @@ extension OperationError {
         case .accountLocked: self.init(.accountLocked, httpStatus: error.httpStatus, error.reason)
         case .tokenUnknown: self.init(.tokenUnknown, httpStatus: error.httpStatus, error.reason)
         case .tokenSpent: self.init(.tokenAlreadyRedeemed, httpStatus: error.httpStatus, error.reason)
+        case .tokenSpentHere:
+            self.init(
+                .tokenAlreadyRedeemed, httpStatus: error.httpStatus, recovery: .haveCodeShownAgain, error.reason)
         case .tokenExpired: self.init(.tokenExpired, httpStatus: error.httpStatus, error.reason)
         case .foreignHost: self.init(.hostNotAllowed, error.reason)
         case .insecureAddress: self = .fido(.insecureTransport, recovery: .warnPerson, error.reason)
@@ -70,6 +76,7 @@ extension OperationError {
         case .unknownAccount, .knownAccount, .noSuchFactor, .factorInvalidated, .sensorLocked:
             // Of identities alone.
             self.init(.unknown, recovery: .correctApp, error.reason)
+        case .appRenamed(let former): self.init(.appRenamed, formerFacetId: former, error.reason)
         case .undisclosed: self.init(.missingInteraction, error.reason)
         }
     }

@@ -8,7 +8,8 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         enum Base: String {
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink
-            case accountLocked, sessionUnknown, missingInteraction, operationReused, storageError, unknown
+            case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
+                storageError, unknown
         }
         let base: Base
         /// The client, an authenticator or the server said no: see ``OperationError/fidoErrorCode``.
@@ -24,7 +25,8 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         public static let userAlreadyRegisteredInAnotherServer = Self(base: .userAlreadyRegisteredInAnotherServer)
         /// The code was not used in time. Ask the person to have a new one shown.
         public static let tokenExpired = Self(base: .tokenExpired)
-        /// The code was used before, perhaps by somebody else. Ask the person to have a new one shown, and to look out.
+        /// The code was used before. Where this device may have been it, as after the app was killed,
+        /// ``OperationError/recovery`` is `haveCodeShownAgain`; else somebody else was, and the person looks out.
         public static let tokenAlreadyRedeemed = Self(base: .tokenAlreadyRedeemed)
         /// The server does not know the code. Ask the person to scan or type it again.
         public static let tokenUnknown = Self(base: .tokenUnknown)
@@ -38,6 +40,13 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         public static let accountLocked = Self(base: .accountLocked)
         /// The account has no such session: it has ended. Fetch the list again.
         public static let sessionUnknown = Self(base: .sessionUnknown)
+        /// This device has no account of that name. Nothing was sent. Show the accounts that are there now
+        /// (``LocalData/accounts``).
+        public static let unknownUsername = Self(base: .unknownUsername)
+        /// The app had another name when the account was enrolled: ``OperationError/formerFacetId``. Nothing is lost: with that
+        /// name all keys sign again. A mistake of the build or its configuration; do not have the person enrol anew, and delete
+        /// nothing.
+        public static let appRenamed = Self(base: .appRenamed)
         /// A part of the operation was not given: a selector, a verifier, a name; or what was to be confirmed was given
         /// to no screen. Nothing was signed, and the server has heard of it; a token is used up. A mistake in the app's
         /// code.
@@ -60,6 +69,8 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// The UAF status code with which the server refused, for instance 1403 while a registration waits for its
     /// confirmation.
     public let serverStatusCode: Int?
+    /// With ``Code/appRenamed``: the name that the app had when the account was enrolled (``Configuration/facetId``).
+    public let formerFacetId: String?
     /// What the app does about it.
     public let recovery: Recovery
     /// For the log: never a secret.
@@ -68,12 +79,13 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// An error of that code; `reason` goes to the log alone. The recovery is the code's, unless it is given.
     public init(
         _ code: Code, fidoErrorCode: FidoErrorCode? = nil, httpStatus: Int? = nil, serverStatusCode: Int? = nil,
-        recovery: Recovery? = nil, _ reason: String = ""
+        formerFacetId: String? = nil, recovery: Recovery? = nil, _ reason: String = ""
     ) {
         self.code = code
         self.fidoErrorCode = fidoErrorCode
         self.httpStatus = httpStatus
         self.serverStatusCode = serverStatusCode
+        self.formerFacetId = formerFacetId
         self.recovery = recovery ?? Recovery(of: code, fidoErrorCode, serverStatusCode: serverStatusCode)
         self.reason = reason
     }

@@ -65,7 +65,8 @@ extension OperationError.Recovery {
             case .tokenExpired, .tokenUnknown: .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .accountLocked: .contactService
-            case .missingInteraction, .operationReused: .correctApp
+            case .missingInteraction, .operationReused, .appRenamed: .correctApp
+            case .unknownUsername: .nothing
             case .unknown: .report
             }
     }
@@ -126,12 +127,17 @@ extension OperationError: LocalizedError {
         case .userNotRegisteredInServer: "The server does not know this device any more."
         case .userAlreadyRegisteredInAnotherServer: "This device has an account of that name at another server."
         case .tokenExpired: "The code has expired."
-        case .tokenAlreadyRedeemed: "The code was used before, perhaps by somebody else."
+        case .tokenAlreadyRedeemed:
+            self.recovery == .haveCodeShownAgain
+                ? "You have used this code in this app before." : "The code was used before, perhaps by somebody else."
         case .tokenUnknown: "The server does not know this code."
         case .hostNotAllowed: "The code points to a server that this app does not trust."
         case .codeCameByLink: "This code is for scanning, and came in a link. Nobody was signed in."
         case .accountLocked: "The account is locked."
         case .sessionUnknown: "There is no such session or grant, or it has ended."
+        case .unknownUsername: "This device has no account of that name."
+        case .appRenamed:
+            "This app was called \(self.formerFacetId ?? "something else") when it was enrolled. Nothing is lost."
         case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
         case .operationReused: "This was done before."
         case .storageError: "This device's storage failed."

@@ -42,12 +42,12 @@ struct Confirmable: Sendable {
     }
 }
 
-/// What a context gives to a screen, which remembers whether any of it was taken: all copies of a context share it.
-// Safe to share: `content` never changes, and every access to `wasTaken` is within `lock`.
+/// What a context gives to a screen, which remembers whether any of it was shown: all copies of a context share it.
+// Safe to share: `content` never changes, and every access to `wasShown` is within `lock`.
 final class Exhibit: @unchecked Sendable {
     private let content: Confirmable?
     private let lock = NSLock()
-    private var wasTaken = false
+    private var wasShown = false
 
     init(_ content: Confirmable?) { self.content = content }
 
@@ -56,30 +56,37 @@ final class Exhibit: @unchecked Sendable {
         self.init(data.map { Confirmable(data: $0, contentType: contentType) })
     }
 
-    /// Whether the bytes or the payment's fields have been taken. What kind of content it is shows nobody anything.
-    var isTaken: Bool { self.lock.withLock { self.wasTaken } }
+    /// Whether the bytes or a field of the payment have been read, or the app says that it has shown the content. That there
+    /// is something, and of what kind, shows nobody anything.
+    var isShown: Bool { self.lock.withLock { self.wasShown } }
+    var hasContent: Bool { self.content != nil }
     var contentType: TransactionContentType? { self.content?.contentType }
-    func takeData() -> Data? { self.take(self.content?.data) }
-    /// Takes nothing where there are no fields: a text that is no payment has not been seen by looking for them.
-    func takePayment() -> PaymentDetails? { self.take(self.content?.payment) }
+    /// The fields, whose reading is noted here.
+    var payment: PaymentDetails? { self.content?.payment?.noting(self) }
 
-    private func take<Part>(_ part: Part?) -> Part? {
-        if part != nil { self.lock.withLock { self.wasTaken = true } }
-        return part
+    func takeData() -> Data? {
+        self.noteShown()
+        return self.content?.data
+    }
+
+    /// Notes that a screen has the content. Where there is none, nothing was shown.
+    func noteShown() {
+        guard self.hasContent else { return }
+        self.lock.withLock { self.wasShown = true }
     }
 }
 
-/// What a selector has chosen, and whether it had taken by then what is to be confirmed.
+/// What a selector has chosen, and whether it had shown by then what is to be confirmed.
 struct Selection<Choice: Sendable>: Sendable {
     let choice: Choice
-    let hasTakenContent: Bool
+    let hasShownContent: Bool
 }
 
 extension Reply {
-    /// To the SDK, with what was taken from the exhibit before the answer: what is read later was not shown in time.
+    /// To the SDK, with what was shown of the exhibit before the answer: what is read later was not shown in time.
     init(to answer: Answer<Selection<Value>>, noting exhibit: Exhibit) {
         let reply = Reply<Selection<Value>>(to: answer)
-        self.give = { reply.give(Selection(choice: $0, hasTakenContent: exhibit.isTaken)) }
+        self.give = { reply.give(Selection(choice: $0, hasShownContent: exhibit.isShown)) }
         self.cancel = reply.cancel
     }
 }

@@ -13,8 +13,8 @@ import _Primitives
 /// before. A class of the main actor can be one.
 public protocol AccountSelector: Sendable {
     /// Chooses one of `context.accounts`. Where `context.transactionConfirmationData` is there, the person sees and
-    /// confirms it here, and it is not shown again. A selector that answers without having read it, or `payment`, has
-    /// not shown it: then the authenticator selector must.
+    /// confirms it here, and it is not shown again. A selector that answers without having read it, or a field of
+    /// `payment`, has not shown it: then the authenticator selector must.
     func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) async
 }
 
@@ -27,17 +27,20 @@ public struct AccountSelectionContext: Sendable {
     /// What the person is to confirm: the bytes of a text, or of a picture where the app has said that it shows such
     /// ones, as they will be signed. `nil` where there is nothing, and where a ``TransactionConfirmer`` shows it.
     ///
-    /// Reading it is what tells the SDK that a screen has it: read it to show it, and before the answer.
+    /// Reading it is what tells the SDK that a screen has it: read it to show it, and before the answer. Whether there is
+    /// something is ``hasContent``.
     public var transactionConfirmationData: Data? { self.exhibit.takeData() }
     /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
     public var transactionConfirmationContentType: TransactionContentType? { self.exhibit.contentType }
-    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text. Reading them counts
-    /// as reading ``transactionConfirmationData`` does.
-    public var payment: PaymentDetails? { self.exhibit.takePayment() }
+    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text. Reading a field
+    /// counts as reading ``transactionConfirmationData`` does; asking whether it is a payment does not.
+    public var payment: PaymentDetails? { self.exhibit.payment }
+    /// Whether there is something to confirm that this screen has to show. Asking counts for nothing.
+    public var hasContent: Bool { self.exhibit.hasContent }
     /// Who asks, as far as the server says.
     public let requester: Requester?
-    /// Whether ``transactionConfirmationData`` or ``payment`` has been read: what lets the content count as shown.
-    public var isContentRead: Bool { self.exhibit.isTaken }
+    /// Whether the content counts as shown: its bytes or a field of the payment have been read, or the app has said so.
+    public var isContentRead: Bool { self.exhibit.isShown }
     let exhibit: Exhibit
     let compliant: [ExactText: Set<Aaid>]
 
@@ -67,6 +70,10 @@ public struct AccountSelectionContext: Sendable {
                 compliant.map { (ExactText($0.key.normalizedUsername ?? $0.key), $0.value) },
                 uniquingKeysWith: { $0.union($1) }))
     }
+
+    /// Says that a screen has the content, for an app that shows it by other means than its bytes or fields. Call it before
+    /// the answer.
+    public func contentWasShown() { self.exhibit.noteShown() }
 
     /// Whether the account can answer with that authenticator.
     public func isPolicyCompliant(username: Username, aaid: Aaid) -> Bool {
@@ -105,8 +112,8 @@ public struct AccountSelectionHandler: Sendable {
 /// before. A class of the main actor can be one.
 public protocol AuthenticatorSelector: Sendable {
     /// Chooses one of `context.authenticators`. Where `context.transactionConfirmationData` is there, the person sees
-    /// and confirms it here. A selector that answers without having read it, or `payment`, has not shown it: the
-    /// operation ends with ``OperationError/Code/missingInteraction``.
+    /// and confirms it here. A selector that answers without having read it, or a field of `payment`, has not shown it:
+    /// the operation ends with ``OperationError/Code/missingInteraction``.
     func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) async
 }
 
@@ -119,17 +126,20 @@ public struct AuthenticatorSelectionContext: Sendable {
     /// What the person is to confirm, unless an account selector has shown it or a ``TransactionConfirmer`` does: the
     /// bytes of a text, or of a picture where the app has said that it shows such ones, as they will be signed.
     ///
-    /// Reading it is what tells the SDK that a screen has it: read it to show it, and before the answer.
+    /// Reading it is what tells the SDK that a screen has it: read it to show it, and before the answer. Whether there is
+    /// something is ``hasContent``.
     public var transactionConfirmationData: Data? { self.exhibit.takeData() }
     /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
     public var transactionConfirmationContentType: TransactionContentType? { self.exhibit.contentType }
-    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text. Reading them counts
-    /// as reading ``transactionConfirmationData`` does.
-    public var payment: PaymentDetails? { self.exhibit.takePayment() }
+    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text. Reading a field
+    /// counts as reading ``transactionConfirmationData`` does; asking whether it is a payment does not.
+    public var payment: PaymentDetails? { self.exhibit.payment }
+    /// Whether there is something to confirm that this screen has to show. Asking counts for nothing.
+    public var hasContent: Bool { self.exhibit.hasContent }
     /// Who asks, as far as the server says.
     public let requester: Requester?
-    /// Whether ``transactionConfirmationData`` or ``payment`` has been read: what lets the content count as shown.
-    public var isContentRead: Bool { self.exhibit.isTaken }
+    /// Whether the content counts as shown: its bytes or a field of the payment have been read, or the app has said so.
+    public var isContentRead: Bool { self.exhibit.isShown }
     let exhibit: Exhibit
     let compliant: Set<Aaid>
 
@@ -157,6 +167,10 @@ public struct AuthenticatorSelectionContext: Sendable {
             exhibit: Exhibit(transactionConfirmationData, transactionConfirmationContentType), requester: requester,
             compliant: compliant)
     }
+
+    /// Says that a screen has the content, for an app that shows it by other means than its bytes or fields. Call it before
+    /// the answer.
+    public func contentWasShown() { self.exhibit.noteShown() }
 
     /// Whether the operation can be done with that authenticator. Another choice ends it with
     /// ``FidoErrorCode/noSuitableAuthenticator``.

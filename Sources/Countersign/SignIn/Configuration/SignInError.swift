@@ -14,9 +14,10 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What happened, and what the app does next.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
-            case cancelled, denied, untrustedAnswer, notSignedIn, sessionEnded, renewedElsewhere
+            case cancelled, interrupted, denied, untrustedAnswer, notSignedIn, sessionEnded, renewedElsewhere
             case biometricsNotMatched, biometricsLockedOut, biometricsChanged, biometricsUnavailable
-            case wrongCredentials, browserNeeded, refused, networkError, untrustedServer, protocolError, storageError
+            case wrongCredentials, wrongSecondFactor, browserNeeded, refused, networkError, untrustedServer,
+                protocolError, storageError
             case storageNewer, misconfigured
         }
         fileprivate let base: Base
@@ -46,6 +47,11 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The name or the password is wrong: which of them, nobody says. What was saved is gone. Empty the password's field,
         /// and let the person type again.
         public static let wrongCredentials = Self(base: .wrongCredentials)
+        /// The codes of the person's authenticator app were wrong, as often as a sign-in takes one or the server does. What is
+        /// saved stays. Show the sign-in screen.
+        public static let wrongSecondFactor = Self(base: .wrongSecondFactor)
+        /// The app ended while the browser was open: ``SignIn/interruption``. Say so, and let the person begin anew.
+        public static let interrupted = Self(base: .interrupted)
         /// The server wants more of the person than a name and a password here. Sign in with the browser.
         public static let browserNeeded = Self(base: .browserNeeded)
         /// The server refused for a reason of its own, which ``serverCode`` names. Send the person to whoever runs the
@@ -104,6 +110,8 @@ extension SignInError: LocalizedError {
         case .biometricsChanged: "The enrolled fingers or faces have changed."
         case .biometricsUnavailable: "The sensor does not answer."
         case .wrongCredentials: "The name or the password is wrong."
+        case .wrongSecondFactor: "The codes were wrong."
+        case .interrupted: "This app was closed while you signed in."
         case .browserNeeded: "The server wants to know more of you."
         case .refused: "The server refused."
         case .networkError: "The server does not answer."
@@ -124,6 +132,8 @@ extension SignInError: LocalizedError {
         case .renewedElsewhere, .biometricsNotMatched, .biometricsUnavailable: "Try again, or sign in otherwise."
         case .biometricsLockedOut: "Lock this device, unlock it, and try again."
         case .wrongCredentials: "Type both again."
+        case .wrongSecondFactor: "Wait for the next code, and sign in again."
+        case .interrupted: "Sign in again here in the app."
         case .browserNeeded: "Sign in with the browser."
         case .refused: "Ask the service that you wanted to use."
         case .networkError, .storageError: "Try again."

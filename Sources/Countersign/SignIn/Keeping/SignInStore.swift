@@ -19,7 +19,9 @@ struct SignInStore: Sendable {
         static let credentials = "sign-in-credentials"
         /// In the storage that apps share.
         static let group = "sign-in-group"
-        static let all = [session, deviceSecret, choice, orders, credentials]
+        /// That a browser is open.
+        static let browser = "sign-in-browser"
+        static let all = [session, deviceSecret, choice, orders, credentials, browser]
         /// Of secrets behind a finger or a face.
         static let guardedSession = "sign-in-session"
         static let guardedCredentials = "sign-in-credentials"
@@ -126,6 +128,21 @@ struct SignInStore: Sendable {
             Result { try self.setDeviceSecret(nil) }, Result { try self.removeCredentials() },
         ]
         for result in results { try result.get() }
+    }
+
+    // MARK: The browser
+
+    /// When the browser was opened that nobody has come back from.
+    func browserOpened() throws -> Timestamp? {
+        guard case .integer(let moment)? = try self.ownObject(Name.browser)?["at"] else { return nil }
+        return Timestamp(milliseconds: moment)
+    }
+
+    /// Notes that the browser was opened; `nil`: that its sign-in has ended.
+    func setBrowserOpened(_ moment: Timestamp?) throws {
+        guard let moment else { return try self.storage.remove(Name.browser) }
+        let object: JSONObject = ["for": .string(self.registration), "at": .integer(moment.milliseconds)]
+        try self.storage.write(JSON.object(object).serialized, to: Name.browser)
     }
 
     // MARK: The apps of one maker

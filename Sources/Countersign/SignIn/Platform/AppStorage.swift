@@ -9,6 +9,9 @@
 /// - ``write(_:to:)`` returns only once the value would survive a power cut, and a crash in between leaves the old value
 ///   or the new one, never a part. That nobody is signed out by an app that was killed rests on it.
 /// - What one process has written the others read.
+/// - While the operating system protects the data, as on a device that was not unlocked since its start, all three throw
+///   ``StorageError`` `locked`. A value that is there is never said to be none: the SDK would begin anew, and what was there
+///   would be lost.
 /// - It takes values of 64 KiB, and names of letters, digits and `-`.
 public protocol AppStorage: Sendable {
     /// Whether this is a store for development, whose values a reader of the device's disk can take.
@@ -33,7 +36,10 @@ public protocol AppStorage: Sendable {
 /// A mark that is gone when the app was removed from the device, where its secure storage may stay behind: Apple's Keychain
 /// outlives the app that wrote into it. By it the first start after an install is known.
 public protocol InstallationMark: Sendable {
-    /// Whether the app has been started since it was installed. Throws ``StorageError``.
+    /// Whether the app has been started since it was installed.
+    ///
+    /// Throws ``StorageError``: `locked` while the operating system protects the data, so that nobody can tell. `false` wipes
+    /// what is kept, so an app that is launched in the background before the first unlock must not answer it.
     func isSet() throws -> Bool
 
     /// Notes that it has, durably. Throws ``StorageError``.

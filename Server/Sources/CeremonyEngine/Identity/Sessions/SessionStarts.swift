@@ -104,12 +104,6 @@ public struct SessionStarts: CeremonyPart {
         }
     }
 
-    /// What a person agrees to beside a factor that takes the place of another.
-    private static let replacement = """
-        The finger or face that this device has signed with so far is replaced by another. The former one signs for you no \
-        more.
-        """
-
     /// Fixes what the person has said, and makes the document.
     private func prepared(
         _ turn: inout IdentityTurn, _ terms: SessionTerms, as role: SessionDocument.Role,
@@ -131,7 +125,8 @@ public struct SessionStarts: CeremonyPart {
             activation: turn.activation.device.id, service: terms.service, role: role, attributes: sources,
             text: try
                 (turn.progress.agreement ?? turn.ceremony.changeText
-                ?? turn.progress.replaces.map { _ in Self.replacement }).map { try TransactionText(normalizing: $0) },
+                ?? turn.progress.replaces.map { _ in try ReplacementAgreement().text.text })
+                .map { try TransactionText(normalizing: $0) },
             expiresAt: turn.progress.session.deadline, random: self.random)
         turn.progress.role = role
         turn.progress.factors = factors

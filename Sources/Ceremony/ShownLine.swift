@@ -1,10 +1,9 @@
-package import Ceremony
 import Foundation
 
 extension DisplayText {
     /// A name from elsewhere as it is kept and signed: one line that can be shown, in Normalization Form C, of `length`
     /// characters (Unicode scalars) at most, with the ellipsis of one that was cut. At least one character fits.
-    package static func name(_ text: String, length: Int) -> String {
+    public static func name(_ text: String, length: Int) -> String {
         // Counted once it is normalised, which can shorten a name and lengthen it. No composed character stands for more
         // than four, and what is longer is cut before, as normalising takes the square of a run of combining marks.
         let line = Self.line(text, maximumLength: 4 * length)
@@ -14,7 +13,7 @@ extension DisplayText {
     }
 
     /// A line in its normal form, cut at its end where it has more than `length` characters: the ellipsis is one of them.
-    package static func cut(_ line: String, to length: Int) -> String {
+    public static func cut(_ line: String, to length: Int) -> String {
         let scalars = line.unicodeScalars
         guard scalars.count > length else { return line }
         var end = scalars.index(scalars.startIndex, offsetBy: length - 1)

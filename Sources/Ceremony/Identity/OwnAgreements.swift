@@ -1,6 +1,6 @@
-import Ceremony
 import Foundation
 import PersonalInformation
+import UAF
 import _Primitives
 
 /// What a person signs who takes an invitation into their identity: whose invitation it is, and to what.
@@ -8,14 +8,16 @@ import _Primitives
 /// Everything in it comes from whoever invited. Each part is one line under a name of its own, so that none can pass for
 /// another, and all of it is within the length that a phone takes: an address is cut in its middle, as its host says most at
 /// its end, and a name at its end.
-struct MergeAgreement {
+public struct MergeAgreement: Sendable {
     /// In the one spelling that is signed.
-    let text: TransactionText
+    public let text: TransactionText
 
     private static let headline = "Your identity takes this invitation:"
 
     /// Describes an invitation by the names that people know. Throws `TransactionTextError`.
-    init(address: String, organisation: String?, place: (service: String, role: String)?) throws(TransactionTextError) {
+    public init(
+        address: String, organisation: String?, place: (service: String, role: String)?
+    ) throws(TransactionTextError) {
         var rows = [(title: "Address", value: Self.line(address, EmailValidator.longest))]
         for (title, name) in [("Organisation", organisation), ("Service", place?.service), ("Role", place?.role)] {
             if let name { rows.append((title, Self.line(name, SessionDocument.maximumNameLength))) }
@@ -49,5 +51,20 @@ struct MergeAgreement {
         guard scalars.count > length else { return address }
         let half = (length - 1) / 2
         return String(scalars.prefix(half)) + "…" + String(scalars.suffix(half))
+    }
+}
+
+/// What a person signs who has the finger or face of their device replaced.
+public struct ReplacementAgreement: Sendable {
+    /// In the one spelling that is signed.
+    public let text: TransactionText
+
+    /// The same for everybody. Throws `TransactionTextError`.
+    public init() throws(TransactionTextError) {
+        self.text = try TransactionText(
+            normalizing: """
+                The finger or face that this device has signed with so far is replaced by another. The former one signs for \
+                you no more.
+                """)
     }
 }
