@@ -322,4 +322,34 @@ struct UseReports {
             #expect(mixed.redirectParameters["code"] == nil)
         }
     }
+
+    /// A right server gives a person who was refused a number that an operator finds, and the same page to everybody.
+    ///
+    /// Source: CWE-778; CWE-204.
+    @Test("a wrong password has a reference, for a name that nobody has too")
+    func references() async throws {
+        try await ReportPlace.run { place in
+            let browser = TestBrowser(place.client)
+            for name in ["alice", "nobody"] {
+                let request = try #require(try await browser.get(place.address()).redirectParameters["request"])
+                let page = try await place.show("wrong", as: name, request, browser)
+                #expect(page.status == .forbidden)
+                #expect(page.text.firstMatch(of: #/<code>[0-9A-Z]{4}-[0-9A-Z]{4}</code>/#) != nil)
+            }
+        }
+    }
+
+    /// A right server binds another provider's ID token by its nonce, and takes one that is dated back.
+    ///
+    /// Source: OpenID Connect Core 1.0, section 3.1.3.7 (11 and 12); the tokens of Microsoft, whose `iat` is five minutes back.
+    @Test("a provider whose clock is five minutes behind signs people in; one whose tokens have ended does not")
+    func behind() async throws {
+        for (span, isTaken) in [(Duration.seconds(280), true), (.seconds(100_000), false)] {
+            try await TwoServers.run(settings: ["newcomers": .string("created")]) { two async throws in
+                two.server.clock.advance(by: span)
+                let answer = try await two.signIn(try await two.open())
+                #expect((answer.redirectParameters["code"] != nil) == isTaken, "\(span)")
+            }
+        }
+    }
 }

@@ -27,9 +27,10 @@ extension ChangeRoutes {
     )] {
         guard change.isWithoutPhone, try await self.visitor(request, change) == nil else { return [] }
         if change.before == nil {
-            guard try await self.isSignedIn(request, change),
-                try await self.passwords.summary(accountID: change.accountID)?.hasPassword != true
-            else { return [] }
+            let summary = try await self.passwords.summary(accountID: change.accountID)
+            guard try await self.isSignedIn(request, change), summary.map({ !$0.hasPassword }) ?? true else {
+                return []
+            }
         }
         return try await self.upstream.providers(of: change.accountID, before: change.before)
     }

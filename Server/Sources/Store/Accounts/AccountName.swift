@@ -15,7 +15,7 @@ public struct AccountName: Hashable, Sendable, CustomStringConvertible, Expressi
     /// `true` if a letter other than A to Z stands in upper case. An account cannot have such a name: people who write the
     /// letter in lower case would be somebody else.
     public var hasOtherCapitals: Bool {
-        // Only what Unicode would change is looked for: nothing is looked up or compared in that spelling.
+        // Lower case as people write it is only looked for: no name is looked up or kept in it.
         !self.key.lowercased().hasSameBytes(as: self.key)
     }
 
