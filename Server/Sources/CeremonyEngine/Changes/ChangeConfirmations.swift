@@ -158,7 +158,9 @@ public struct ChangeConfirmations: CeremonyPart {
         _ reference: String, browser: String, accountID: String, methods: [String]
     ) async throws -> Bool {
         let now = self.time.now()
-        return try await self.changedWithoutPhone(reference, browser: browser, accountID: accountID, at: now) { record in
+        return try await self.changedWithoutPhone(
+            reference, browser: browser, accountID: accountID, at: now
+        ) { record in
             record.end(at: now)
             record.methods = methods
         }

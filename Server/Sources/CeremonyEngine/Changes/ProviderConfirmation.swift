@@ -181,7 +181,9 @@ extension CeremonyRecord {
     /// The part of another provider in the confirmation of a change; `nil` if there is none.
     fileprivate var providerConfirmation: ProviderConfirmation? {
         get throws {
-            guard self.detail.change != nil, self.kind == .authentication, let progress, let reference else { return nil }
+            guard self.detail.change != nil, self.kind == .authentication, let progress, let reference else {
+                return nil
+            }
             return try ProviderConfirmation(stored: progress, reference: reference)
         }
     }

@@ -237,7 +237,8 @@ public struct ServerAssembly: Sendable {
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
                 provider: provider, store: store, issuers: configuration.softwareStatements),
-            upstream: upstream, upstreamConfirmations: UpstreamConfirmations(upstream), upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
+            upstream: upstream, upstreamConfirmations: UpstreamConfirmations(upstream),
+            upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
             time: time,
             random: random)
     }

@@ -89,7 +89,8 @@ extension ChangeRoutes {
                         code: "too-many-requests", reason: "A network has begun too many sign-ins.",
                         setting: shortage.setting))
                 return self.page(
-                    reference, browser, change, providers, context, problem: "Too many sign-ins were begun here. Wait a minute.",
+                    reference, browser, change, providers, context,
+                    problem: "Too many sign-ins were begun here. Wait a minute.",
                     status: .tooManyRequests)
             }
         } catch let refusal as UpstreamRefusal {

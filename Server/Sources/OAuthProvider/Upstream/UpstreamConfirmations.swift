@@ -96,7 +96,8 @@ public struct UpstreamConfirmations: Sendable {
     /// before.
     ///
     /// Cost: two queries, and the calls of the exchange.
-    public func person(_ parameters: Parameters, of trip: UpstreamTrip, accountID: String) async throws -> UpstreamLink? {
+    public func person(_ parameters: Parameters, of trip: UpstreamTrip, accountID: String) async throws -> UpstreamLink?
+    {
         guard let upstream = try await self.store.upstreamProvider(trip.provider) else { return nil }
         let metadata = try await self.calls.metadata(of: upstream)
         let code = try metadata.code(of: parameters, from: upstream)

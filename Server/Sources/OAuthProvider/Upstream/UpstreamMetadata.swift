@@ -68,7 +68,9 @@ extension UpstreamMetadata {
     /// Throws ``UpstreamRefusal``.
     func code(of parameters: Parameters, from upstream: UpstreamProvider) throws(UpstreamRefusal) -> String {
         if let named = parameters["iss"] {
-            guard named.hasSameBytes(as: upstream.issuer) else { throw .failed("the answer is of another issuer (iss)") }
+            guard named.hasSameBytes(as: upstream.issuer) else {
+                throw .failed("the answer is of another issuer (iss)")
+            }
         } else if self.namesItself {
             throw .failed("the answer does not name its issuer (iss), as its provider always does")
         }

@@ -27,9 +27,12 @@ extension Migration {
     static let nameKeys = Migration(name: "user names by one key") { db, sealing in
         try db.execute(sql: "ALTER TABLE reset_ask ADD COLUMN exact_code BLOB NOT NULL DEFAULT X''")
         var accounts: [ExactText: [(id: String, name: AccountName)]] = [:]
-        for (id, sealed) in try db.rows("SELECT id, username FROM account WHERE username <> X''", [], {
-            (id: try $0.text("id"), sealed: try $0.bytes("username"))
-        }) {
+        for (id, sealed) in try db.rows(
+            "SELECT id, username FROM account WHERE username <> X''", [],
+            {
+                (id: try $0.text("id"), sealed: try $0.bytes("username"))
+            })
+        {
             // A name that somebody has spoilt must not be what keeps the server from starting.
             guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
             let name = AccountName(stored: AccountName.trimmed(written))

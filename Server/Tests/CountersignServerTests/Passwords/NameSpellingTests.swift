@@ -6,7 +6,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("A name has one key before every counter and look-up, whatever its spelling (RFC 8265; threat model: enumeration)")
+@Suite("A name has one key before every counter and look-up, whatever its spelling (threat model: enumeration)")
 struct NameSpellingTests {
     /// Spellings of a name of five letters: letters of either case, and white space at the ends.
     static func spellings(of name: String) -> [String] {

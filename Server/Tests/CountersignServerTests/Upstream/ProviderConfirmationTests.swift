@@ -123,7 +123,7 @@ struct ProviderConfirmationTests {
         }
     }
 
-    @Test("a return counts once, in the browser that left, for a person of this account whom the provider asked just now")
+    @Test("a return counts once, in the browser that left, for a person of this account who was asked just now")
     func returns() async throws {
         try await Self.signedIn { two async throws in
             let (page, reference, fields) = try await Self.ask(two)

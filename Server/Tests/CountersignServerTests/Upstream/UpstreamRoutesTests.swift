@@ -40,7 +40,7 @@ struct UpstreamRoutesTests {
         }
     }
 
-    @Test("who came by another provider alone has a session that confirms no other device: the provider is asked afresh")
+    @Test("who came by another provider alone confirms no other device by a session: the provider is asked afresh")
     func noOtherDevice() async throws {
         var settings = Self.created
         settings["usualLevel"] = .string("urn:countersign:acr:two-factor")
