@@ -295,7 +295,7 @@ struct Removal: Sendable, CustomTestStringConvertible {
         },
         Removal("D4", "the token cannot be kept", leaves: Array(1...14) + [16]) {
             let app = try await $0.start()
-            $0.device.storage.interrupt(afterWrites: 2)
+            $0.device.storage.interrupt(afterWrites: 3)
             try? await app.withBrowser { true }
             return nil
         },
