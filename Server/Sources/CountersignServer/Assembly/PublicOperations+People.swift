@@ -67,6 +67,22 @@ extension PublicOperations {
                     ]
                 ), answers: [Self.goOn], refusals: .pages,
                 refusing: [unknown, Self.tooMany, (403, "Nobody is signed in, or it is not right.")]),
+            PublicOperation(
+                method: .get, path: "/account/change/provider", id: "confirmChangeByProvider",
+                summary: "The providers that can confirm a change of an account that has neither phone nor password.",
+                query: [change], answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [unknown, (403, "Nothing can confirm the change here.")]),
+            PublicOperation(
+                method: .post, path: "/account/change/provider", id: "leaveForProvider",
+                summary: "The browser goes to a provider that authenticates the person afresh.",
+                body: (
+                    .form,
+                    [
+                        change, .required("confirmation", "What the page carried."),
+                        .required("provider", "The provider, by its name."),
+                    ]
+                ), answers: [Self.goOn], refusals: .pages,
+                refusing: [unknown, Self.tooMany, (403, "Nothing can confirm the change here.")]),
         ]
     }()
 
@@ -97,6 +113,17 @@ extension PublicOperations {
                 method: .post, path: "/account/changes/again", id: "mailChangeQuestion",
                 summary: "Another link to the question is mailed.", body: (.form, [.required("id", "The change.")]),
                 answers: [Self.page], refusals: .pages, refusing: [Self.tooMany]),
+            PublicOperation(
+                method: .post, path: "/account/changes/stop", id: "stopChange",
+                summary: "A change that another provider has confirmed, and that waits, is stopped.",
+                body: (
+                    .form,
+                    [
+                        .required("request", "The change that waits."),
+                        .required("confirmation", "What the page carried."),
+                    ]
+                ), answers: [Self.page, Self.goOn], refusals: .pages,
+                refusing: [(404, "The change does not wait any more.")]),
         ]
     }()
 
