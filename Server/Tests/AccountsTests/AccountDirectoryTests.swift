@@ -33,7 +33,7 @@ struct AccountDirectoryTests {
     }
 
     @Test(arguments: [
-        "", " alice", "alice ", "a b", "a\u{202E}b", "a\nb", "id:alice", String(repeating: "x", count: 129),
+        "", " ", "a b", "a\u{202E}b", "a\nb", "id:alice", String(repeating: "x", count: 129),
     ])
     func aNameThatCannotBeShownIsRefused(name: String) async throws {
         let fixture = try Fixture()
