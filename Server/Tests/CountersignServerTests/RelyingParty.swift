@@ -112,9 +112,11 @@ extension ServerFixture {
     func enrolledPhone(
         _ client: any TestClientProtocol, username: String = "alice", policy: String? = nil,
         sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil, path: String = "",
-        origin: String = "http://localhost:8080"
+        origin: String = "http://localhost:8080", isNew: Bool = true
     ) async throws -> VirtualPhone {
-        _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
+        if isNew {
+            _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
+        }
         let activation = try await self.assembly.ceremonies.enrolments.createActivation(
             username: username, policy: policy, by: "test")
         var configuration = Configuration(baseUrl: try #require(URL(string: "\(origin)\(path)")))

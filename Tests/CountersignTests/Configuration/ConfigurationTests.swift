@@ -67,13 +67,10 @@ struct ConfigurationTests {
     func paths(base: String, address: String) async throws {
         let url = try #require(URL(string: base))
         let world = try await World {
-            $0.authenticationRequestPath = "auth/fidouaf"
+            $0.registrationRequestPath = "auth/fidouaf"
             $0.baseUrl = url
         }
-        let person = world.phone.person
-        _ =
-            try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
-            .pinUserVerifier(person).execute()
+        _ = try? await world.phone.client.operations.registration.username("alice").execute()
         #expect(await world.server.requests.map(\.url.absoluteString) == [address])
     }
 
@@ -87,12 +84,9 @@ struct ConfigurationTests {
     func insecure(address: String) async throws {
         let url = try #require(URL(string: address))
         let world = try await World { $0.baseUrl = url }
-        let person = world.phone.person
         let operations = world.phone.client.operations
         await #expect(throws: OperationError(.fidoError, fidoErrorCode: .insecureTransport)) {
-            _ =
-                try await operations.authentication.username("alice").authenticatorSelector(person)
-                .pinUserVerifier(person).execute()
+            _ = try await operations.registration.username("alice").execute()
         }
         let error = await operationError {
             _ = try await operations.registration.username("alice").execute()
@@ -110,10 +104,7 @@ struct ConfigurationTests {
     func loopback(address: String) async throws {
         let url = try #require(URL(string: address))
         let world = try await World { $0.baseUrl = url }
-        let person = world.phone.person
-        _ =
-            try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
-            .pinUserVerifier(person).execute()
+        _ = try? await world.phone.client.operations.registration.username("alice").execute()
         #expect(await world.server.requests.first?.url.host()?.isEmpty == false)
     }
 }

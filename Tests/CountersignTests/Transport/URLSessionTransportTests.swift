@@ -191,7 +191,7 @@ struct URLSessionTransportTests {
         let transport = URLSessionTransport(sleep: clock.sleep)
         let client = try await VirtualPhone(configuration: configuration, transport: transport).client
         let operation = Task {
-            await operationError { _ = try await client.operations.authentication.username("alice").execute() }
+            await operationError { _ = try await client.operations.registration.username("alice").execute() }
         }
         await clock.untilSleeping()
         clock.advance(by: .milliseconds(39_999))

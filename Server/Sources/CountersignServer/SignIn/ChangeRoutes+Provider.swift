@@ -66,11 +66,7 @@ extension ChangeRoutes {
             throw Problem(.badRequest, "invalid-request", "The form lacks request or provider.")
         }
         let (browser, change) = try await self.requested(reference, request)
-        guard
-            constantTimeEqual(
-                Array((form["confirmation"] ?? "").utf8),
-                Array(self.cookies.formToken(browser, request: reference).utf8))
-        else { throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.") }
+        try self.cookies.requireToken(of: form, browser, request: reference)
         let providers = try await self.providers(request, change)
         guard providers.contains(where: { $0.name.hasSameBytes(as: name) }) else { return self.unconfirmable }
         do {

@@ -186,13 +186,7 @@ struct ChangeRoutes: Sendable {
         guard change.isWithoutPhone, let summary = try await self.visitor(request, change) else {
             return self.unconfirmable
         }
-        guard
-            constantTimeEqual(
-                Array((form["confirmation"] ?? "").utf8),
-                Array(self.cookies.formToken(browser, request: reference).utf8))
-        else {
-            throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.")
-        }
+        try self.cookies.requireToken(of: form, browser, request: reference)
         let ways = (browser: browser, change: change, summary: summary)
         return change.hasPassword
             ? try await self.takeMailedCode(form["mailed-code"] ?? "", reference, ways, context)

@@ -38,6 +38,14 @@ extension BrowserCookies {
             constantTimeEqual(Array((form["confirmation"] ?? "").utf8), Array(self.formToken(session).utf8))
         else { throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.") }
     }
+
+    /// The same for a form of a browser about what the browser has begun.
+    func requireToken(of form: OAuth.Parameters, _ browser: BrowserSecret, request: String) throws {
+        let expected = self.formToken(browser, request: request)
+        guard constantTimeEqual(Array((form["confirmation"] ?? "").utf8), Array(expected.utf8)) else {
+            throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.")
+        }
+    }
 }
 
 /// Answers people where a program would get a problem document. No page is a dead end: each leads back to the service that
