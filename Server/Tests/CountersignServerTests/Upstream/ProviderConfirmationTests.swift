@@ -4,6 +4,7 @@ import HTTPTypes
 import HummingbirdTesting
 import OAuth
 import OAuthProvider
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
