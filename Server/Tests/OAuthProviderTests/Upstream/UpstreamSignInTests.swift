@@ -107,7 +107,7 @@ struct UpstreamSignInTests {
         ("another azp alone", ["azp": .string("other")]), ("an azp that is none", ["azp": .integer(1)]),
         ("expired", ["exp": .integer(1_799_999_969)]), ("no end", ["exp": nil]),
         ("not yet", ["nbf": .integer(1_800_000_031)]), ("made later", ["iat": .integer(1_800_000_031)]),
-        ("made before it was asked for", ["iat": .integer(1_799_999_969)]), ("of no age", ["iat": nil]),
+        ("of no age", ["iat": nil]),
         ("another nonce", ["nonce": .string("n-1")]), ("no nonce", ["nonce": nil]),
         ("a nonce that is none", ["nonce": .integer(1)]),
         ("of another access token", ["at_hash": .string("AAAAAAAAAAAAAAAAAAAAAA")]),
@@ -138,6 +138,8 @@ struct UpstreamSignInTests {
     func rightClaims() async throws {
         try await UpstreamPlace.run(Self.created) { place async throws in
             for changes: [String: JSON?] in [
+                // Some providers date their tokens minutes back: the nonce says whose request a token answers.
+                ["iat": .integer(1_799_999_700)],
                 ["aud": .array([.string("our-client")])], ["azp": .string("our-client")],
                 ["aud": .array([.string("our-client"), .string("other")]), "azp": .string("our-client")],
                 // Within the half minute that clocks may differ.
