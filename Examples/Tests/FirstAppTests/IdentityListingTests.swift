@@ -201,6 +201,9 @@ actor ScriptedScreens: IdentityScreens {
         for (line, word) in zip(logged, wanted) where word != "badURL" { #expect(line.contains(word), "\(line)") }
     }
 
+    /// The text that the kit's server has people agree to who take an invitation into their account.
+    private static let invited = "\n\nYour identity takes this invitation:\nAddress: alice@work.example"
+
     @Test("Personalise an app: an invitation is taken into the account that there is, where the person wants that")
     func merged() async throws {
         try await self.personalize()
@@ -217,7 +220,7 @@ actor ScriptedScreens: IdentityScreens {
         #expect(
             await self.screens.asked == [
                 "The PIN of your activation", question,
-                "Take the invitation into your account at Health Portal (https://health.example)?",
+                "Take the invitation into your account at Health Portal (https://health.example)?" + Self.invited,
                 "Your PIN",
             ])
         #expect(await self.screens.shown == ["Done. The code of the invitation is void: throw it away."])
@@ -343,8 +346,9 @@ actor ScriptedScreens: IdentityScreens {
         }
         // Whoever has begun it in the app itself comes in no role.
         let role = beginning == "Sign in to" ? " as Patient" : ""
+        let told = purpose == .merge ? Self.invited : ""
         #expect(
-            await self.screens.asked.last == "\(beginning) Health Portal (https://health.example)\(role)?")
+            await self.screens.asked.last == "\(beginning) Health Portal (https://health.example)\(role)?\(told)")
         #expect(await self.server.ends == [.sessionAborted])
     }
 
