@@ -76,6 +76,8 @@ struct CheckedCallsTests {
                 $0.append(
                     "\(request.method) \(request.uri) \(request.headers[.contentType] ?? "-") "
                         + "\(request.headers[.authorization] ?? "-") \(String(buffer: body))")
+                // GitHub refuses calls without it.
+                #expect(request.headers[.userAgent]?.hasPrefix("Countersign/") == true)
             }
             return Response(
                 status: .accepted, headers: [.cacheControl: "private, Max-Age=90"],
@@ -244,6 +246,39 @@ struct CheckedCallsTests {
                 let third = await Self.reason { try await distrusting.send(Self.get("https://rp.example:\(port)/")) }
                 #expect(third.hasPrefix("its certificate is not one that this machine trusts"))
             }
+        }
+    }
+
+    @Test("a host is reached at any of its addresses, each of which is judged; a call that was sent is not sent again")
+    func addresses() async throws {
+        let files = try IssuedFiles()
+        try files.issue("right", for: "rp.example")
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(files.path("authority")))]
+        let trusting = tls
+        let blocks = [try #require(AddressBlock("127.0.0.0/8"))]
+        let identity = try TLSIdentity(certificate: files.path("right"), key: files.path("right-key"))
+        let count = Mutex(0)
+        try await CalledService.run(
+            identity,
+            answer: { request, _ in
+                count.withLock { $0 += 1 }
+                return Response(status: request.uri.path == "/busy" ? .serviceUnavailable : .ok)
+            }
+        ) { port async throws in
+            // Nobody listens at the first two.
+            let calls = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.2", "127.0.0.3", "127.0.0.1"] }
+            let first = await Self.reason { try await calls.send(Self.get("https://rp.example:\(port)/")) }
+            #expect(first == "answered 200")
+            let twice = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.1", "127.0.0.1"] }
+            let busy = await Self.reason { try await twice.send(Self.get("https://rp.example:\(port)/busy")) }
+            #expect(busy == "answered 503" && count.withLock { $0 } == 2)
+            let none = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.2", "127.0.0.3"] }
+            let gone = await Self.reason { try await none.send(Self.get("https://rp.example:\(port)/")) }
+            #expect(gone == "there is no connection to it")
+            let mixed = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.1", "10.0.0.1"] }
+            let refused = await Self.reason { try await mixed.send(Self.get("https://rp.example:\(port)/")) }
+            #expect(refused.contains("10.0.0.1, which is private"))
         }
     }
 

@@ -224,8 +224,10 @@ struct ProviderCommand: AsyncParsableCommand {
                 "kind": .string(self.kind),
             ]
             try self.settings.write(to: &body)
-            try self.options.show(try await self.options.call("POST", "/providers", body)) {
-                try ProviderCommand.text($0)
+            let added = try await self.options.call("POST", "/providers", body)
+            try self.options.show(added) { try ProviderCommand.text($0) }
+            if case .object(let object) = added, let trouble = try object.string("trouble") {
+                Terminal.standardError("Nobody can sign in by it yet: \(trouble).")
             }
         }
     }

@@ -60,7 +60,7 @@ final class CheckedCalls: OutgoingCalls {
         defer { if call.party == .client { self.leave(target) } }
         let deadline = ContinuousClock.now + self.limits.oauth.outgoingCallTime
         let addresses = try await self.addresses(of: target)
-        guard let address = addresses.first else {
+        guard !addresses.isEmpty else {
             throw OutgoingCallError("its host \(target.host) stands for no address")
         }
         for address in addresses {
@@ -70,7 +70,27 @@ final class CheckedCalls: OutgoingCalls {
                 )
             }
         }
-        return try await self.send(call, to: target, at: address, until: deadline)
+        return try await self.send(call, to: target, at: addresses, until: deadline)
+    }
+
+    /// No connection was made to an address: nothing of the call was sent.
+    private struct NoConnection: Error {
+        let reason: String
+    }
+
+    /// Tries the addresses of a host one after the other, until there is a connection: a host that has an address of IPv6
+    /// may be reached by IPv4 alone. A call that was sent is never sent again.
+    private func send(
+        _ call: OutgoingCall, to target: Target, at addresses: [String], until deadline: ContinuousClock.Instant
+    ) async throws -> OutgoingAnswer {
+        var reason = "there is no connection to it"
+        for (index, address) in addresses.enumerated() {
+            do {
+                return try await self.send(
+                    call, to: target, at: address, sharedBy: addresses.count - index, until: deadline)
+            } catch let error as NoConnection { reason = error.reason }
+        }
+        throw OutgoingCallError(reason)
     }
 
     private func mayCall(_ address: String) -> Bool {
@@ -143,14 +163,16 @@ final class CheckedCalls: OutgoingCalls {
 
     // MARK: The call
 
+    /// - Parameter count: The addresses that are left, which share the time for a connection.
     private func send(
-        _ call: OutgoingCall, to target: Target, at address: String, until deadline: ContinuousClock.Instant
+        _ call: OutgoingCall, to target: Target, at address: String, sharedBy count: Int,
+        until deadline: ContinuousClock.Instant
     ) async throws -> OutgoingAnswer {
         let left = deadline - ContinuousClock.now
         guard left > .zero else { throw OutgoingCallError("it does not answer in time") }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: self.tls, redirectConfiguration: .disallow,
-            timeout: .init(connect: TimeAmount(left)))
+            timeout: .init(connect: TimeAmount(left / count)))
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
         if !target.isLiteral { configuration.dnsOverride = [target.host: address] }
@@ -177,11 +199,17 @@ final class CheckedCalls: OutgoingCalls {
         return try result.get()
     }
 
+    /// The errors of `connect(2)` by which an address is not reached. A connection that stands gives none of them within the
+    /// time of a call.
+    private static let refusals: Set<CInt> = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
+
     private static func send(_ call: OutgoingCall, to target: Target, over client: HTTPClient, within time: Duration)
         async throws -> OutgoingAnswer
     {
         var request = HTTPClientRequest(url: target.text)
         request.headers.add(name: "Accept", value: "application/json")
+        // Some providers refuse calls that do not say which program calls.
+        request.headers.add(name: "User-Agent", value: "Countersign/\(ProgramRelease.version)")
         switch call.content {
         case .none: request.method = .GET
         case .form(let form):
@@ -205,8 +233,12 @@ final class CheckedCalls: OutgoingCalls {
                 mayBeKept: Self.age(response.headers[canonicalForm: "Cache-Control"].map(String.init)))
         } catch is NIOTooManyBytesError {
             throw OutgoingCallError("its answer has more than \(call.longestAnswer ?? 0) bytes")
+        } catch let error as HTTPClientError where error == .connectTimeout {
+            throw NoConnection(reason: "it does not answer (\(error.shortDescription))")
         } catch let error as HTTPClientError {
             throw OutgoingCallError("it does not answer (\(error.shortDescription))")
+        } catch let error as IOError where Self.refusals.contains(error.errnoCode) {
+            throw NoConnection(reason: "there is no connection to it")
         } catch is NIOSSLExtraError {
             throw OutgoingCallError("its certificate is for another name than \(target.host)")
         } catch is NIOSSLError {

@@ -129,6 +129,14 @@ struct ServeCommand: AsyncParsableCommand {
     var outgoingNetworks: String?
 
     @Option(
+        name: .long,
+        help: """
+            A PEM file of certification authorities that calls to services and other providers trust beside those of this \
+            machine.
+            """)
+    var caFile: String?
+
+    @Option(
         name: .long, help: "Apps that may answer beside the terminal phone (FIDO facet ids), separated by commas.")
     var facets: String?
 
@@ -273,6 +281,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["signInCookiePrefix"] = self.signInCookiePrefix
         flags["signInCookieDomain"] = self.signInCookieDomain
         flags["outgoingNetworks"] = self.outgoingNetworks
+        flags["caFile"] = self.caFile
         flags["facets"] = self.facets
         if self.noTerminalPhone { flags["noTerminalPhone"] = "true" }
         flags["metadata"] = self.metadata

@@ -64,6 +64,8 @@ struct ServeConfiguration: Sendable {
     var identities = IdentityRules()
     /// Private networks, as CIDR, that services may be called in.
     var outgoingNetworks: [String]
+    /// The certification authorities that calls trust beside the machine's, PEM.
+    var caFile: String?
     /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
     var facets: [String]
     /// Whether the terminal phone may not answer.
@@ -157,6 +159,7 @@ extension ServeConfiguration {
             softwareStatements: reader.string(forKey: "softwareStatements").map(Self.absolute),
             termsVersion: reader.string(forKey: "termsVersion"), termsURI: reader.string(forKey: "termsUri"),
             outgoingNetworks: Self.list(Self.several(reader, "outgoingNetworks")),
+            caFile: reader.string(forKey: "caFile").map(Self.absolute),
             facets: Self.facets(Self.list(Self.several(reader, "facets")), withoutTerminalPhone: noTerminalPhone),
             noTerminalPhone: noTerminalPhone,
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
@@ -442,6 +445,7 @@ extension ServeConfiguration {
         if !self.outgoingNetworks.isEmpty {
             lines.append("outgoingNetworks: \(self.outgoingNetworks.joined(separator: ","))")
         }
+        if let file = self.caFile { lines.append("caFile: \(file)") }
         lines.append("facets: \(self.facets.joined(separator: ","))")
         if self.noTerminalPhone { lines.append("noTerminalPhone: true") }
         if let folder = self.metadataFolder { lines.append("metadata: \(folder)") }

@@ -243,7 +243,7 @@ struct ServerProcess {
         configuration.calls = CheckedCalls(
             allowed: try Self.blocks(self.configuration.outgoingNetworks),
             mayCallLoopback: Loopback.contains(URLComponents(string: self.configuration.issuer)?.host ?? ""),
-            limits: opened.limits)
+            limits: opened.limits, tls: try self.outgoingTLS())
         configuration.versions = try ProtocolVersions.versions(self.configuration.versions)
         configuration.acceptsLessPreferredAttestation = leniency.acceptsLessPreferredAttestation
         configuration.acceptsOutdatedAuthenticators = leniency.acceptsOutdatedAuthenticators
@@ -304,6 +304,21 @@ struct ServerProcess {
             return try self.configuration.traceFile.map { try TraceRecorder(path: $0) }
         } catch let error as TraceError {
             throw CommandFailure(.failed, "the trace file cannot be written: \(error.reason)")
+        }
+    }
+
+    /// The certification authorities that calls trust. Throws ``CommandFailure`` that names the file.
+    private func outgoingTLS() throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        guard let path = self.configuration.caFile else { return tls }
+        do {
+            let authorities = try NIOSSLCertificate.fromPEMFile(path)
+            guard !authorities.isEmpty else { throw CommandFailure(.usage, "\(path) has no certificate in PEM") }
+            tls.additionalTrustRoots = [.certificates(authorities)]
+            return tls
+        } catch is NIOSSLError {
+            throw CommandFailure(
+                .usage, "\(path) cannot be read as certificates in PEM", remedy: "--ca-file names the file.")
         }
     }
 

@@ -67,6 +67,9 @@ struct UpstreamOperations: Sendable {
             .optional(
                 "postLogoutRedirectUri", "Where people are signed out there: a second address to register there."),
             .required("createdAt", "RFC 3339."),
+            .optional(
+                "trouble",
+                "When the provider is added: the reason why nobody can come by it yet, by its discovery document."),
         ]
         + Self.settings.filter { $0.name != "clientSecret" }
 
@@ -212,10 +215,12 @@ struct UpstreamOperations: Sendable {
         }
         let change = try Self.settings(call.body)
         do {
-            return self.json(
-                try await self.providers.add(
-                    name: call.body.requiredString("name"), kind: kind, issuer: call.body.requiredString("issuer"),
-                    change, by: call.actor))
+            let added = try await self.providers.add(
+                name: call.body.requiredString("name"), kind: kind, issuer: call.body.requiredString("issuer"), change,
+                by: call.actor)
+            var answer = self.json(added)
+            answer["trouble"] = try await self.providers.trouble(of: added).map(JSON.string)
+            return answer
         } catch let error as OAuthError {
             throw Self.refusal(error.message ?? "The settings do not go together.")
         } catch let error as StoreError where error.code == .conflict {

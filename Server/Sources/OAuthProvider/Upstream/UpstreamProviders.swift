@@ -70,6 +70,18 @@ public struct UpstreamProviders: Sendable {
         return upstream
     }
 
+    /// The reason why people cannot come by a provider as it is set up now, found by its discovery document; `nil` if nothing
+    /// is wrong there, the operator has named the addresses, or this server calls nobody.
+    ///
+    /// Cost: a call.
+    public func trouble(of upstream: UpstreamProvider) async throws -> String? {
+        guard self.provider.configuration.calls != nil else { return nil }
+        do {
+            _ = try await UpstreamCalls(self.provider).metadata(of: upstream)
+            return nil
+        } catch let refusal as UpstreamRefusal { return refusal.reason }
+    }
+
     /// All of them, as they were added.
     public func all() async throws -> [UpstreamProvider] { try await self.store.upstreamProviders() }
 

@@ -112,6 +112,45 @@ struct UpstreamAdministrationTests {
         }
     }
 
+    /// Answers each call with one document.
+    private struct OneDocument: OutgoingCalls {
+        let text: String
+
+        func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
+            guard !self.text.isEmpty else { throw OutgoingCallError("there is no connection to it") }
+            return OutgoingAnswer(status: 200, body: Array(self.text.utf8))
+        }
+    }
+
+    private static func document(issuer: String = "https://id.staff.example", keys: Bool = true) -> String {
+        var document: JSONObject = [
+            "issuer": .string(issuer), "authorization_endpoint": .string("https://id.staff.example/authorize"),
+            "token_endpoint": .string("https://id.staff.example/token"),
+        ]
+        if keys { document["jwks_uri"] = .string("https://id.staff.example/keys") }
+        return JSON.object(document).text
+    }
+
+    @Test(
+        "who adds one is told the reason why nobody can come by it yet, and it is added all the same",
+        arguments: [
+            (document(), nil), ("", "its discovery document cannot be had: there is no connection to it"),
+            (document(issuer: "https://other.example"), "its discovery document is of another issuer than --issuer"),
+            (document(keys: false), "its discovery document cannot be had: it lacks an"),
+            ("{", "its discovery document"),
+        ])
+    func trouble(text: String, reason: String?) async throws {
+        let server = try await ServerFixture(calls: OneDocument(text: text))
+        try await server.withSocketClient { client in
+            let added = try await client.send(.post, "/admin/v1/providers", Self.body)
+            #expect(added.response.status == .created)
+            let told = try added.object.string("trouble")
+            #expect(reason.map { told?.hasPrefix($0) == true } ?? (told == nil), "\(told ?? "nothing")")
+            let shown = try await client.send(.get, "/admin/v1/providers/staff")
+            #expect(shown.response.status == .ok && shown.object["trouble"] == nil)
+        }
+    }
+
     @Test("an account without a user name is managed by its identifier, and its connection is listed and ended")
     func links() async throws {
         try await TwoServers.run(settings: ["newcomers": .string("created")]) { two async throws in
