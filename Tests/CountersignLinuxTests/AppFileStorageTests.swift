@@ -98,7 +98,7 @@ struct AppFileStorageTests {
         #expect(try storages[0].read("count") == [40])
     }
 
-    @Test("who is cancelled waits for a lock no longer", .timeLimit(.minutes(1)), arguments: AppStorageKind.here)
+    @Test("who is cancelled waits for a lock no longer", .timeLimit(.minutes(10)), arguments: AppStorageKind.here)
     func cancelled(kind: AppStorageKind) async throws {
         defer { self.removeFolder() }
         let storage = try await kind.open(self.folder)

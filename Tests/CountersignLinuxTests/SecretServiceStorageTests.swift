@@ -148,7 +148,7 @@ struct SecretServiceStorageTests {
         #expect(throws: StorageError(.corrupt, "")) { _ = try AppFileStorage(directory: self.place.folder) }
     }
 
-    @Test("who is cancelled opens nothing, and makes no key", .timeLimit(.minutes(1)))
+    @Test("who is cancelled opens nothing, and makes no key", .timeLimit(.minutes(10)))
     func cancelled() async throws {
         let place = self.place
         let opening = Task {
@@ -194,7 +194,7 @@ struct SecretServiceStatesTests {
 
     @Test(
         "who gives up waits no longer for a dialog that nobody ends", .enabled(if: Keyring.state == .mute),
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func mute() async throws {
         try Keyring.lock()
         // Says when the service has asked for its dialog.

@@ -64,7 +64,7 @@ struct AnswerRaceTests {
     }
 
     @Test(
-        "A lock is 1403, a key that went is 1481; neither is a counter's fault", .timeLimit(.minutes(1)),
+        "A lock is 1403, a key that went is 1481; neither is a counter's fault", .timeLimit(.minutes(10)),
         arguments: Change.allCases)
     func changedMeanwhile(change: Change) async throws {
         let gate = WriterGate()
@@ -91,7 +91,7 @@ struct AnswerRaceTests {
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 
-    @Test("Where the account went with its ceremony, nothing was confirmed: 1491", .timeLimit(.minutes(1)))
+    @Test("Where the account went with its ceremony, nothing was confirmed: 1491", .timeLimit(.minutes(10)))
     func deletedBeforeAConfirmation() async throws {
         let gate = WriterGate()
         let server = try TestServer(random: gate.random)
@@ -112,7 +112,7 @@ struct AnswerRaceTests {
         #expect(kinds.last == "account-deleted" && !kinds.contains("transaction-confirmed"))
     }
 
-    @Test("Where the account went with its activation, nothing was registered: 1491", .timeLimit(.minutes(1)))
+    @Test("Where the account went with its activation, nothing was registered: 1491", .timeLimit(.minutes(10)))
     func deletedBeforeARegistration() async throws {
         let gate = WriterGate()
         let server = try TestServer(random: gate.random)

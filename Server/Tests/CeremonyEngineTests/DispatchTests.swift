@@ -111,7 +111,7 @@ struct DispatchTests {
         #expect(error?.code == .invalidRequest && error?.reason == reason)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aBackEndIsToldThatItIsOverWithoutASweep() async throws {
         let server = try TestServer()
         let (account, _) = try await server.enrol()

@@ -512,7 +512,7 @@ struct SignInTests {
         #expect(try await events.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
     func theWaitingPageIsToldThatItIsOverWithoutASweep(isClaimed: Bool) async throws {
         let server = try TestServer()
         let view = try await server.beginSignIn()

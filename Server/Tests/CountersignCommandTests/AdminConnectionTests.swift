@@ -94,13 +94,13 @@ struct ActivationWaitTests {
         }
     }
 
-    @Test("an enrolled phone is exit code 0", .timeLimit(.minutes(1)))
+    @Test("an enrolled phone is exit code 0", .timeLimit(.minutes(10)))
     func succeeded() async {
         await #expect(throws: Never.self) { try await self.wait(["created", "claimed", "succeeded"]) }
     }
 
     @Test(
-        "any other end is exit code 1, and says which", .timeLimit(.minutes(1)),
+        "any other end is exit code 1, and says which", .timeLimit(.minutes(10)),
         arguments: [
             (ActivationView.State.denied, "declined"), (.cancelled, "gave up"), (.failed, "could not be enrolled"),
             (.expired, "time is over"),
@@ -111,7 +111,7 @@ struct ActivationWaitTests {
         #expect(failure?.description.contains(words) == true)
     }
 
-    @Test("a state that a newer server tells does not keep it waiting", .timeLimit(.minutes(1)))
+    @Test("a state that a newer server tells does not keep it waiting", .timeLimit(.minutes(10)))
     func unknown() async throws {
         let failure = await #expect(throws: CommandFailure.self) { try await self.wait(["on-holiday"]) }
         #expect(failure?.status == .failed)

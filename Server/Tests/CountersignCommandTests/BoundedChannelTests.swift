@@ -7,7 +7,7 @@ import _Primitives
 
 @Suite(
     "The listeners: a time for each request (RFC 9110, section 15.5.9), and a bound for connections",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct BoundedChannelTests {
     private static var short: Limits {
         var limits = Limits()

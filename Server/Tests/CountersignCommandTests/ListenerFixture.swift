@@ -17,6 +17,10 @@ import _Primitives
 final class RawConnection: Sendable {
     struct Failure: Error {}
 
+    /// The seconds after which a server that does nothing fails the test, in place of a test that hangs. A slow machine takes a
+    /// small part of them.
+    private static let patience = 600
+
     private let descriptor: Int32
 
     /// Connects; with a small window it takes little that it does not read.
@@ -28,8 +32,7 @@ final class RawConnection: Sendable {
         }
         let connected = Self.withLoopback(port) { connect(self.descriptor, $0, $1.pointee) }
         guard connected == 0 else { throw Failure() }
-        // A server that never closes fails the test, and does not hang it.
-        var patience = timeval(tv_sec: 30, tv_usec: 0)
+        var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -50,11 +53,10 @@ final class RawConnection: Sendable {
 
     func send(_ text: String) throws { guard self.sendAll(text) else { throw Failure() } }
 
-    /// Sends the same again and again until the server has closed. Throws where it takes a thousand times as much as
-    /// any deadline of these tests.
+    /// Sends the same again and again until the server has closed. Throws ``Failure`` after ``patience``.
     func sendUntilClosed(_ text: String) async throws {
         try await self.onThread {
-            let end = ContinuousClock.now + .seconds(30)
+            let end = ContinuousClock.now + .seconds(Self.patience)
             while self.sendAll(text) { guard ContinuousClock.now < end else { throw Failure() } }
         }
     }
@@ -63,7 +65,9 @@ final class RawConnection: Sendable {
     func waitUntilReset() async throws {
         try await self.onThread {
             var state = pollfd(fd: self.descriptor, events: 0, revents: 0)
-            guard poll(&state, 1, 30_000) == 1, state.revents & Int16(POLLHUP | POLLERR) != 0 else { throw Failure() }
+            guard poll(&state, 1, CInt(Self.patience) * 1000) == 1, state.revents & Int16(POLLHUP | POLLERR) != 0 else {
+                throw Failure()
+            }
         }
     }
 

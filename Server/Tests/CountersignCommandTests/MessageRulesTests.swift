@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "HTTP/1.1 over a socket: whose connection ends, bodies, hosts, expectations (RFC 9110 and 9112)",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct MessageRulesTests {
     /// Sends a text and reads what comes until the server has closed.
     private static func exchange(_ port: Int, _ text: String) async throws -> String {

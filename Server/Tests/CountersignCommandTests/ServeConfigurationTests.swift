@@ -646,7 +646,7 @@ struct FailedStartTests {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    @Test("a server that cannot listen says so, and leaves no link for an administrator", .timeLimit(.minutes(1)))
+    @Test("a server that cannot listen says so, and leaves no link for an administrator", .timeLimit(.minutes(10)))
     func leavesNoLink() async throws {
         let taken = try self.takenPort()
         defer { close(taken.descriptor) }

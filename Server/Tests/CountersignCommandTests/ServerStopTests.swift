@@ -6,7 +6,7 @@ import Testing
 
 @testable import CountersignCommand
 
-@Suite("One deadline for the whole stop, counted from the signal", .timeLimit(.minutes(1)))
+@Suite("One deadline for the whole stop, counted from the signal", .timeLimit(.minutes(10)))
 struct ServerStopTests {
     /// A clock that stands until it is moved.
     private final class MovedClock: Sendable {

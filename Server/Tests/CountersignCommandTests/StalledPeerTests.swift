@@ -6,7 +6,7 @@ import _Primitives
 
 @testable import CountersignCommand
 
-@Suite("Peers that stop reading (threat model, Floods)", .timeLimit(.minutes(2)))
+@Suite("Peers that stop reading (threat model, Floods)", .timeLimit(.minutes(10)))
 struct StalledPeerTests {
     private static var quickLooks: Limits {
         var limits = Limits()

@@ -72,7 +72,7 @@ private final class Gate: Sendable {
     var nice: [Int32] { self.state.withLock { $0.nice } }
 }
 
-@Suite("Decision 27: passwords are hashed by threads of their own, within bounds", .timeLimit(.minutes(2)))
+@Suite("Decision 27: passwords are hashed by threads of their own, within bounds", .timeLimit(.minutes(10)))
 struct HashingPoolTests {
     private static let cheap = Argon2Parameters(memoryKiB: 64, passes: 1, lanes: 1)
 

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import GRDB
 import SQLiteStore
 import Store
 import Synchronization
@@ -25,19 +24,14 @@ struct SharedCommitTests {
 
     private struct Refusal: Error {}
 
-    /// How many tasks are about to take their step.
-    private final class Begun: Sendable {
-        let count = Mutex(0)
-    }
-
     private let now = Timestamp(seconds: 1_800_000_000)
 
-    /// A store with so many ceremonies, in each of which one step is taken.
-    private func store(ceremonies count: Int, of client: String? = nil, progress: [UInt8]? = nil) async throws
+    /// A store with a ceremony for each of `count` steps, and one for the step that holds the writer.
+    private func store(steps count: Int, of client: String? = nil, progress: [UInt8]? = nil) async throws
         -> TemporaryStore
     {
         let store = try TemporaryStore()
-        for number in 0..<count {
+        for number in 0...count {
             var ceremony = CeremonyRecord(
                 id: "\(number)", kind: .transaction, clientID: client, createdAt: self.now,
                 expiresAt: self.now + .seconds(60), detail: CeremonyDetail())
@@ -65,32 +59,37 @@ struct SharedCommitTests {
         }
     }
 
-    /// Has all steps wait for the writer, by a foreign connection that holds the file, so that they come in one batch or in two;
-    /// returns which of them threw.
-    private func together(_ kinds: [Kind], in store: TemporaryStore) async throws -> Set<Int> {
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let foreign = try DatabaseQueue(path: store.file, configuration: configuration)
-        try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+    /// Has all steps wait for the writer, which a step of one more ceremony holds, so that the steps share a commit; returns the
+    /// numbers of the steps that threw. Nothing but the waiting steps ends the wait: a lock of the file would end by its own
+    /// time on a slow machine.
+    private func together(
+        _ kinds: [Kind], in store: TemporaryStore, looking look: @escaping @Sendable () throws -> Void = {}
+    ) async throws -> Set<Int> {
         let database = store.database
-        let begun = Begun()
-        let failed = try await withThrowingTaskGroup(of: Int?.self) { group in
+        let released = DispatchSemaphore(value: 0)
+        let (began, begin) = AsyncStream.makeStream(of: Void.self)
+        let holding = Task {
+            _ = try await database.change(.id("\(kinds.count)")) { _ in
+                begin.finish()
+                released.wait()
+                return CeremonyChange()
+            }
+        }
+        for await _ in began {}
+        let failed = await withTaskGroup(of: Int?.self) { group in
             for (number, kind) in kinds.enumerated() {
                 group.addTask {
-                    begun.count.withLock { $0 += 1 }
-                    do { try await self.step(kind, number, database) } catch { return number }
+                    do { try await self.step(kind, number, database, looking: look) } catch { return number }
                     return nil
                 }
             }
-            while begun.count.withLock({ $0 }) < kinds.count { await Task.yield() }
-            // The last ones are on their way to the queue. Whoever comes later is in a batch of their own, which is right too.
-            for _ in 0..<200 { await Task.yield() }
-            try await foreign.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+            while database.waiting.steps < kinds.count { await Task.yield() }
+            released.signal()
             var failed: Set<Int> = []
-            for try await number in group { if let number { failed.insert(number) } }
+            for await number in group { if let number { failed.insert(number) } }
             return failed
         }
-        try foreign.close()
+        try await holding.value
         return failed
     }
 
@@ -116,20 +115,20 @@ struct SharedCommitTests {
             [.refuses, .succeeds, .refuses], [.failsLate, .refuses, .failsLate, .succeeds], [.failsLate, .failsLate],
         ] as [[Kind]])
     func batches(kinds: [Kind]) async throws {
-        let store = try await self.store(ceremonies: kinds.count)
+        let store = try await self.store(steps: kinds.count)
         try await self.check(kinds, failed: self.together(kinds, in: store), in: store)
     }
 
     @Test("Batches of any steps", arguments: 0..<12)
     func anyBatches(_: Int) async throws {
         let kinds = (0..<Int.random(in: 2...40)).map { _ in Kind.allCases.randomElement() ?? .succeeds }
-        let store = try await self.store(ceremonies: kinds.count)
+        let store = try await self.store(steps: kinds.count)
         try await self.check(kinds, failed: self.together(kinds, in: store), in: store)
     }
 
     @Test("A step that is alone leaves nothing where it fails", arguments: [Kind.refuses, .failsLate])
     func alone(kind: Kind) async throws {
-        let store = try await self.store(ceremonies: 1)
+        let store = try await self.store(steps: 1)
         await #expect(throws: (any Error).self) { try await self.step(kind, 0, store.database) }
         try await self.check([kind], failed: [0], in: store)
         try await self.step(.succeeds, 0, store.database)
@@ -138,7 +137,7 @@ struct SharedCommitTests {
 
     /// What is told of a failure is the step's own, not that of the batch.
     @Test func aFailureIsTheStepsOwn() async throws {
-        let store = try await self.store(ceremonies: 1)
+        let store = try await self.store(steps: 1)
         await #expect(throws: Refusal.self) { try await self.step(.refuses, 0, store.database) }
         await #expect(throws: StoreError(.notFound, "")) { try await self.step(.failsLate, 0, store.database) }
     }
@@ -174,40 +173,12 @@ struct SharedCommitTests {
             // A row whose length changes is written anew with all its pages: here more than the 64 KiB that SQLite keeps in
             // memory in any case.
             let store = try await self.store(
-                ceremonies: kinds.count + 1, of: client, progress: [UInt8](repeating: 0, count: 200_000))
-            let database = store.database
-            let (looks, released) = (Looks(), DispatchSemaphore(value: 0))
-            let (began, begin) = AsyncStream.makeStream(of: Void.self)
-            // Holds the writer until all of them wait for it, so that they share a commit.
-            let holding = Task {
-                _ = try await database.change(.id("\(kinds.count)")) { _ in
-                    begin.finish()
-                    released.wait()
-                    return CeremonyChange()
-                }
+                steps: kinds.count, of: client, progress: [UInt8](repeating: 0, count: 200_000))
+            let looks = Looks()
+            let failed = try await self.together(kinds, in: store) {
+                let isFound = try Self.isInTemporaryFile(client)
+                looks.found.withLock { $0.append(isFound) }
             }
-            for await _ in began {}
-            let failed = await withTaskGroup(of: Int?.self) { group in
-                for (number, kind) in kinds.enumerated() {
-                    group.addTask {
-                        do {
-                            try await self.step(kind, number, database) {
-                                let isFound = try Self.isInTemporaryFile(client)
-                                looks.found.withLock { $0.append(isFound) }
-                            }
-                        } catch {
-                            return number
-                        }
-                        return nil
-                    }
-                }
-                while database.waiting.steps < kinds.count { await Task.yield() }
-                released.signal()
-                var failed: Set<Int> = []
-                for await number in group { if let number { failed.insert(number) } }
-                return failed
-            }
-            try await holding.value
             try await self.check(kinds, failed: failed, in: store)
             let found = looks.found.withLock { $0 }
             // They were done anew in savepoints, where each comes after one that had much to undo.

@@ -9,7 +9,7 @@ import _Primitives
 @Suite("Keys of PINs, made on a thread of their own (decision 58)") struct PinKeyQueueTests {
     @Test(
         "however much waits for it, tasks go on meanwhile, and one thing is done at a time",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func ofItsOwn() async throws {
         let queue = PinKeyQueue(capacity: 64)
         let gate = DispatchSemaphore(value: 0)
@@ -39,7 +39,7 @@ import _Primitives
 
     @Test(
         "what waits leaves when its task is cancelled, what has begun is finished, and too much is refused",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func cancelled() async throws {
         let (queue, gate) = (PinKeyQueue(capacity: 1), DispatchSemaphore(value: 0))
         let first = await self.occupy(queue, until: gate)
@@ -52,7 +52,7 @@ import _Primitives
 
     @Test(
         "a PIN whose task is cancelled while it waits is let go of at once, not when its turn would have come",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func letGo() async throws {
         let (queue, gate) = (PinKeyQueue(capacity: 1), DispatchSemaphore(value: 0))
         let first = await self.occupy(queue, until: gate)

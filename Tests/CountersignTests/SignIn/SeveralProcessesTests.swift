@@ -190,7 +190,7 @@ struct SeveralProcessesTests {
         #expect(Set(world.device.storage.snapshot.keys).subtracting(["sign-in-orders"]) == ["sign-in-choice"])
     }
 
-    @Test("who is cancelled waits for a renewal no longer, and the others do", .timeLimit(.minutes(1)))
+    @Test("who is cancelled waits for a renewal no longer, and the others do", .timeLimit(.minutes(10)))
     func cancelledWaiting() async throws {
         let world = SignInWorld()
         let app = try await world.signedIn()
@@ -326,7 +326,7 @@ struct SeveralProcessesTests {
         #expect(world.device.storage.snapshot == kept)
     }
 
-    @Test("a password that the server has not judged is not marked good by another one's yes", .timeLimit(.minutes(1)))
+    @Test("a password that the server has not judged is not marked good by another one's yes", .timeLimit(.minutes(10)))
     func doubleTap() async throws {
         let world = SignInWorld()
         await world.server.addAccount("alice", password: "lantern street 9")

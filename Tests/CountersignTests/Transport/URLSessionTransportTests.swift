@@ -79,7 +79,7 @@ private final class LoopbackServer: @unchecked Sendable {
     }
 }
 
-@Suite("The default transport, over Foundation's URL loading", .timeLimit(.minutes(1)))
+@Suite("The default transport, over Foundation's URL loading", .timeLimit(.minutes(10)))
 struct URLSessionTransportTests {
     private static func response(_ status: String, _ headers: [String] = [], _ body: String = "") -> [UInt8] {
         let head = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)", "Connection: close"] + headers

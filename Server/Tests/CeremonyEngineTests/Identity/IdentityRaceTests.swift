@@ -132,7 +132,7 @@ struct IdentityRaceTests {
 
     @Test(
         "A session that is given up while its last attempt is judged: it was wrong all the same, and that is kept",
-        .timeLimit(.minutes(1)), arguments: Ender.allCases)
+        .timeLimit(.minutes(10)), arguments: Ender.allCases)
     func givenUpMeanwhile(ender: Ender) async throws {
         let scene = try await Scene()
         let call = try await scene.call(isRight: false)

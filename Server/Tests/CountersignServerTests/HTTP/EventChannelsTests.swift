@@ -25,7 +25,7 @@ struct EventChannelsTests {
 
     @Test(
         "Past its share a source loses its oldest channel, and its newest ones hear how it goes on",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func share() async throws {
         var limits = Limits()
         limits.channelsPerSource = 2
@@ -82,7 +82,7 @@ struct EventChannelsTests {
         }
     }
 
-    @Test("Channels are counted by the address that a named proxy forwards", .timeLimit(.minutes(1)))
+    @Test("Channels are counted by the address that a named proxy forwards", .timeLimit(.minutes(10)))
     func forwarded() async throws {
         var limits = Limits()
         limits.channelsPerSource = 1

@@ -31,7 +31,7 @@ struct SeedListingServerTests {
     }
 
     /// An app that knows none of the texts, which a server has for what its person begins, comes to each result's end.
-    @Test("all eight results of an app that shows no text come to their end", .timeLimit(.minutes(1)))
+    @Test("all eight results of an app that shows no text come to their end", .timeLimit(.minutes(10)))
     func allResults() async throws {
         try await IdentityStage.run { stage async throws in
             _ = try await stage.server.assembly.identities.changeService(

@@ -75,7 +75,7 @@ private final class HeldCalls: OutgoingCalls {
 
 @Suite(
     "RFC 6749, section 4.1.2, as a client: many come back at once and take turns (decisions 38, 45)",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct UpstreamArrivalTests {
     /// Runs with a provider of OAuth 2.0 alone, which is asked twice for each person, and whose calls are held.
     private static func run(
