@@ -79,7 +79,7 @@ let package = Package(
             name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
             resources: [.embedInCode("Metadata")]),
         .target(name: "Store", dependencies: [protocols, crypto]),
-        .target(name: "Passwords", dependencies: [protocols, crypto, "CArgon2", "CCrypt"]),
+        .target(name: "Passwords", dependencies: [protocols, crypto, cryptoExtras, "CArgon2", "CCrypt"]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
         // Floor 6
         .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto, "CSQLiteSettings"]),

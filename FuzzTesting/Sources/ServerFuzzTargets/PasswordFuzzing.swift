@@ -25,6 +25,11 @@ enum PasswordFuzzing {
             return cost.memoryKiB <= limits.storedMemoryKiB && cost.memoryKiB * cost.passes <= limits.storedWorkKiB
                 && (1...limits.storedLanes).contains(cost.lanes) && cost.memoryKiB >= 8 * cost.lanes
         case .bcrypt(let cost): return cost <= limits.storedBcryptCost && text.utf8.count == 60
+        case .pbkdf2(_, let iterations): return (1...limits.storedPBKDF2Iterations).contains(iterations)
+        case .scrypt(let cost):
+            return (128 << cost.costBits) * cost.blockSize <= limits.storedMemoryKiB * 1024
+                && (1...limits.storedLanes).contains(cost.parallelism)
+        case .sha512Crypt(let rounds): return (1000...limits.storedSHA512CryptRounds).contains(rounds)
         }
     }
 

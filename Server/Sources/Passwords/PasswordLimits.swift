@@ -32,13 +32,20 @@ public struct PasswordLimits: Sendable, Equatable {
 
     /// Memory that a stored hash may take. Past it the hash is refused when it is read.
     public var storedMemoryKiB = 128 * 1024
-    /// Memory times passes of it: about a quarter of a second. Past it the hash is refused when it is read.
+    /// Memory times passes of it: about a quarter of a second; of scrypt twice the memory times the parallelism. Past it the
+    /// hash is refused when it is read.
     public var storedWorkKiB = 512 * 1024
     /// Lanes of it. Past it the hash is refused when it is read.
     public var storedLanes = 16
     /// The cost of an imported bcrypt hash, as a power of two: about a second. Past it the hash is refused when it is
     /// read.
     public var storedBcryptCost = 14
+    /// Iterations of an imported hash by PBKDF2, times the blocks of its key; one of SHA-512 counts as two. It is about a
+    /// second. Past it the hash is refused when it is read.
+    public var storedPBKDF2Iterations = 2_000_000
+    /// Rounds of an imported hash by sha512-crypt: about a second for the longest password that is judged by such a hash. Past
+    /// it the hash is refused when it is read.
+    public var storedSHA512CryptRounds = 1_000_000
 
     // MARK: Second factors
 
@@ -72,10 +79,17 @@ public struct PasswordLimits: Sendable, Equatable {
         static let storedSaltBytes = 8...64
         /// Bytes of a stored tag. Fewer would let a guess be right by chance.
         static let storedTagBytes = 16...64
-        /// What bcrypt counts for beside hashes of Argon2: its own tables and the library's working memory.
-        static let bcryptMemoryKiB = 64
+        /// The memory that a hash of a function without a cost of memory counts for: its tables and the library's own memory.
+        static let smallMemoryKiB = 64
         /// Bytes of a password that bcrypt looks at.
         static let bcryptBytes = 72
+        /// Bytes of a password that is judged by sha512-crypt, whose time grows with them. A longer password is wrong.
+        static let sha512CryptBytes = 128
+        /// Bytes of the salt of a hash by PBKDF2 or scrypt. Such a hash is made anew at the first sign-in, and a short salt is
+        /// no reason to lose the person's password.
+        static let importedSaltBytes = 1...64
+        /// The block sizes of scrypt that the library takes with each cost.
+        static let scryptBlockSizes = 1...16
 
         /// Bytes of a block of a list of breached passwords.
         static let breachedBlockBytes = 4096

@@ -115,11 +115,16 @@ extension PasswordHashError {
     /// What is wrong with a hash that an operator imports.
     fileprivate func words(_ limits: PasswordLimits) -> String {
         switch self.code {
-        case .unknownScheme: "Hashes of Argon2id, Argon2i and bcrypt ($2a$, $2b$, $2y$) are taken."
+        case .unknownScheme:
+            "Hashes of Argon2id, Argon2i, bcrypt ($2a$, $2b$, $2y$), PBKDF2, scrypt and sha512-crypt ($6$) are taken."
         case .tooCostly:
-            "The hash costs too much: at most \(limits.storedMemoryKiB) KiB, \(limits.storedWorkKiB) KiB times passes, and "
-                + "a cost of \(limits.storedBcryptCost) for bcrypt."
-        default: "This is no hash of a password: it begins with $argon2id$, $argon2i$, $2a$, $2b$ or $2y$."
+            "The hash costs too much (\(self.reason)): at most \(limits.storedMemoryKiB) KiB, \(limits.storedWorkKiB) KiB "
+                + "times passes, a cost of \(limits.storedBcryptCost) for bcrypt, \(limits.storedPBKDF2Iterations) "
+                + "iterations for PBKDF2 (half as many for SHA-512) and \(limits.storedSHA512CryptRounds) rounds for "
+                + "sha512-crypt."
+        default:
+            "This is no hash of a password: it begins with $argon2id$, $argon2i$, $2a$, $2b$, $2y$, $pbkdf2-sha256$, "
+                + "$pbkdf2-sha512$, $pbkdf2$, pbkdf2_sha256$, $scrypt$ or $6$."
         }
     }
 }

@@ -49,8 +49,8 @@ struct PasswordCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Give a person the password that another system has hashed, from standard input.",
             discussion: """
-                Argon2id and Argon2i as PHC strings, and bcrypt. The first sign-in hashes it anew. The person's sessions \
-                end.
+                Argon2id, Argon2i, PBKDF2 and scrypt as PHC strings, bcrypt, sha512-crypt, and what passlib and Django \
+                store of PBKDF2. The first sign-in hashes it anew. The person's sessions end.
                 """)
 
         @Argument(help: "The person's name.")

@@ -33,7 +33,9 @@ struct PasswordOperations: Sendable {
                 summary: "Give a person the password that another system has hashed; their sessions end.",
                 body: [
                     .required(
-                        "hash", "Argon2id or Argon2i as a PHC string, or bcrypt. The first sign-in hashes it anew.")
+                        "hash",
+                        "Argon2id, Argon2i, PBKDF2 or scrypt as a PHC string, bcrypt, sha512-crypt, or what passlib and Django store of PBKDF2. The first sign-in hashes it anew."
+                    )
                 ], answer: Self.summary, refusals: Self.notFound, handler: self.importHash),
             AdminOperation(
                 method: .delete, path: Self.path, id: "removePassword",

@@ -1,5 +1,7 @@
 import CArgon2
 import CCrypt
+import Crypto
+import CryptoExtras
 import Foundation
 import _Primitives
 
@@ -55,18 +57,49 @@ enum Argon2 {
     }
 }
 
-/// bcrypt by the system's libcrypt.
-enum Bcrypt {
-    /// The whole text that a password makes with the cost and the salt of `setting`.
-    static func text(of password: Password, setting: String) throws -> [UInt8] {
-        // What is behind the 72nd byte changes nothing. No password has a zero byte, which would end it.
-        let phrase = password.withBytes { SecretBytes(Array($0.prefix(PasswordLimits.Fixed.bcryptBytes)) + [0]) }
+/// bcrypt and sha512-crypt by the system's libcrypt.
+enum SystemCrypt {
+    /// The whole text that the first `most` bytes of a password make with the cost and the salt of `setting`.
+    static func text(of password: Password, most: Int, setting: String) throws -> [UInt8] {
+        // No password has a zero byte, which would end the phrase.
+        let phrase = password.withBytes { SecretBytes(Array($0.prefix(most)) + [0]) }
         var output = [CChar](repeating: 0, count: 128)
         let status = phrase.withBytes {
             countersign_crypt($0.assumingMemoryBound(to: CChar.self).baseAddress, setting, &output, output.count)
         }
-        guard status == 0 else { throw HashingError(.failed, "libcrypt does not hash by bcrypt") }
+        guard status == 0 else { throw HashingError(.failed, "libcrypt does not hash by \(setting.prefix(3))") }
         return output.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    }
+}
+
+/// PBKDF2 and scrypt by swift-crypto.
+enum DerivedKey {
+    static func pbkdf2(
+        of password: Password, salt: [UInt8], _ digest: PBKDF2Digest, iterations: Int, bytes: Int
+    ) throws -> [UInt8] {
+        let function: KDF.Insecure.PBKDF2.HashFunction =
+            switch digest {
+            case .sha1: .insecureSHA1
+            case .sha256: .sha256
+            case .sha512: .sha512
+            }
+        // Few iterations are no fault here: the hash was made elsewhere, and is made anew at the first sign-in.
+        return try password.withBytes {
+            try KDF.Insecure.PBKDF2.deriveKey(
+                from: $0, salt: salt, using: function, outputByteCount: bytes, unsafeUncheckedRounds: iterations
+            ).withUnsafeBytes { Array($0) }
+        }
+    }
+
+    static func scrypt(of password: Password, salt: [UInt8], _ parameters: ScryptParameters, bytes: Int) throws
+        -> [UInt8]
+    {
+        try password.withBytes {
+            try KDF.Scrypt.deriveKey(
+                from: $0, salt: salt, outputByteCount: bytes, rounds: 1 << parameters.costBits,
+                blockSize: parameters.blockSize, parallelism: parameters.parallelism
+            ).withUnsafeBytes { Array($0) }
+        }
     }
 }
 
@@ -75,7 +108,8 @@ extension PasswordHash {
     var memoryKiB: Int {
         switch self.scheme {
         case .argon2id(let parameters), .argon2i(let parameters): parameters.memoryKiB
-        case .bcrypt: PasswordLimits.Fixed.bcryptMemoryKiB
+        case .scrypt(let parameters): parameters.memoryKiB
+        case .bcrypt, .pbkdf2, .sha512Crypt: PasswordLimits.Fixed.smallMemoryKiB
         }
     }
 
@@ -86,9 +120,24 @@ extension PasswordHash {
             switch self.scheme {
             case .argon2id(let parameters): try self.tag(of: password, parameters, Argon2_id)
             case .argon2i(let parameters): try self.tag(of: password, parameters, Argon2_i)
-            case .bcrypt: try Bcrypt.text(of: password, setting: self.text)
+            case .bcrypt:
+                try SystemCrypt.text(of: password, most: PasswordLimits.Fixed.bcryptBytes, setting: self.text)
+            case .sha512Crypt:
+                try SystemCrypt.text(of: password, most: PasswordLimits.Fixed.sha512CryptBytes, setting: self.text)
+            case .pbkdf2(let digest, let iterations):
+                try DerivedKey.pbkdf2(
+                    of: password, salt: self.salt, digest, iterations: iterations, bytes: self.tag.count)
+            case .scrypt(let parameters):
+                try DerivedKey.scrypt(of: password, salt: self.salt, parameters, bytes: self.tag.count)
             }
-        return constantTimeEqual(tag, self.tag)
+        return constantTimeEqual(tag, self.tag) && !self.isTooLong(password)
+    }
+
+    /// `true` if the scheme takes fewer bytes than the password has, and would judge another password. bcrypt itself judges the
+    /// first 72 bytes, as the system did that made the hash.
+    private func isTooLong(_ password: Password) -> Bool {
+        guard case .sha512Crypt = self.scheme else { return false }
+        return password.withBytes { $0.count } > PasswordLimits.Fixed.sha512CryptBytes
     }
 
     private func tag(of password: Password, _ parameters: Argon2Parameters, _ type: Argon2_type) throws -> [UInt8] {

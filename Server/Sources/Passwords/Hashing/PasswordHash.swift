@@ -1,8 +1,8 @@
 import Foundation
 import _Primitives
 
-/// A stored hash of a password, with all that verifying it needs: a PHC string of Argon2id or Argon2i, or the text of
-/// bcrypt that other systems left.
+/// A stored hash of a password, with all that verifying the hash needs: a PHC string of Argon2id or Argon2i, or a text of
+/// bcrypt, PBKDF2, scrypt or sha512-crypt that another system left.
 ///
 /// Reading is strict and comes before any work: one spelling of a hash, known parameters alone, and no more memory,
 /// time and bytes than the limits say, whatever a database or an import holds.
@@ -15,6 +15,12 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         case argon2i(Argon2Parameters)
         /// bcrypt, which is verified and never made. It sees 72 bytes of a password and nothing behind them.
         case bcrypt(cost: Int)
+        /// PBKDF2 (RFC 8018, section 5.2), which is verified and never made.
+        case pbkdf2(PBKDF2Digest, iterations: Int)
+        /// scrypt (RFC 7914), which is verified and never made.
+        case scrypt(ScryptParameters)
+        /// sha512-crypt (`$6$`, U. Drepper's specification), which is verified and never made.
+        case sha512Crypt(rounds: Int)
     }
 
     /// How it was hashed.
@@ -38,7 +44,8 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
     }
 
     /// Reads what is stored, or what another system left: `$argon2id$v=19$m=…,t=…,p=…$salt$tag`, the same with
-    /// `argon2i` and with `v=16` or no version at all, and bcrypt with the prefixes `$2a$`, `$2b$` and `$2y$`.
+    /// `argon2i` and with `v=16` or no version at all, bcrypt with the prefixes `$2a$`, `$2b$` and `$2y$`, and the texts
+    /// that ``ImportedHash`` lists.
     ///
     /// Throws ``PasswordHashError``.
     public init(parsing text: String, limits: PasswordLimits = PasswordLimits()) throws(PasswordHashError) {
@@ -46,10 +53,17 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
             throw PasswordHashError(.malformed, "too long")
         }
         let parts = text.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false).map { Array($0) }
+        self.text = text
+        if let imported = try ImportedHash(parts, limits: limits) {
+            self.scheme = imported.scheme
+            self.version = 0
+            self.salt = imported.salt
+            self.tag = imported.tag
+            return
+        }
         guard parts.count >= 4, parts[0].isEmpty else {
             throw PasswordHashError(.malformed, "not in the form of a hash")
         }
-        self.text = text
         switch ExactText(String(decoding: parts[1], as: UTF8.self)) {
         case "argon2id", "argon2i":
             var rest = parts.dropFirst(2)
@@ -106,7 +120,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
     }
 
     /// A decimal number in its one spelling, small enough to be multiplied with another.
-    private static func number(_ field: ArraySlice<UInt8>, _ name: String) -> Int? {
+    static func number(_ field: ArraySlice<UInt8>, _ name: String = "") -> Int? {
         let digits = field.dropFirst(name.utf8.count)
         guard field.starts(with: name.utf8), PasswordLimits.Fixed.storedNumberDigits.contains(digits.count),
             digits.first != UInt8(ascii: "0"),
@@ -194,7 +208,7 @@ public struct PasswordHashError: Error, Hashable, Sendable, CustomStringConverti
 }
 
 /// The base 64 of PHC strings: the alphabet of RFC 4648, section 4, without padding, in its one spelling.
-private enum PHCBase64 {
+enum PHCBase64 {
     static func encode(_ bytes: [UInt8]) -> String {
         String(decoding: Base64URL.encode(bytes).utf8.map { Self.exchanged($0) }, as: UTF8.self)
     }
