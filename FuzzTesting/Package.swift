@@ -64,7 +64,8 @@ let package = Package(
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .target(
-            name: "Passwords", dependencies: ["_Primitives", crypto, "CArgon2", "CCrypt"], swiftSettings: instrumented),
+            name: "Passwords", dependencies: ["_Primitives", crypto, cryptoExtras, "CArgon2", "CCrypt"],
+            swiftSettings: instrumented),
         .target(
             name: "Store", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
             swiftSettings: instrumented),

@@ -23,7 +23,7 @@ struct Migration: Sendable {
         .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
         .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
         .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
-        .nameKeys,
+        .nameKeys, .registeredRules,
     ]
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

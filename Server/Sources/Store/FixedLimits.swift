@@ -151,6 +151,8 @@ extension Limits {
         public static let shownAddressCharacters = 200
         /// Digits of `max_age`: thirty years.
         public static let maximumAgeDigits = 9
+        /// The greatest number of so many digits, for the `max_age` of requests that have none.
+        public static let maximumAges: Int64 = 999_999_999
         /// Letters of the code that a person types for a device: 50 bits.
         public static let deviceUserCodeLetters = 10
         /// How long whoever asks whether a person has answered waits from one question to the next (RFC 8628, section 3.5).

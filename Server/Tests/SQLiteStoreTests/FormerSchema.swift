@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 10
+    static let count = 11
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -28,6 +28,9 @@ enum FormerSchema {
         DROP TABLE known_browser;
         DROP TABLE known_network;
         ALTER TABLE oauth_client DROP COLUMN assertion_audience;
+        ALTER TABLE oauth_client DROP COLUMN sector_identifier_uri;
+        ALTER TABLE oauth_client DROP COLUMN requires_pushed_requests;
+        ALTER TABLE oauth_client DROP COLUMN default_max_age;
         ALTER TABLE account DROP COLUMN profile;
         ALTER TABLE account DROP COLUMN updated_at;
         ALTER TABLE reset_ask DROP COLUMN exact_code;

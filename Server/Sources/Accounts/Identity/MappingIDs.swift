@@ -20,7 +20,7 @@ public struct MappingIDs: Sendable {
     private let directory: AccountDirectory
     private let pageSize: Int
     private let time: TimeSource
-    private let subject: @Sendable (_ accountID: String, _ clientID: String) -> String
+    private let subject: @Sendable (_ accountID: String, _ clientID: String) async throws -> String
     private let accountID: @Sendable (_ subject: String, _ clientID: String) async throws -> String?
 
     /// Looks names up.
@@ -33,7 +33,7 @@ public struct MappingIDs: Sendable {
     public init(
         store: any AuditStore & AuthorizationStore & ClientStore, accounts: AccountDirectory,
         pageSize: Int = Limits().pageSize, time: TimeSource = .system,
-        subject: @escaping @Sendable (_ accountID: String, _ clientID: String) -> String,
+        subject: @escaping @Sendable (_ accountID: String, _ clientID: String) async throws -> String,
         accountID: @escaping @Sendable (_ subject: String, _ clientID: String) async throws -> String?
     ) {
         self.store = store
@@ -48,7 +48,7 @@ public struct MappingIDs: Sendable {
     public func entry(of account: String, at client: String, by operator: String) async throws -> Entry {
         let account = try await self.directory.account(written: account)
         guard try await self.store.client(client) != nil else { throw AccountError(.notFound) }
-        let subject = self.subject(account.id, client)
+        let subject = try await self.subject(account.id, client)
         let told = try await self.accountID(subject, client)
         try await self.note(account, client, by: `operator`)
         return Entry(account: account, client: client, subject: subject, isTold: told != nil)
@@ -63,9 +63,12 @@ public struct MappingIDs: Sendable {
         let clients = try await self.store.clients(knowingAccount: account.id, after: client, limit: self.pageSize)
         try await self.store.appendAudit(
             AuditEvent(.subjectsListed, at: self.time.now(), accountID: account.id, actor: `operator`))
-        return clients.map {
-            Entry(account: account, client: $0, subject: self.subject(account.id, $0), isTold: true)
+        var entries: [Entry] = []
+        for client in clients {
+            let subject = try await self.subject(account.id, client)
+            entries.append(Entry(account: account, client: client, subject: subject, isTold: true))
         }
+        return entries
     }
 
     /// Whom a client means. Throws `notFound` for a name that the client was never told, or whose account is gone.

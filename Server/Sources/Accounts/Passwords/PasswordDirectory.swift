@@ -118,7 +118,7 @@ extension PasswordHashError {
         case .unknownScheme:
             "Hashes of Argon2id, Argon2i, bcrypt ($2a$, $2b$, $2y$), PBKDF2, scrypt and sha512-crypt ($6$) are taken."
         case .tooCostly:
-            "The hash costs too much (\(self.reason)): at most \(limits.storedMemoryKiB) KiB, \(limits.storedWorkKiB) KiB "
+            "The hash costs too much: at most \(limits.storedMemoryKiB) KiB, \(limits.storedWorkKiB) KiB "
                 + "times passes, a cost of \(limits.storedBcryptCost) for bcrypt, \(limits.storedPBKDF2Iterations) "
                 + "iterations for PBKDF2 (half as many for SHA-512) and \(limits.storedSHA512CryptRounds) rounds for "
                 + "sha512-crypt."

@@ -79,6 +79,27 @@ extension ClientCommand {
             help: "Whether it has to sign its authorization requests, with a key of --jwks.")
         var requireSignedRequestObject: Bool?
 
+        @Flag(
+            name: .long, inversion: .prefixedNo, help: "Whether it has to push its authorization requests (RFC 9126).")
+        var requirePushedAuthorizationRequests: Bool?
+
+        @Flag(
+            name: .customLong("dpop-bound-access-tokens"), inversion: .prefixedNo,
+            help: "Whether its tokens are bound to a key of its own: each request for tokens has a DPoP proof.")
+        var dpopBoundAccessTokens: Bool?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "The max_age of its requests that have none; -1 for no such age.", valueName: "seconds"))
+        var defaultMaxAge: Int64?
+
+        @Option(
+            name: .customLong("userinfo-signed-response-alg"),
+            help: ArgumentHelp(
+                "Sign the answers of the userinfo endpoint: RS256, ES256, PS256 or EdDSA; or none.", valueName: "alg"))
+        var userinfoSignedResponseAlg: String?
+
         @Option(
             name: .long,
             help: ArgumentHelp(
@@ -244,6 +265,10 @@ extension ClientCommand {
             body["usedRefreshTokenSeconds"] = self.usedRefreshTokenSeconds.map { .integer(Int64($0)) }
             body["profile"] = self.profile.map(JSON.string)
             body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
+            body["requirePushedAuthorizationRequests"] = self.requirePushedAuthorizationRequests.map(JSON.bool)
+            body["dpopBoundAccessTokens"] = self.dpopBoundAccessTokens.map(JSON.bool)
+            body["defaultMaxAge"] = self.defaultMaxAge.map(JSON.integer)
+            body["userinfoSignedResponseAlg"] = self.userinfoSignedResponseAlg.map(JSON.string)
             if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }
             body["party"] = self.party.map(JSON.string)
             body["jwksUri"] = self.jwksURI.map(JSON.string)

@@ -27,6 +27,12 @@ struct ClientOperations: Sendable {
         .required("signInMethods", .strings, "The ways in which people may sign in to it."),
         .required("profile", "The rules that all of its requests follow: usual or fapi2."),
         .required("requireSignedRequestObject", .boolean, "Whether it signs its authorization requests (RFC 9101)."),
+        .required(
+            "requirePushedAuthorizationRequests", .boolean, "Whether it pushes its authorization requests (RFC 9126)."),
+        .optional("defaultMaxAge", .integer, "The max_age of its requests that have none, in seconds."),
+        .required("dpopBoundAccessTokens", .boolean, "Whether its tokens are bound to a key of its own (RFC 9449)."),
+        .optional("userinfoSignedResponseAlg", "What answers of the userinfo endpoint are signed with."),
+        .optional("sectorIdentifierUri", "The document of its sector, if it has registered itself with one."),
         .required("origins", .strings, "Where the scripts of an app in the browser come from."),
         .required(
             "authorizationDetailsTypes", .strings, "What it may ask people to agree to in detail (RFC 9396)."),
@@ -118,6 +124,19 @@ struct ClientOperations: Sendable {
             "idTokenEncryptedResponseEnc",
             "With idTokenEncryptedResponseAlg: A256GCM, A128GCM, A256CBC-HS512 or, where nothing is named, A128CBC-HS256."
         ),
+        .optional(
+            "userinfoSignedResponseAlg",
+            "RS256, ES256, PS256 or EdDSA, for answers of the userinfo endpoint as a signed JWT; none for JSON, which a new service gets."
+        ),
+        .optional(
+            "dpopBoundAccessTokens", .boolean,
+            "Whether its tokens are bound to a key of its own: then each request for tokens has a DPoP proof."),
+        .optional(
+            "requirePushedAuthorizationRequests", .boolean,
+            "Whether it pushes its authorization requests: then every other request is refused."),
+        .optional(
+            "defaultMaxAge", .integer,
+            "The max_age of its requests that have none, in seconds; -1 for no such age, as a new service has."),
         .optional(
             "pkce",
             "usual: your own service that authenticates, of the usual profile, sends a code_challenge or, with the scope openid, a nonce, and every other service a code_challenge; a new service has this. required: every sign-in has a code_challenge. nonce: as usual, and refused for others. none: your own service may send neither, with a warning."
@@ -299,6 +318,8 @@ struct ClientOperations: Sendable {
             "profile": .string(client.settings.profile.security.rawValue),
             "signsInDirectly": .bool(client.settings.profile.signsInDirectly),
             "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
+            "requirePushedAuthorizationRequests": .bool(client.settings.profile.requiresPushedRequests),
+            "dpopBoundAccessTokens": .bool(client.settings.tokens.keyBound),
             "origins": .array(client.settings.profile.origins.map(JSON.string)),
             "authorizationDetailsTypes": .array(client.settings.profile.detailTypes.map(JSON.string)),
             "mayDeregister": .bool(client.settings.mayDeregister),
@@ -319,6 +340,9 @@ struct ClientOperations: Sendable {
             object["idTokenEncryptedResponseAlg"] = .string(encryption.algorithm.rawValue)
             object["idTokenEncryptedResponseEnc"] = .string(encryption.content.rawValue)
         }
+        object["defaultMaxAge"] = client.settings.profile.defaultMaximumAge.map { .integer($0.components.seconds) }
+        object["userinfoSignedResponseAlg"] = client.settings.tokens.userinfoAlgorithm.map { .string($0.rawValue) }
+        object["sectorIdentifierUri"] = client.settings.sectorIdentifierURI.map(JSON.string)
         object["mayAct"] = client.settings.tokens.actor.map(JSON.string)
         object["signInService"] = client.settings.signInService.map { .object($0.json) }
         object["usedRefreshTokenSeconds"] = client.settings.tokens.usedRefreshTokenLifetime.map {
@@ -413,6 +437,18 @@ struct ClientOperations: Sendable {
             }
             return audience
         }
+        change.tokens.keyBound = try body.bool("dpopBoundAccessTokens")
+        change.tokens.userinfoAlgorithm = try body.string("userinfoSignedResponseAlg").map { name in
+            if name.hasSameBytes(as: "none") { return .unsigned }
+            guard let algorithm = JWSAlgorithm(rawValue: name) else {
+                throw Problem(
+                    .badRequest, "invalid-client-metadata",
+                    "userinfoSignedResponseAlg is RS256, ES256, PS256, EdDSA or none.")
+            }
+            return .signed(algorithm)
+        }
+        change.profile.requiresPushedRequests = try body.bool("requirePushedAuthorizationRequests")
+        change.profile.defaultMaximumAge = try body.integer("defaultMaxAge", as: Int64.self).map { .seconds($0) }
         change.isDisabled = try body.bool("disabled")
         change.signInService = try body.object("signInService")
         change.keySetAddress = try body.string("jwksUri")

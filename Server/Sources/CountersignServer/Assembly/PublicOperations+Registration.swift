@@ -20,10 +20,22 @@ extension PublicOperations {
             .optional("backchannel_logout_uri", "Where it is told that a session has ended."),
             .optional("backchannel_logout_session_required", .boolean, "Whether it needs the session's sid."),
             .optional("software_statement", "Who vouches for the software."),
+            .optional("dpop_bound_access_tokens", .boolean, "Whether its tokens are bound to a key (RFC 9449)."),
+            .optional(
+                "require_pushed_authorization_requests", .boolean, "Whether it pushes its requests (RFC 9126)."),
+            .optional("require_signed_request_object", .boolean, "Whether it signs its requests (RFC 9101)."),
+            .optional(
+                "tls_client_certificate_bound_access_tokens", .boolean,
+                "Whether its tokens are bound to its certificate (RFC 8705)."),
+            .optional("default_max_age", .integer, "The max_age of its requests that have none, in seconds."),
+            .optional("userinfo_signed_response_alg", "What userinfo is signed with."),
+            .optional("sector_identifier_uri", "The list of its sector's redirect addresses."),
         ]
         let answer = [
             DescribedField.required("client_id", "The client."),
             .required("registration_client_uri", "Where it manages itself."),
+            .required("registration_access_token", "What it manages itself by."),
+            .optional("ignored_members", .strings, "The members that were not kept."),
         ]
         let refusing = [(status: 400, meaning: "What a client cannot be."), (status: 401, meaning: "No such token.")]
         return [

@@ -237,7 +237,8 @@ struct PublicOperations {
                 answers: [
                     .init(
                         status: 200, meaning: "Claims.", type: "application/json",
-                        members: [.required("sub", "The person, as this client knows them.")])
+                        members: [.required("sub", "The person, as this client knows them.")]),
+                    .init(status: 200, meaning: "A JWT, if the client has its userinfo signed.", type: "application/jwt"),
                 ], refusals: .oauth, refusing: [(403, "A token that does not reach so far.")])
         }
     }

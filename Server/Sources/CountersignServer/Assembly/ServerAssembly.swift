@@ -204,7 +204,9 @@ public struct ServerAssembly: Sendable {
         let ceremonies = try CeremonyEngine(
             configuration: engine, store: store, sealing: sealing, time: time, random: random,
             subjects: Subjects(
-                subject: { account, client in provider.subject(ofAccount: account, client: client) },
+                subject: { account, client in
+                    try await provider.subject(ofAccount: account, ofClient: client)
+                },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             signer: ManagerSigner(
                 key: { try provider.identitySigningKey(at: $0) }, publicKeys: { provider.identityPublicKeys(at: $0) }),
@@ -227,7 +229,9 @@ public struct ServerAssembly: Sendable {
                 random: random, limits: limits),
             mappingIDs: MappingIDs(
                 store: store, accounts: directory, pageSize: limits.pageSize, time: time,
-                subject: { account, client in provider.subject(ofAccount: account, client: client) },
+                subject: { account, client in
+                    try await provider.subject(ofAccount: account, ofClient: client)
+                },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,

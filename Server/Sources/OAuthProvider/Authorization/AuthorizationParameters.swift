@@ -52,7 +52,11 @@ struct AuthorizationParameters {
         guard try parameters.required("response_type").hasSameBytes(as: "code") else {
             throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
         }
-        self.wishes = try AuthorizationWishes(parameters)
+        var asked = parameters
+        if asked["max_age"] == nil, let age = client.settings.profile.defaultMaximumAge {
+            asked.append("max_age", "\(age.components.seconds)")
+        }
+        self.wishes = try AuthorizationWishes(asked)
         self.scope = try OpenIDProvider.scope(parameters["scope"], settings: client.settings)
         self.resources = try ResourceIndicator.all(in: parameters)
         self.nonce = parameters["nonce"]

@@ -246,7 +246,7 @@ public struct Challenges: Sendable {
         let now = provider.time.now()
         let session = provider.session(
             of: provider.authentication(of: outcome, by: method), cookie: nil, at: now)
-        let issue = provider.issue(
+        let issue = try await provider.issue(
             session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
             nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
             wishes: wishes, consent: nil, resources: request.resources, at: now)

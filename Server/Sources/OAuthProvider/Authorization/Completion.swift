@@ -124,8 +124,8 @@ extension OpenIDProvider {
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
         let authentication = self.authentication(of: outcome, by: method)
-        func completed(_ session: SessionRecord) throws -> (CompletedAuthorization, code: String) {
-            let issue = self.issue(
+        func completed(_ session: SessionRecord) async throws -> (CompletedAuthorization, code: String) {
+            let issue = try await self.issue(
                 session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
                 nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
                 wishes: wishes, consent: consent?.id, resources: request.resources, at: now)
@@ -136,7 +136,7 @@ extension OpenIDProvider {
         }
         if let old, let lesser = try await self.lesserSession(old, than: authentication, wishes) {
             let session = lesser.adding(authentication, cookie: secret.digest, at: now)
-            let (stepUp, code) = try completed(session)
+            let (stepUp, code) = try await completed(session)
             do {
                 if isAsking {
                     try await self.store.authenticate(
@@ -150,7 +150,7 @@ extension OpenIDProvider {
             }
         }
         let session = self.session(of: authentication, cookie: secret, at: now)
-        let (signIn, code) = try completed(session)
+        let (signIn, code) = try await completed(session)
         do {
             if isAsking {
                 try await self.store.authenticate(
@@ -207,10 +207,9 @@ extension OpenIDProvider {
         guard try await self.people.takes(outcome.account, in: outcome.role, at: request.client) else {
             return Self.notForService
         }
-        if let expected = request.expectedSubject,
-            !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
-        {
-            return Self.anotherPerson
+        if let expected = request.expectedSubject {
+            let subject = try await self.subject(ofAccount: outcome.account, ofClient: request.client)
+            guard expected.hasSameBytes(as: subject) else { return Self.anotherPerson }
         }
         guard try self.isAgreed(to: wishes.details, by: outcome) else {
             return OAuthError(.accessDenied, "The person did not agree to the authorization_details.")

@@ -338,7 +338,7 @@ extension OpenIDProvider {
                 of: session.account, to: request, by: client, signedInBy: session.authentication.method, wishes)
         }
         if known?.isMissing == true { return .consent(request: id, client: client.id) }
-        let issue = self.issue(
+        let issue = try await self.issue(
             session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,
             challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint, wishes: wishes,
             consent: known?.given, resources: request.resources, at: now)

@@ -106,7 +106,7 @@ public struct InAppAuthorizations: Sendable {
         try await provider.store.addRequest(record)
         let session = provider.session(
             of: provider.authentication(of: outcome, by: method), cookie: nil, at: now)
-        let issue = provider.issue(
+        let issue = try await provider.issue(
             session, client: client.id, redirectURI: record.redirectURI, scope: checked.scope, nonce: checked.nonce,
             challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: agreement.consent,
             resources: [],

@@ -82,7 +82,7 @@ extension OpenIDProvider {
             return nil
         }
         if let age = wishes.maximumAge, self.time.now() - session.authentication.at > age { return nil }
-        let subject = self.subject(ofAccount: session.account, client: client.id)
+        let subject = self.subject(ofAccount: session.account, of: client)
         if let expected = request.expectedSubject, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
         guard let person = try await self.people.person(account: session.account) else { return nil }
         return (session, person)
@@ -93,7 +93,7 @@ extension OpenIDProvider {
         of session: SessionRecord, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes,
         consent: ConsentRecord?, address: String?, at now: Timestamp
     ) async throws -> String? {
-        let issue = self.issue(
+        let issue = try await self.issue(
             session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
             nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
             wishes: wishes, consent: consent?.id, resources: request.resources, at: now)

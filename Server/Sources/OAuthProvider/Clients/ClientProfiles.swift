@@ -25,6 +25,10 @@ extension OpenIDProvider {
         if profile.requiresSignedRequests, settings.keySet == nil, settings.keySetAddress == nil {
             throw OAuthError(.invalidRequest, "A client that signs its requests needs its keys (jwks, or jwks_uri).")
         }
+        guard profile.defaultMaximumAge.map({ $0.components.seconds <= Limits.Fixed.maximumAges }) ?? true else {
+            throw OAuthError(
+                .invalidRequest, "The default_max_age is 0 to \(Limits.Fixed.maximumAges) seconds.")
+        }
         guard profile.origins.count <= self.limits.oauth.addressesPerClient,
             Set(profile.origins.map(ExactText.init)).count == profile.origins.count
         else { throw OAuthError(.invalidRequest, "There are too many origins, or one twice.") }
@@ -123,6 +127,10 @@ extension OpenIDProvider {
             setting = "--profile"
             throw OAuthError(
                 .invalidRequest, "This client has to push its requests (RFC 9126): its profile is fapi2.")
+        }
+        if client.settings.profile.requiresPushedRequests, !isPushed {
+            setting = "--require-pushed-authorization-requests"
+            throw OAuthError(.invalidRequest, "This client has to push its requests (RFC 9126).")
         }
         if client.settings.profile.requiresSignedRequests, !isSigned {
             setting = "--require-signed-request-object"

@@ -80,7 +80,9 @@ public struct ClientRegistrations: Sendable {
             guard let initial = try await self.store.initialToken(digest: digest, at: self.now) else {
                 throw Self.noToken
             }
-            let made = try await self.client(self.stated(body), by: initial.id)
+            let stated = try self.stated(body)
+            let made = try await self.client(stated, by: initial.id)
+            try await self.checkSector(of: made.client)
             let token = self.provider.random.token(byteCount: 32)
             var client = made.client
             client.registration = ClientRegistration(
@@ -99,6 +101,7 @@ public struct ClientRegistrations: Sendable {
             var answer = self.answer(client, secret: made.secret)
             answer["registration_access_token"] = .string(token)
             answer["software_statement"] = body["software_statement"]
+            answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated)
             return ProviderAnswer(status: 201, body: answer)
         }
     }
@@ -108,7 +111,8 @@ public struct ClientRegistrations: Sendable {
     /// - Parameter header: The value of `Authorization`: its registration access token.
     public func read(_ id: String, header: String?) async throws -> ProviderAnswer {
         try await self.answer(client: id) {
-            ProviderAnswer(status: 200, body: self.answer(try await self.registered(id, header), secret: nil))
+            let client = try await self.registered(id, header)
+            return ProviderAnswer(status: 200, body: try self.answer(client, secret: nil, shown: header))
         }
     }
 
@@ -133,7 +137,14 @@ public struct ClientRegistrations: Sendable {
                 else { throw OAuthError(.invalidClientMetadata, "The client_secret is not the client's present one.") }
             }
             // Judged as a new one, of which nothing is kept but what it says of itself.
-            let asked = try await self.client(self.stated(body), by: id, given: known.settings.grantTypes)
+            let stated = try self.stated(body)
+            let asked = try await self.client(stated, by: id, given: known.settings.grantTypes)
+            // The names that the client knows people by follow from its sector.
+            guard
+                asked.client.settings.sectorIdentifierURI.map(ExactText.init)
+                    == known.settings.sectorIdentifierURI.map(ExactText.init)
+            else { throw OAuthError(.invalidClientMetadata, "The sector_identifier_uri of a client never changes.") }
+            try await self.checkSector(of: asked.client)
             let now = self.now
             let (secret, digest) = (asked.secret, try Self.digest(ofToken: header))
             let changed = try await self.provider.store.changeClient(id) { current in
@@ -162,8 +173,10 @@ public struct ClientRegistrations: Sendable {
                 return current.events(after: before, at: now, by: id)
             }
             guard let changed else { throw Self.noToken }
-            return ProviderAnswer(
-                status: 200, body: self.answer(changed, secret: known.secretDigest == nil ? secret : nil))
+            var answer = try self.answer(
+                changed, secret: known.secretDigest == nil ? secret : nil, shown: header)
+            answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated)
+            return ProviderAnswer(status: 200, body: answer)
         }
     }
 
@@ -226,6 +239,48 @@ public struct ClientRegistrations: Sendable {
         }
     }
 
+    /// Throws `OAuthError` `invalid_client_metadata` if the document of the client's sector cannot be had, or does not list each
+    /// of its redirect addresses (OpenID Connect Dynamic Client Registration 1.0, section 5).
+    ///
+    /// Cost: a call, if the client has such a document.
+    private func checkSector(of client: ClientRecord) async throws {
+        guard let address = client.settings.sectorIdentifierURI else { return }
+        func refusal(_ reason: String) -> OAuthError {
+            OAuthError(.invalidClientMetadata, "The sector_identifier_uri \(reason).")
+        }
+        guard (try? RedirectURI(address, allowing: [.https])) != nil, client.settings.sector != nil else {
+            throw refusal("is an https address without a fragment")
+        }
+        guard let calls = self.provider.configuration.calls else {
+            throw refusal("cannot be fetched: this server calls nobody")
+        }
+        let answer: OutgoingAnswer
+        do {
+            answer = try await calls.send(OutgoingCall(to: address, longestAnswer: self.limits.keySetBytes))
+        } catch {
+            // Whoever registers does not learn what this server can reach.
+            throw OAuthError(
+                .invalidClientMetadata, "The document at the sector_identifier_uri cannot be had.", detail: "\(error)")
+        }
+        guard answer.status == 200, let document = try? JSON(parsing: answer.body),
+            let listed = try? JSONObject([("list", document)]).strings("list")
+        else {
+            throw OAuthError(
+                .invalidClientMetadata, "The document at the sector_identifier_uri cannot be had.",
+                detail: "status \(answer.status), or no list of texts")
+        }
+        guard client.redirectURIs.allSatisfy(listed.containsBytes) else {
+            throw refusal("does not list each of the redirect_uris")
+        }
+    }
+
+    /// The answer to whoever has shown the registration access token, which stands in the answer (RFC 7592, section 3).
+    private func answer(_ client: ClientRecord, secret: String?, shown header: String?) throws -> JSONObject {
+        var json = self.answer(client, secret: secret)
+        json["registration_access_token"] = .string(try BearerToken(header: header).text)
+        return json
+    }
+
     private func answer(_ client: ClientRecord, secret: String?) -> JSONObject {
         var json = client.metadata
         json["registration_client_uri"] = .string(
@@ -258,6 +313,15 @@ extension ClientSettings {
         (self.keySet, self.keySetAddress) = (asked.keySet, asked.keySetAddress)
         self.tokens.idTokenEncryption = asked.tokens.idTokenEncryption
         self.logout = asked.logout
+        self.tokens.userinfoAlgorithm = asked.tokens.userinfoAlgorithm
+        self.profile.defaultMaximumAge = asked.profile.defaultMaximumAge
+        // A client adds rules by itself. An operator alone takes one away: the rule may be the operator's own.
+        self.tokens.keyBound = self.tokens.keyBound || asked.tokens.keyBound
+        self.tokens.certificateBound = self.tokens.certificateBound || asked.tokens.certificateBound
+        self.profile.requiresPushedRequests =
+            self.profile.requiresPushedRequests || asked.profile.requiresPushedRequests
+        self.profile.requiresSignedRequests =
+            self.profile.requiresSignedRequests || asked.profile.requiresSignedRequests
         // Its codes are bound to a challenge, whatever an operator had let it have.
         if self.codeBinding.isLoose { self.codeBinding = .usual }
         if !PrivateKeyJWT.methods.containsBytes(of: self.authenticationMethod) { self.assertionAudience = .issuer }

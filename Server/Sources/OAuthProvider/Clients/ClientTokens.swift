@@ -1,4 +1,4 @@
-import JOSE
+public import JOSE
 import OAuth
 public import Store
 import _Primitives
@@ -72,6 +72,10 @@ public struct TokenSettingsChange: Sendable, Equatable {
     public var usedRefreshTokenLifetime: Duration?
     /// Whether the answer to a refresh has an ID token.
     public var refreshesIDToken: Bool?
+    /// Whether the tokens are bound to a key that the client proves.
+    public var keyBound: Bool?
+    /// The algorithm that answers of the userinfo endpoint are signed with.
+    public var userinfoAlgorithm: UserinfoAlgorithmChange?
 
     /// These changes and no others.
     public init(
@@ -95,7 +99,7 @@ public struct TokenSettingsChange: Sendable, Equatable {
 
     func applied(to settings: TokenSettings) -> TokenSettings {
         func text(_ new: String?, _ old: String?) -> String? { new.map { $0.isEmpty ? nil : $0 } ?? old }
-        return TokenSettings(
+        var applied = TokenSettings(
             scopes: self.scopes ?? settings.scopes, resources: self.resources ?? settings.resources,
             audiences: self.audiences ?? settings.audiences, format: self.format ?? settings.format,
             subjects: self.subjects ?? settings.subjects, actor: text(self.actor, settings.actor),
@@ -105,7 +109,23 @@ public struct TokenSettingsChange: Sendable, Equatable {
             usedRefreshTokenLifetime: self.usedRefreshTokenLifetime.map { $0 == .zero ? nil : $0 }
                 ?? settings.usedRefreshTokenLifetime,
             refreshesIDToken: self.refreshesIDToken ?? settings.refreshesIDToken)
+        applied.keyBound = self.keyBound ?? settings.keyBound
+        applied.userinfoAlgorithm =
+            switch self.userinfoAlgorithm {
+            case .signed(let algorithm): algorithm
+            case .unsigned: nil
+            case nil: settings.userinfoAlgorithm
+            }
+        return applied
     }
+}
+
+/// How answers of the userinfo endpoint are to be given to a client.
+public enum UserinfoAlgorithmChange: Sendable, Hashable {
+    /// As a JWT that is signed so.
+    case signed(JWSAlgorithm)
+    /// As JSON.
+    case unsigned
 }
 
 extension TokenSettings {
@@ -116,7 +136,8 @@ extension TokenSettings {
             [self.group ?? ""], [self.certificateBound ? "bound" : ""],
             self.idTokenEncryption.map { [$0.algorithm.rawValue, $0.content.rawValue] } ?? [],
             [self.usedRefreshTokenLifetime.map { "\($0.components.seconds)" } ?? ""],
-            [self.refreshesIDToken ? "" : "no ID token"],
+            [self.refreshesIDToken ? "" : "no ID token"], [self.keyBound ? "key" : ""],
+            [self.userinfoAlgorithm?.rawValue ?? ""],
         ].map { $0.map(ExactText.init) }
     }
 }

@@ -116,6 +116,7 @@ public struct ClientChange: Sendable, Equatable {
         }
         applied.assertionAudience = self.assertionAudience ?? settings.assertionAudience
         applied.isDisabled = self.isDisabled ?? settings.isDisabled
+        applied.sectorIdentifierURI = settings.sectorIdentifierURI
         applied.signInService = settings.signInService
         if let address = self.logoutURI ?? settings.logout?.text, !address.isEmpty {
             applied.logout = ClientSettings.LogoutAddress(
@@ -201,6 +202,8 @@ extension ClientSettings {
         if self.profile != old.profile {
             let words =
                 [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
+                + (self.profile.requiresPushedRequests ? ["pushed"] : [])
+                + (self.profile.defaultMaximumAge.map { ["max-age=\($0.components.seconds)"] } ?? [])
                 + (self.profile.signsInDirectly ? ["direct"] : [])
             events.append(
                 event(
@@ -264,6 +267,7 @@ extension OpenIDProvider {
             clientURI: clientURI)
         try self.check(asked)
         try Self.check(settings.idTokenAlgorithm)
+        try settings.tokens.userinfoAlgorithm.map(Self.check)
         var settings = settings
         settings.keySet = try settings.keySet.map(self.keySet)
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
@@ -276,7 +280,7 @@ extension OpenIDProvider {
         }
         try self.checkKind(of: client)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
-        try await self.provideSigningKey(settings.idTokenAlgorithm, of: settings.face, by: `operator`)
+        try await self.provideSigningKeys(of: settings, by: `operator`)
         return RegisteredClient(client: client, secret: secret)
     }
 
@@ -378,7 +382,7 @@ extension OpenIDProvider {
             guard let before = try await self.store.client(id) else { return nil }
             let after = try change.changed(before.settings)
             try Self.check(after.idTokenAlgorithm)
-            try await self.provideSigningKey(after.idTokenAlgorithm, of: after.face, by: `operator`)
+            try await self.provideSigningKeys(of: after, by: `operator`)
         }
         let now = self.time.now()
         let changed = try await self.store.changeClient(id) { current in

@@ -119,9 +119,10 @@ struct NativeSSO {
         guard case .string(let hash)? = claims.members["ds_hash"],
             constantTimeEqual(Array(hash.utf8), Array(OpenIDProvider.deviceSecretHash(secret).utf8))
         else { throw Self.refusal("ds_hash") }
+        let subject = try await self.provider.subject(ofAccount: session.account, ofClient: shown)
         guard case .string(let sid)? = claims.members["sid"],
             sid.hasSameBytes(as: self.provider.keys.pairwise("sid", client: shown, of: session.id)),
-            claims.subject?.hasSameBytes(as: self.provider.subject(ofAccount: session.account, client: shown)) ?? false
+            claims.subject?.hasSameBytes(as: subject) ?? false
         else { throw Self.refusal("sid or sub") }
         guard try await self.provider.people.person(account: session.account) != nil else {
             throw Self.refusal("the account is locked")
@@ -223,7 +224,7 @@ extension OpenIDProvider {
         let session = held.session
         return GrantRecord(
             id: self.random.grantIdentifier(at: now), client: client.id,
-            subject: self.subject(ofAccount: session.account, client: client.id),
+            subject: self.subject(ofAccount: session.account, of: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent,
             deviceSecret: held.secret.digest, origin: held.secret.id,

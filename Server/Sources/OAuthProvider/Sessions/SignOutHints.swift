@@ -49,7 +49,7 @@ extension OpenIDProvider {
     /// one of the same person. An older hint names its client alone (section 2: such a request is suspect).
     func isShown(_ session: SessionRecord, by hint: SignOutHint) -> Bool {
         let client = hint.client.id
-        guard hint.subject.hasSameBytes(as: self.subject(ofAccount: session.account, client: client)) else {
+        guard hint.subject.hasSameBytes(as: self.subject(ofAccount: session.account, of: hint.client)) else {
             return false
         }
         return hint.session?.hasSameBytes(as: self.keys.pairwise("sid", client: client, of: session.id)) ?? false

@@ -264,7 +264,7 @@ extension SignInService {
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         let grant = GrantRecord(
             id: self.provider.random.grantIdentifier(at: now), client: client.id,
-            subject: self.provider.subject(ofAccount: app.account, client: client.id),
+            subject: self.provider.subject(ofAccount: app.account, of: client),
             authentication: authentication.id, session: origin.session, isLasting: true, scope: Scope.offlineAccess,
             keyThumbprint: binding?.text, deviceSecret: secret, origin: origin.id, expiresAt: origin.expiresAt)
         let token = try RefreshToken(grant: grant.id, keys: self.provider.keys, random: self.provider.random)

@@ -100,6 +100,14 @@ extension OpenIDProvider {
         }
     }
 
+    /// Makes the keys that sign what a client of these settings is given, as ``provideSigningKey(_:of:by:)`` does.
+    func provideSigningKeys(of settings: ClientSettings, by operator: String?) async throws {
+        let algorithms = [settings.idTokenAlgorithm, settings.tokens.userinfoAlgorithm].compactMap(\.self)
+        for algorithm in algorithms {
+            try await self.provideSigningKey(algorithm, of: settings.face, by: `operator`)
+        }
+    }
+
     /// Makes a signing key of an algorithm if there is none. A client is told that its ID tokens have this algorithm only
     /// afterwards. So no sign-in waits for a new key, and the key set has the key before the key signs. Two nodes that make
     /// a key at the same time end with the same key.

@@ -65,6 +65,11 @@ extension OpenIDProvider {
             }
             return .certificate(certificate.thumbprint)
         }
+        guard !client.settings.tokens.keyBound else {
+            throw OAuthError(
+                .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",
+                detail: "its setting is --dpop-bound-access-tokens")
+        }
         guard !client.settings.isFAPI2 else {
             throw OAuthError(
                 .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",

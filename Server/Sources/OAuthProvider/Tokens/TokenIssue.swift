@@ -1,7 +1,7 @@
 import Crypto
 import JOSE
 import OAuth
-import Store
+public import Store
 public import _Primitives
 
 /// The `typ` of what the provider signs. Each kind is refused where another is expected.
@@ -12,6 +12,8 @@ enum TokenType {
     static let deviceToken = "device+jwt"
     /// RFC 9701, section 5.
     static let introspection = "token-introspection+jwt"
+    /// An answer of the userinfo endpoint. Nobody takes the answer for an ID token.
+    static let userinfo = "userinfo+jwt"
     /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
     static let logoutToken = "logout+jwt"
     /// An access token of the app sign-in service: no address of OpenID Connect takes it.
@@ -58,7 +60,8 @@ extension OpenIDProvider {
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
         challenge: [UInt8]?, keyThumbprint: String?, wishes: AuthorizationWishes, consent: String?,
         resources: [String], at now: Timestamp
-    ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
+    ) async throws -> (grant: GrantRecord, code: CodeRecord, secret: String) {
+        let subject = try await self.subject(ofAccount: session.account, ofClient: client)
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
             digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
@@ -67,7 +70,7 @@ extension OpenIDProvider {
             expiresAt: now + self.limits.authorizationCodeLifetime)
         let grant = GrantRecord(
             id: self.random.grantIdentifier(at: now), client: client,
-            subject: self.subject(ofAccount: session.account, client: client),
+            subject: subject,
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,
             claims: wishes.personClaims, consent: consent, details: wishes.details,
@@ -243,11 +246,25 @@ extension OpenIDProvider {
     }
 
     /// The name of an account at a client: the same for ever, and unlike its name at any other client (OpenID Connect
-    /// Core 1.0, section 8.1; the client is the sector).
+    /// Core 1.0, section 8.1). A client without `sector_identifier_uri` is a sector by itself.
     ///
     /// Cost: one HMAC.
     public func subject(ofAccount account: String, client: String) -> String {
         self.keys.pairwise("sub", client: client, of: account)
+    }
+
+    /// The name of an account at a client: the same for ever, and unlike its name in any other sector.
+    ///
+    /// Cost: one HMAC.
+    public func subject(ofAccount account: String, of client: ClientRecord) -> String {
+        guard let sector = client.settings.sector else { return self.subject(ofAccount: account, client: client.id) }
+        return self.keys.pairwise("sub of a sector", client: sector, of: account)
+    }
+
+    /// As ``subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
+    public func subject(ofAccount account: String, ofClient id: String) async throws -> String {
+        guard let client = try await self.store.client(id) else { return self.subject(ofAccount: account, client: id) }
+        return self.subject(ofAccount: account, of: client)
     }
 
     /// The account that a client knows by a subject; `nil` where the client has never been given it.
@@ -284,7 +301,9 @@ extension OpenIDProvider {
             : ClientSettings.AnswerDelivery.Mode.allCases.map(\.rawValue)
         metadata.mutualTLSOrigin = self.configuration.mutualTLS?.origin
         metadata.authorizationDetailTypes = self.configuration.detailTypes.map(\.type.name)
-        return metadata.json
+        var json = metadata.json
+        json["userinfo_signing_alg_values_supported"] = .array(SigningKeys.algorithms.map { .string($0.rawValue) })
+        return json
     }
 
     /// The scopes that mean something here.

@@ -56,7 +56,7 @@ extension OpenIDProvider {
             for (name, value) in told.claims.members { body[name] = value }
             // The name is RFC 9068's (section 7.2.1.1). The role is that of the sign-in, which the person still has.
             if let role = told.role { body["roles"] = .array([.string(role)]) }
-            return ProviderAnswer(status: 200, body: body)
+            return try await self.userinfo(body, for: standing.grant.client)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer
             return ProviderAnswer(
@@ -64,6 +64,22 @@ extension OpenIDProvider {
                 headers: [("WWW-Authenticate", error.challenge(scheme: scheme.rawValue, realm: self.issuer))],
                 refusal: ProviderRefusal(error))
         }
+    }
+
+    /// The answer to a client, signed if the client has registered an algorithm (OpenID Connect Core 1.0, section 5.3.2).
+    private func userinfo(_ members: JSONObject, for client: String) async throws -> ProviderAnswer {
+        guard let algorithm = try await self.store.client(client)?.settings.tokens.userinfoAlgorithm else {
+            return ProviderAnswer(status: 200, body: members)
+        }
+        try await self.requireSigningKey(algorithm)
+        var claims = members
+        claims["iss"] = .string(self.issuer)
+        claims["aud"] = .string(client)
+        let now = self.time.now()
+        claims["iat"] = .integer(now.seconds)
+        return ProviderAnswer(
+            signed: try self.keys.sign(claims, type: TokenType.userinfo, algorithm: algorithm, at: now),
+            type: "application/jwt")
     }
 
     /// What may be told of the person of a grant, and the role in which they came, where the client is a service that asks

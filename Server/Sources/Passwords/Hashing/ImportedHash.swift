@@ -158,7 +158,9 @@ struct ImportedHash {
         var rest = rest[...]
         var rounds = 5000
         if let first = rest.first, first.starts(with: "rounds=".utf8) {
-            guard let named = PasswordHash.number(first, "rounds="), (1000...999_999_999).contains(named) else {
+            guard let named = PasswordHash.number(first, "rounds="),
+                PasswordLimits.Fixed.sha512CryptRounds.contains(named)
+            else {
                 throw PasswordHashError(.malformed, "rounds that sha512-crypt does not have")
             }
             rounds = named

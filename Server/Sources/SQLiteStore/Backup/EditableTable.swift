@@ -34,6 +34,7 @@ struct EditableTable: Sendable {
             ("key_set", [.clientAuthenticationChanged]), ("token_settings", [.clientTokensChanged]),
             ("sign_in_methods", [.clientSignInMethodsChanged]),
             ("security_profile", [.clientProfileChanged]), ("requires_signed_requests", [.clientProfileChanged]),
+            ("requires_pushed_requests", [.clientProfileChanged]), ("default_max_age", [.clientProfileChanged]),
             ("origins", [.clientProfileChanged]), ("detail_types", [.clientProfileChanged]),
             ("signs_in_directly", [.clientProfileChanged]),
             ("backchannel_logout_uri", [.clientLogoutChanged]),

@@ -58,12 +58,14 @@ extension Database {
         try self.cachedStatement(
             sql: """
                 UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ?,
-                    detail_types = ?, signs_in_directly = ? WHERE id = ?
+                    detail_types = ?, signs_in_directly = ?, requires_pushed_requests = ?, default_max_age = ?
+                    WHERE id = ?
                 """
         ).execute(arguments: [
             profile.security.rawValue, profile.requiresSignedRequests,
             JSON.array(profile.origins.map(JSON.string)).text,
-            JSON.array(profile.detailTypes.map(JSON.string)).text, profile.signsInDirectly, id,
+            JSON.array(profile.detailTypes.map(JSON.string)).text, profile.signsInDirectly,
+            profile.requiresPushedRequests, profile.defaultMaximumAge?.components.seconds, id,
         ])
     }
 

@@ -54,7 +54,7 @@ extension SQLiteDatabase: ClientStore {
                         authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
                         backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
                         backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
-                        sign_in_service = ?, assertion_audience = ?
+                        sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -69,7 +69,7 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
                 client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
                 client.settings.signInService.map { JSON.object($0.json).text },
-                client.settings.assertionAudience.rawValue, id,
+                client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             // What has no address leads nowhere.
@@ -148,6 +148,11 @@ extension SQLiteDatabase: ClientStore {
             let audience = ClientSettings.AssertionAudience(rawValue: try row.text(ClientColumn.assertionAudience))
         else { throw StoreError(.corrupt, "whom a client's assertions name") }
         settings.assertionAudience = audience
+        settings.sectorIdentifierURI = try row.optionalText(ClientColumn.sectorIdentifierURI)
+        settings.profile.requiresPushedRequests = try row.flag(ClientColumn.requiresPushedRequests)
+        settings.profile.defaultMaximumAge = try row.optionalInteger(ClientColumn.defaultMaxAge, as: Int64.self).map {
+            .seconds($0)
+        }
         settings.isDisabled = try row.flag(ClientColumn.isDisabled)
         settings.signInService = try row.optionalText(ClientColumn.signInService).map(SignInServiceSettings.init(kept:))
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
@@ -195,7 +200,8 @@ private enum ClientColumn: Int, TableColumn {
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
         certificateName, isDisabled, signInService, assertionAudience,
-        registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
+        sectorIdentifierURI, requiresPushedRequests, defaultMaxAge, registrationDigest, registeredBy, tokenSettings,
+        signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes, signsInDirectly,
         party
 }
@@ -238,6 +244,9 @@ extension Database {
                 .certificateName: client.settings.certificateName?.text, .isDisabled: client.settings.isDisabled,
                 .signInService: client.settings.signInService.map { JSON.object($0.json).text },
                 .assertionAudience: client.settings.assertionAudience.rawValue,
+                .sectorIdentifierURI: client.settings.sectorIdentifierURI,
+                .requiresPushedRequests: client.settings.profile.requiresPushedRequests,
+                .defaultMaxAge: client.settings.profile.defaultMaximumAge?.components.seconds,
                 .registrationDigest: client.registration?.tokenDigest.blob,
                 .registeredBy: client.registration?.initialToken,
                 .backchannelMode: client.settings.answers.mode.rawValue,

@@ -76,6 +76,16 @@ extension Migration {
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN assertion_audience TEXT NOT NULL DEFAULT 'issuer'")
     }
 
+    /// The members of a registration that a client of before has not named.
+    static let registeredRules = Migration(name: "rules that clients register") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN sector_identifier_uri TEXT;
+                ALTER TABLE oauth_client ADD COLUMN requires_pushed_requests INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE oauth_client ADD COLUMN default_max_age INTEGER;
+                """)
+    }
+
     /// Where people find a service; that of the clients that are there already is not known.
     static let clientHomes = Migration(name: "homes of clients") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN client_uri TEXT")

@@ -36,6 +36,8 @@ extension TokenSettings {
         }
         json["usedRefreshTokenSeconds"] = self.usedRefreshTokenLifetime.map { .integer($0.components.seconds) }
         if !self.refreshesIDToken { json["refreshesIDToken"] = .bool(false) }
+        if self.keyBound { json["keyBound"] = .bool(true) }
+        json["userinfoAlgorithm"] = self.userinfoAlgorithm.map { .string($0.rawValue) }
         return JSON.object(json).text
     }
 
@@ -57,6 +59,13 @@ extension TokenSettings {
                     .seconds($0)
                 },
                 refreshesIDToken: try json.bool("refreshesIDToken") ?? true)
+            self.keyBound = try json.bool("keyBound") ?? false
+            self.userinfoAlgorithm = try json.string("userinfoAlgorithm").map { name in
+                guard let algorithm = JWSAlgorithm(rawValue: name) else {
+                    throw StoreError(.corrupt, "the algorithm of a client's userinfo")
+                }
+                return algorithm
+            }
         } catch is JSONError {
             throw StoreError(.corrupt, "a client's tokens")
         }

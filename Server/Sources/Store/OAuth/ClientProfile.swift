@@ -19,6 +19,11 @@ public struct ClientProfile: Sendable, Equatable {
     public var detailTypes: [String]
     /// Whether its app may sign people in without a browser (OAuth 2.0 for First-Party Applications).
     public var signsInDirectly: Bool
+    /// `true` if the client pushes its authorization requests (`require_pushed_authorization_requests`, RFC 9126, section 6).
+    public var requiresPushedRequests = false
+    /// The `max_age` of requests that have none (`default_max_age`, OpenID Connect Dynamic Client Registration 1.0, section 2);
+    /// `nil` for no such age.
+    public var defaultMaximumAge: Duration?
 
     /// A profile; by default that of a client of which nothing is asked.
     public init(
@@ -45,6 +50,10 @@ public struct ClientProfileChange: Sendable, Equatable {
     public var detailTypes: [String]?
     /// Whether its app may sign people in without a browser.
     public var signsInDirectly: Bool?
+    /// Whether the client pushes its authorization requests.
+    public var requiresPushedRequests: Bool?
+    /// The `max_age` of requests that have none; a negative one for no such age.
+    public var defaultMaximumAge: Duration?
 
     /// These changes and no others.
     public init(
@@ -60,10 +69,14 @@ public struct ClientProfileChange: Sendable, Equatable {
 
     /// The profile after the change.
     public func applied(to profile: ClientProfile) -> ClientProfile {
-        ClientProfile(
+        var applied = ClientProfile(
             security: self.security ?? profile.security,
             requiresSignedRequests: self.requiresSignedRequests ?? profile.requiresSignedRequests,
             origins: self.origins ?? profile.origins, detailTypes: self.detailTypes ?? profile.detailTypes,
             signsInDirectly: self.signsInDirectly ?? profile.signsInDirectly)
+        applied.requiresPushedRequests = self.requiresPushedRequests ?? profile.requiresPushedRequests
+        applied.defaultMaximumAge =
+            self.defaultMaximumAge.map { $0 < .zero ? nil : $0 } ?? profile.defaultMaximumAge
+        return applied
     }
 }

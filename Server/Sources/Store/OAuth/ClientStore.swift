@@ -115,6 +115,9 @@ public struct ClientSettings: Sendable, Equatable {
     public var isDisabled = false
     /// What it is to the app sign-in service; `nil` for a client of OpenID Connect.
     public var signInService: SignInServiceSettings?
+    /// The address of the list of the sector's redirect addresses (`sector_identifier_uri`, OpenID Connect Core 1.0, section
+    /// 8.1); `nil` for a client that is a sector by itself. The host of the address is the sector.
+    public var sectorIdentifierURI: String?
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).

@@ -53,6 +53,11 @@ public struct TokenSettings: Sendable, Equatable {
     /// Whether the answer to a refresh has an ID token (OpenID Connect Core 1.0, section 12.2), where the grant has the scope
     /// `openid`.
     public var refreshesIDToken: Bool
+    /// `true` if its tokens are bound to a key that it proves (`dpop_bound_access_tokens`, RFC 9449, section 5.2).
+    public var keyBound = false
+    /// The algorithm that answers of the userinfo endpoint are signed with (`userinfo_signed_response_alg`, OpenID Connect
+    /// Dynamic Client Registration 1.0, section 2); `nil` for JSON that nothing signs.
+    public var userinfoAlgorithm: JWSAlgorithm?
 
     /// Settings; by default those of a client that has tokens for this server alone.
     public init(

@@ -241,6 +241,39 @@ struct PasswordSignInTests {
         }
     }
 
+    @Test(
+        "what other functions made is hashed anew at the first sign-in",
+        arguments: [
+            // Of "pleaseletmein", by Python's hashlib and libcrypt.
+            "pbkdf2_sha256$1000$seasalt12345$Cm9x7qW7/Oh4kymBzt+pBd1T5bMSgMsJ/Mm0TwJm6E0=",
+            "$scrypt$ln=4,r=8,p=1$TmFDbA$gs9FiH8vUwGSygLoMBDJA9WHpKLSpYQ7pr8zBE11riM",
+            "$6$rounds=1000$saltstring$mUzaGDDVnOsq2tXwboJuEeMSdwHewrviq2hNFSCSVbOrWAkDHza1wpdVg81sUAfc1ki.xuLyu.h.JJmzHGXJa1",
+        ])
+    func otherFunctionsAreUpgraded(hash: String) async throws {
+        try await PasswordPlace.run(hash: hash) { place in
+            #expect(try await place.show("pleaseletmeout", try await place.begin()).status == .forbidden)
+            let afterAWrongOne = try await place.passwords.summary(username: "alice").source
+            #expect(afterAWrongOne == .imported)
+            #expect(try await place.show("pleaseletmein", try await place.begin()).status == .seeOther)
+            let upgraded = try await place.passwords.summary(username: "alice").source
+            #expect(upgraded == .own)
+            #expect(try await place.show("pleaseletmein", try await place.begin()).status == .seeOther)
+        }
+    }
+
+    @Test("an import that costs too much is refused by the parameter and its bound, and leaves the password as it was")
+    func costlyImports() async throws {
+        try await PasswordPlace.run { place in
+            let salted = "$pbkdf2-sha256$2000001$c2FsdA$VawEblbjCJ/sFpHCJUS2BflBhSFt3gRl5oudV8INrLw"
+            let error = await #expect(throws: AccountError.self) {
+                try await place.passwords.importHash(salted, username: "alice", by: "test")
+            }
+            #expect(error?.code == .invalidRequest)
+            #expect(error?.reason.contains("2000000 iterations for PBKDF2") == true)
+            #expect(try await place.show(PasswordPlace.password, try await place.begin()).status == .seeOther)
+        }
+    }
+
     @Test func otherParametersAreUpgradedToo() async throws {
         var former = PasswordLimits.cheap
         former.hashing.memoryKiB = 128
