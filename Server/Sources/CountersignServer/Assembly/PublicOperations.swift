@@ -238,7 +238,7 @@ struct PublicOperations {
                     .init(
                         status: 200, meaning: "Claims.", type: "application/json",
                         members: [.required("sub", "The person, as this client knows them.")]),
-                    .init(status: 200, meaning: "A JWT, if the client has its userinfo signed.", type: "application/jwt"),
+                    .init(status: 200, meaning: "A JWT, for a client with signed userinfo.", type: "application/jwt"),
                 ], refusals: .oauth, refusing: [(403, "A token that does not reach so far.")])
         }
     }
