@@ -14,8 +14,8 @@ struct PersonTests {
     private let account: Account
 
     init() throws {
-        let server = Account.Server(baseUrl: try #require(URL(string: "https://id.example.com")))
-        self.account = Account(username: "alice", server: server)
+        let server = RegisteredAccount.Server(baseURL: try #require(URL(string: "https://id.example.com")))
+        self.account = RegisteredAccount(username: "alice", server: server)
     }
 
     private func person(_ arguments: [String]) throws -> PhoneHolder {
