@@ -11,7 +11,7 @@ import UAF
 @Suite("Threat model, Signing what nobody has seen: what a script of the terminal phone agrees to")
 struct PersonTests {
     private static let payment = Data("Payment\nAmount: EUR 12.50\nTo: Jo\nAccount: 7".utf8)
-    private let account: Account
+    private let account: RegisteredAccount
 
     init() throws {
         let server = RegisteredAccount.Server(baseURL: try #require(URL(string: "https://id.example.com")))
