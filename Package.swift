@@ -12,6 +12,8 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
         .library(name: "Countersign", targets: ["Countersign"]),
+        // Former names of types of `Countersign` that Apple's frameworks have too, for apps that were written with them.
+        .library(name: "CountersignNames", targets: ["CountersignNames"]),
         .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
         // For the back end of an app that signs itself in.
         .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
@@ -46,6 +48,7 @@ let package = Package(
         // libsecret, which is looked for when it is used first: nothing of it is needed to build an app or to run it.
         .target(name: "CSecretService"),
         // Floor 5
+        .target(name: "CountersignNames", dependencies: ["Countersign"]),
         .target(
             name: "CountersignLinux",
             dependencies: ["_Primitives", "UAFClient", "Countersign", "CSecretService", crypto]),
@@ -91,7 +94,17 @@ let package = Package(
         // what the compiler remarks of them is theirs.
         .testTarget(
             name: "SeedListingTests",
-            dependencies: ["Countersign", "CountersignBackend", "CountersignTestKit", "PersonalInformation"]),
+            dependencies: [
+                "Countersign", "CountersignNames", "CountersignBackend", "CountersignTestKit", "PersonalInformation",
+            ],
+            swiftSettings: [.unsafeFlags(["-suppress-warnings"])]),
+        // Plays frameworks whose types have the names that an app must be able to use beside those of `Countersign`.
+        .target(name: "FrameworkNames", path: "Tests/FrameworkNames"),
+        .testTarget(
+            name: "CountersignNamesTests",
+            dependencies: ["Countersign", "CountersignNames", "CountersignTestKit"]),
+        .testTarget(
+            name: "CollidingNamesTests", dependencies: ["Countersign", "CountersignTestKit", "FrameworkNames"]),
         .testTarget(
             name: "CountersignBackendTests",
             dependencies: ["CountersignBackend", "Countersign", "JOSE", "OAuth", "PersonalInformation", "_Primitives"]),

@@ -152,8 +152,9 @@ let package = Package(
         .testTarget(name: "PagesTests", dependencies: ["Pages", "CPNG", "CZBar", protocols]),
         // The listings of the identities' documentation, which the SDK's package tries without a server.
         .target(
-            name: "SeedListing", dependencies: [sdk("Countersign"), sdk("CountersignTestKit"), protocols],
-            path: "Tests/SeedListing"),
+            name: "SeedListing",
+            dependencies: [sdk("Countersign"), sdk("CountersignNames"), sdk("CountersignTestKit"), protocols],
+            path: "Tests/SeedListing", swiftSettings: [.unsafeFlags(["-suppress-warnings"])]),
         .testTarget(
             name: "CountersignServerTests",
             dependencies: [

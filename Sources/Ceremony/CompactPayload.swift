@@ -25,7 +25,7 @@ enum CompactPayload {
 
     /// The short form, or `nil` where this payload says more than it can hold.
     static func text(of payload: OutOfBandPayload) -> String? {
-        let address = payload.redeemData.redeemUrl
+        let address = payload.redeemData.redeemURL
         guard payload.data == nil, address.path().hasSameBytes(as: self.path), address.query() == nil,
             let host = address.host(), let token = Base64URL.decode(payload.redeemData.token),
             token.count == self.tokenBytes, let version = self.version(ofScheme: address.scheme ?? "")
@@ -51,7 +51,7 @@ enum CompactPayload {
         guard let place = self.read(parts[1]), let token = self.bytes(base32: parts[2]),
             let address = URL(string: "\(scheme)://\(place)\(self.path)", encodingInvalidCharacters: false)
         else { throw OutOfBandPayloadError(.malformedPayload, "no host or no token") }
-        return try OutOfBandPayload.RedeemData(token: Base64URL.encode(token), redeemUrl: address)
+        return try OutOfBandPayload.RedeemData(token: Base64URL.encode(token), redeemURL: address)
     }
 
     private static func version(ofScheme scheme: String) -> String? {

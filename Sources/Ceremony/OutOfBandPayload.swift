@@ -21,28 +21,28 @@ public struct OutOfBandPayload: Hashable, Sendable {
         /// Where the token is redeemed: absolute, `https` or `http`, with a host, without user information or fragment.
         ///
         /// Whether this host may see the token is for the reader's configuration to say.
-        public let redeemUrl: URL
+        public let redeemURL: URL
 
         /// Throws ``OutOfBandPayloadError/Code/malformedPayload`` for a token or an address outside the limits above.
-        public init(token: String, redeemUrl: URL) throws(OutOfBandPayloadError) {
+        public init(token: String, redeemURL: URL) throws(OutOfBandPayloadError) {
             guard (1...256).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw OutOfBandPayloadError(.malformedPayload, "token is empty, too long or not visible ASCII")
             }
-            let scheme = redeemUrl.scheme?.asciiLowercased
-            guard scheme == "https" || scheme == "http", let host = redeemUrl.host(), !host.isEmpty,
-                (0...65_535).contains(redeemUrl.port ?? 443), redeemUrl.user() == nil, redeemUrl.password() == nil,
-                redeemUrl.fragment() == nil,
-                redeemUrl.absoluteString.utf8.count <= 2048
+            let scheme = redeemURL.scheme?.asciiLowercased
+            guard scheme == "https" || scheme == "http", let host = redeemURL.host(), !host.isEmpty,
+                (0...65_535).contains(redeemURL.port ?? 443), redeemURL.user() == nil, redeemURL.password() == nil,
+                redeemURL.fragment() == nil,
+                redeemURL.absoluteString.utf8.count <= 2048
             else {
                 throw OutOfBandPayloadError(.malformedPayload, "redeem_url is not an absolute web address")
             }
             self.token = token
-            self.redeemUrl = redeemUrl
+            self.redeemURL = redeemURL
         }
 
         /// The address alone: the token is a secret.
-        public var description: String { "RedeemData(\(self.redeemUrl.absoluteString))" }
-        public var customMirror: Mirror { Mirror(self, children: ["redeemUrl": self.redeemUrl]) }
+        public var description: String { "RedeemData(\(self.redeemURL.absoluteString))" }
+        public var customMirror: Mirror { Mirror(self, children: ["redeemUrl": self.redeemURL]) }
     }
 
     /// How `nma_data` is written: always `application/json`, as an encrypted payload does not come out of a decoder.
@@ -119,7 +119,7 @@ extension OutOfBandPayload {
 
     /// Reads the payload out of a link: an absolute address with one query item `dispatchTokenResponse`.
     ///
-    /// The link's own host does not matter; the token goes to ``RedeemData/redeemUrl``. Throws as ``init(json:)``.
+    /// The link's own host does not matter; the token goes to ``RedeemData/redeemURL``. Throws as ``init(json:)``.
     public init(link: String) throws(OutOfBandPayloadError) {
         guard link.utf8.count <= 2 * Self.maximumLength, let parts = URLComponents(string: link), parts.scheme != nil
         else {
@@ -192,11 +192,11 @@ extension OutOfBandPayload {
         }
         // A letter outside ASCII would be folded into another host by whatever makes an address of it.
         guard address.utf8.allSatisfy({ $0 < 0x80 }), address.utf8.count <= 2048,
-            let redeemUrl = URL(string: address, encodingInvalidCharacters: false)
+            let redeemURL = URL(string: address, encodingInvalidCharacters: false)
         else { throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address") }
         attributes["token"] = nil
         attributes["redeem_url"] = nil
-        try self.init(redeemData: RedeemData(token: token, redeemUrl: redeemUrl), attributes: attributes)
+        try self.init(redeemData: RedeemData(token: token, redeemURL: redeemURL), attributes: attributes)
     }
 }
 
@@ -211,7 +211,7 @@ extension OutOfBandPayload {
     public var json: String {
         var content: JSONObject = [
             "token": .string(self.redeemData.token),
-            "redeem_url": .string(self.redeemData.redeemUrl.absoluteString),
+            "redeem_url": .string(self.redeemData.redeemURL.absoluteString),
         ]
         if let data, case .object(let attributes)? = try? JSON(parsing: data, limits: Self.limits) {
             for member in attributes.members { content[member.name] = member.value }

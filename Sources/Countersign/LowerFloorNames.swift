@@ -29,7 +29,7 @@ public typealias OutOfBandPayloadError = Ceremony.OutOfBandPayloadError
 /// dictionary Transaction).
 ///
 /// A screen gets its bytes as ``TransactionConfirmationContext/transactionConfirmationData``.
-public typealias Transaction = UAF.Transaction
+public typealias UAFTransaction = UAF.Transaction
 
 /// What the content of a transaction is (UAF Protocol 1.1, dictionary Transaction).
 public typealias TransactionContentType = UAF.Transaction.ContentType
@@ -39,9 +39,9 @@ public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// What the device underneath can do, for ``MobileAuthenticationClientInitializer/platform(_:)``.
 ///
-/// `Platform(storage:clock:)` is the least; `keys`, `fingerprintSensor`, `faceSensor` and `devicePasscode` are there where
+/// `DevicePlatform(storage:clock:)` is the least; `keys`, `fingerprintSensor`, `faceSensor` and `devicePasscode` are there where
 /// the device has them.
-public typealias Platform = UAFClient.Platform
+public typealias DevicePlatform = UAFClient.DevicePlatform
 
 /// Where keys, counters and tries are kept: `read`, `write` and `remove` named values, each of which survives a power cut
 /// once it is written.
@@ -85,12 +85,6 @@ public typealias SystemPrompt = UAFClient.SystemPrompt
 /// How a PIN or a password stands, for a screen to show: `unlocked`, `lastAttemptFailed` with the tries that are left and
 /// the seconds to wait, or `lockedOut`.
 public typealias AuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
-
-/// How a PIN stands.
-public typealias PinAuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
-
-/// How a password stands; its tries are counted apart from the PIN's.
-public typealias PasswordAuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
 
 /// Where the client writes down what it does, for ``MobileAuthenticationClientInitializer/traceRecorder(_:)``.
 public typealias TraceRecorder = Ceremony.TraceRecorder

@@ -15,7 +15,7 @@ public import _Primitives
 /// that several processes of one app use at once.
 ///
 /// Its folder is its own: another process that wants it as an ``EncryptedFileStorage`` is refused.
-public final class AppFileStorage: AppStorage {
+public final class AppFileStorage: SignInStorage {
     private let files: EncryptedFileStorage
     private let directory: String
 
@@ -37,16 +37,16 @@ public final class AppFileStorage: AppStorage {
         self.directory = directory
     }
 
-    /// The value of that name; see ``AppStorage``.
+    /// The value of that name; see ``SignInStorage``.
     public func read(_ name: String) throws -> [UInt8]? { try self.files.read(name) }
-    /// Sets a value durably; see ``AppStorage``.
+    /// Sets a value durably; see ``SignInStorage``.
     public func write(_ value: [UInt8], to name: String) throws { try self.files.write(value, to: name) }
-    /// Removes a value durably; see ``AppStorage``.
+    /// Removes a value durably; see ``SignInStorage``.
     public func remove(_ name: String) throws { try self.files.remove(name) }
     /// Removes every value, durably; the key stays.
     public func removeAll() throws { try self.files.removeAll() }
 
-    /// Runs `body` alone under that name; see ``AppStorage``. The lock is the kernel's, on a file of that name.
+    /// Runs `body` alone under that name; see ``SignInStorage``. The lock is the kernel's, on a file of that name.
     public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
         -> Value
     {

@@ -16,7 +16,7 @@ public struct ChromiumWebViews: WebViews {
     public init(program: String = "chromium") { self.program = program }
 
     /// Starts a browser. Throws ``SignInError`` `misconfigured` where there is none, or it does not start.
-    public func makeView(displayTitle: String) async throws -> any WebView {
+    public func makeView(displayTitle: String) async throws -> any SignInWebView {
         let view = ChromiumView(program: self.program)
         // Known before it is there, so that a sign-out that comes meanwhile ends it.
         await self.open.add(view)
@@ -38,7 +38,7 @@ private actor OpenViews {
 }
 
 /// One view: a browser that is there from the first thing that is put into it until it is emptied.
-private actor ChromiumView: WebView {
+private actor ChromiumView: SignInWebView {
     private let program: String
     /// The browser, from when it is begun to be started: whoever comes meanwhile waits for the same one.
     private var browser: Task<ChromiumProcess, any Error>?

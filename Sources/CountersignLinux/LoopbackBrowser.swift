@@ -43,7 +43,7 @@ public struct LoopbackBrowser: WebAuthentication {
     }
 
     /// Opens a port; see ``WebAuthentication``. The address is of `127.0.0.1`; the port that it names, or else any that is free.
-    public func prepare(for redirectURI: String) async throws -> any WebAuthenticationSession {
+    public func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication {
         guard let parts = URLComponents(string: redirectURI), parts.scheme == "http", parts.host == "127.0.0.1",
             parts.query == nil, parts.fragment == nil
         else { throw WebAuthenticationError(.unavailable, "the redirect address is not one of 127.0.0.1") }
@@ -71,7 +71,7 @@ public struct LoopbackBrowser: WebAuthentication {
 }
 
 /// A listening port and the one call that it takes.
-private final class LoopbackSession: WebAuthenticationSession {
+private final class LoopbackSession: PreparedWebAuthentication {
     /// Callers that are listened to at a time. With one more, the one who has said nothing for longest is sent away.
     private static let callerCount = 16
 

@@ -13,7 +13,7 @@ public import _Primitives
 ///
 /// Whoever takes disk or backup has nothing without the keyring's password. A program that runs in the person's session can
 /// ask the service for the key, as for every other: it tells programs of one person apart by nothing.
-public final class SecretServiceStorage: AppStorage {
+public final class SecretServiceStorage: SignInStorage {
     private let files: AppFileStorage
 
     /// Always false: a reader of the disk has no key.
@@ -50,15 +50,15 @@ public final class SecretServiceStorage: AppStorage {
         }
     }
 
-    /// The value of that name; see ``AppStorage``.
+    /// The value of that name; see ``SignInStorage``.
     public func read(_ name: String) throws -> [UInt8]? { try self.files.read(name) }
-    /// Sets a value durably; see ``AppStorage``.
+    /// Sets a value durably; see ``SignInStorage``.
     public func write(_ value: [UInt8], to name: String) throws { try self.files.write(value, to: name) }
-    /// Removes a value durably; see ``AppStorage``.
+    /// Removes a value durably; see ``SignInStorage``.
     public func remove(_ name: String) throws { try self.files.remove(name) }
     /// Removes every value, durably; the key stays in the keyring.
     public func removeAll() throws { try self.files.removeAll() }
-    /// Runs `body` alone under that name; see ``AppStorage``.
+    /// Runs `body` alone under that name; see ``SignInStorage``.
     public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
         -> Value
     {

@@ -18,7 +18,7 @@ struct CompactPayloadTests {
         data: String? = nil
     ) throws -> OutOfBandPayload {
         try OutOfBandPayload(
-            redeemData: .init(token: token, redeemUrl: try #require(URL(string: address))), data: data)
+            redeemData: .init(token: token, redeemURL: try #require(URL(string: address))), data: data)
     }
 
     @Test("It names version, host and token in letters that a QR code packs tightly, and nothing that could be opened")

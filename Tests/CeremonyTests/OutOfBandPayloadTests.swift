@@ -44,7 +44,7 @@ struct OutOfBandPayloadTests {
         #expect(payload.contentType == "application/json")
         #expect(payload.version == "1")
         #expect(payload.redeemData.token == "b4b07559-f934-4597-a1c5-44d89f691e8f")
-        #expect(payload.redeemData.redeemUrl.absoluteString == "https://id.example.com/token/redeem/authentication")
+        #expect(payload.redeemData.redeemURL.absoluteString == "https://id.example.com/token/redeem/authentication")
         #expect(payload.data == nil)
     }
 
@@ -88,7 +88,7 @@ struct OutOfBandPayloadTests {
     @Test("Writing and reading again gives the same payload, with further members unchanged and in order")
     func roundTrip() throws {
         let address = try #require(URL(string: "https://id.example.com:8443/token/redeem/registration"))
-        let redeemData = try OutOfBandPayload.RedeemData(token: "abc", redeemUrl: address)
+        let redeemData = try OutOfBandPayload.RedeemData(token: "abc", redeemURL: address)
         let data = #"{"zeta":"first","alpha":{"nested":[1,true,"ü"]}}"#
         let payload = try OutOfBandPayload(redeemData: redeemData, data: data)
         let again = try OutOfBandPayload(base64URLEncoded: payload.base64URLEncoded)
@@ -184,7 +184,7 @@ struct OutOfBandPayloadTests {
     @Test("Further members that would hide the token or the address are refused when a payload is made")
     func furtherMembersAreChecked() throws {
         let address = try #require(URL(string: "https://id.example.com/r"))
-        let redeemData = try OutOfBandPayload.RedeemData(token: "abc", redeemUrl: address)
+        let redeemData = try OutOfBandPayload.RedeemData(token: "abc", redeemURL: address)
         let tooLong = #"{"a":"\#(String(repeating: "y", count: 4090))"}"#
         for data in [#"{"token":"x"}"#, #"{"redeem_url":"x"}"#, "{}", "[]", "x", tooLong] {
             #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) {

@@ -13,7 +13,7 @@ enum AppStorageKind: CaseIterable, Sendable {
     static var here: [AppStorageKind] { Keyring.state == .open ? self.allCases : [.files] }
 
     /// Opens what is in a folder, as another process would.
-    func open(_ folder: String) async throws -> any AppStorage {
+    func open(_ folder: String) async throws -> any SignInStorage {
         switch self {
         case .files: try AppFileStorage(directory: folder)
         case .secretService:
@@ -67,7 +67,7 @@ struct AppFileStorageTests {
     func oneKey(kind: AppStorageKind) async throws {
         defer { self.removeFolder() }
         let folder = self.folder
-        let storages = try await withThrowingTaskGroup(of: (any AppStorage).self) { group in
+        let storages = try await withThrowingTaskGroup(of: (any SignInStorage).self) { group in
             for _ in 0..<8 { group.addTask { try await kind.open(folder) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -147,8 +147,8 @@ struct AppFileStorageTests {
     func signIn(kind: AppStorageKind) async throws {
         defer { self.removeFolder() }
         let address = try #require(URL(string: "https://id.example.com"))
-        let device = VirtualSignInDevice(baseUrl: address)
-        var configuration = SignInConfiguration(baseUrl: address, clientID: "app", redirectURI: "com.example.app:/back")
+        let device = VirtualSignInDevice(baseURL: address)
+        var configuration = SignInConfiguration(baseURL: address, clientID: "app", redirectURI: "com.example.app:/back")
         configuration.keeping = .onThisDevice
         func app() async throws -> SignIn {
             var platform = device.platform

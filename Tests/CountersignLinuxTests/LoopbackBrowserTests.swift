@@ -49,7 +49,7 @@ struct LoopbackBrowserTests {
     @Test("an address with a port is listened to there, by one at a time, and again when that is over")
     func fixedPort() async throws {
         let browser = LoopbackBrowser { _ in }
-        var first: (any WebAuthenticationSession)? = try await browser.prepare(for: Self.redirectURI)
+        var first: (any PreparedWebAuthentication)? = try await browser.prepare(for: Self.redirectURI)
         let address = try #require(first).redirectURI
         await #expect(throws: WebAuthenticationError.self) { try await browser.prepare(for: address) }
         first = nil

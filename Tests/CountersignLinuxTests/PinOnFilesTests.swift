@@ -34,7 +34,7 @@ struct PinOnFilesTests {
         _ directory: String, _ interruption: @escaping @Sendable (EncryptedFileStorage.Step) throws -> Void = { _ in }
     ) throws -> AuthenticatorModule {
         try AuthenticatorModule(
-            platform: Platform(
+            platform: DevicePlatform(
                 storage: EncryptedFileStorage(directory: directory, interruption: interruption), clock: self.clock),
             configuration: AuthenticatorModule.Configuration(
                 callerID: try FacetID(self.facet), pinHardening: PinHardening(rounds: 2, blockSize: 1, parallelism: 1)))
@@ -66,7 +66,7 @@ struct PinOnFilesTests {
             }
             // Before the rename the try was neither counted nor used; after it, it is gone.
             if step == .renamed || step == .folderSynced { spent += 1 }
-            let expected: PinAuthenticatorProtectionStatus =
+            let expected: AuthenticatorProtectionStatus =
                 spent == 0 ? .unlocked : .lastAttemptFailed(remainingTries: 5 - spent, coolDownTimeInSeconds: 0)
             #expect(try await self.module(directory).protectionStatus(of: name) == expected)
         }

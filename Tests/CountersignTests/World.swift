@@ -19,13 +19,14 @@ struct World: Sendable {
 
     init(
         traceRecorder: TraceRecorder? = nil, pictureDisplays: [DisplayPNGCharacteristics] = [],
-        keyStore: AuthenticatorModel.KeyStore? = nil, configuration change: (inout Configuration) -> Void = { _ in },
+        keyStore: AuthenticatorModel.KeyStore? = nil,
+        configuration change: (inout ClientConfiguration) -> Void = { _ in },
         through transport: (VirtualServer) -> any Transport = { $0 }
     ) async throws {
         let address = URL(string: "https://id.example.com")!
-        self.server = VirtualServer(baseUrl: address)
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = "linux:program:test"
+        self.server = VirtualServer(baseURL: address)
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:test"
         change(&configuration)
         let (sensor, camera, passcode) = (ScriptedSensor(), ScriptedSensor(), ScriptedPasscode())
         self.phone = try await VirtualPhone(

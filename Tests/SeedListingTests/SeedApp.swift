@@ -1,4 +1,5 @@
 import Countersign
+import CountersignNames
 import Foundation
 
 /// The app that the documentation's listings begin: their steps, in their order and by their calls, and what they leave to an

@@ -1,5 +1,6 @@
 import Countersign
 import CountersignBackend
+import CountersignNames
 import CountersignTestKit
 import Foundation
 import PersonalInformation

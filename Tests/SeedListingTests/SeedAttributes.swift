@@ -1,4 +1,5 @@
 import Countersign
+import CountersignNames
 import Foundation
 
 /// What the listing does with `givenName`, for every attribute: each has its own type, its own validator, and its own words

@@ -2,6 +2,7 @@
 // The Swift listings of the documentation that the identities' API comes from, to the letter but for the facade's name, and
 // without their comments. What they leave to an app is in YourImplementation.swift.
 import Countersign
+import CountersignNames
 import Foundation
 
 struct SeedListing {

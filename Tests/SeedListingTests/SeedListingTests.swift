@@ -1,4 +1,5 @@
 import Countersign
+import CountersignNames
 import CountersignTestKit
 import Foundation
 import PersonalInformation

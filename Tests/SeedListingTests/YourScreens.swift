@@ -1,4 +1,5 @@
 import Countersign
+import CountersignNames
 import Foundation
 
 /// What the app that goes on from the listings asks and shows beside.

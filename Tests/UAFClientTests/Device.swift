@@ -93,7 +93,7 @@ struct Device: Sendable {
     let camera: ScriptedSensor?
     let systemPasscode: ScriptedPasscode?
     let keys: (any DeviceKeys)?
-    let platform: Platform
+    let platform: DevicePlatform
     let module: AuthenticatorModule
 
     init(
@@ -109,7 +109,7 @@ struct Device: Sendable {
         self.camera = camera
         self.systemPasscode = systemPasscode
         self.keys = keys
-        self.platform = Platform(
+        self.platform = DevicePlatform(
             storage: storage, keys: keys, fingerprintSensor: sensor, faceSensor: camera,
             devicePasscode: systemPasscode, clock: clock)
         self.module = try AuthenticatorModule(

@@ -106,13 +106,13 @@ struct AppSignInLoad: Sendable {
     /// it can tell.
     private func unlock(_ count: Int) async throws -> [Double] {
         guard count > 0, let address = URL(string: "http://localhost:\(self.server.port)") else { return [] }
-        let device = VirtualSignInDevice(baseUrl: address)
+        let device = VirtualSignInDevice(baseURL: address)
         let platform = SignInPlatform(
             storage: device.storage, installation: device.installation, webAuthentication: device.browser,
             biometricKeys: SensorGuardedKeys(storage: device.storage, sensor: device.sensor),
             webViews: device.webViews, clock: try LinuxDeviceClock())
         let configuration = SignInConfiguration(
-            baseUrl: address, application: self.app, redirectURI: Self.appAddress)
+            baseURL: address, application: self.app, redirectURI: Self.appAddress)
         device.browser.onVisit { page, _ in
             let asked = URLComponents(url: page, resolvingAgainstBaseURL: false)?.queryItems ?? []
             func value(_ name: String) -> String { asked.first { $0.name == name }?.value ?? "" }

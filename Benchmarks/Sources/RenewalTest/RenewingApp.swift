@@ -18,7 +18,7 @@ private struct AppState: KeptInFile {
     ) async throws -> SignIn {
         guard let address = URL(string: "http://localhost:\(port)") else { throw LoadError("no address") }
         var configuration = SignInConfiguration(
-            baseUrl: address, application: self.application, redirectURI: AppsOfService.redirectURI)
+            baseURL: address, application: self.application, redirectURI: AppsOfService.redirectURI)
         configuration.keeping = .onThisDevice
         let wall = TimeSource { TimeSource.system.now() + .seconds(secondsAhead) }
         let platform = SignInPlatform(

@@ -3,12 +3,12 @@ import CountersignLinux
 import Foundation
 
 func makeClient(folder: String) async throws -> MobileAuthenticationClient {
-    let platform = Platform(
+    let platform = DevicePlatform(
         storage: try EncryptedFileStorage(directory: folder),
         clock: try LinuxDeviceClock())
     let server = URL(string: "https://id.example.com")!
     return try await MobileAuthenticationClientInitializer()
-        .configuration(Configuration(baseUrl: server))
+        .configuration(ClientConfiguration(baseURL: server))
         .platform(platform)
         .execute()
 }

@@ -4,7 +4,7 @@ import Countersign
 func checkFacet(with client: MobileAuthenticationClient) async -> Bool {
     let check = await client.checkServer()
     if check.finding == .facetNotListed {
-        print("This app is \(check.facetId). The server lists: \(check.trustedFacets.joined(separator: ", "))")
+        print("This app is \(check.facetID). The server lists: \(check.trustedFacets.joined(separator: ", "))")
     } else {
         print(check)
     }

@@ -16,7 +16,7 @@ func openIdentities(
     of sdk: CountersignSDK, by servers: [IdentityConfiguration.TrustedServer], folder: String,
     sensor: (any BiometricSensor)? = nil, over transport: any Transport = URLSessionTransport()
 ) async throws {
-    let platform = Platform(
+    let platform = DevicePlatform(
         storage: try EncryptedFileStorage(directory: folder), fingerprintSensor: sensor,
         clock: try LinuxDeviceClock())
     try await sdk.initialize(IdentityConfiguration(servers: servers), platform: platform, transport: transport)
@@ -25,7 +25,7 @@ func openIdentities(
 /// What the app shows and asks.
 protocol IdentityScreens: Sendable {
     func pin(_ why: String) async throws -> String
-    func role(of roles: [Role]) async throws -> Role
+    func role(of roles: [RequestedRole]) async throws -> RequestedRole
     // What an attribute is; `error` says what was wrong with the answer before.
     func text(of attribute: String, _ error: String?) async throws -> String
     func day(of attribute: String, _ error: String?) async throws -> Date
@@ -117,7 +117,7 @@ func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens
 }
 
 func sentence(
-    of request: AuthenticateRequest, as role: Role, _ userInformation: AuthenticationUserInformation
+    of request: AuthenticateRequest, as role: RequestedRole, _ userInformation: AuthenticationUserInformation
 ) -> String {
     let purpose =
         switch request.purpose {
@@ -128,7 +128,7 @@ func sentence(
         case .delete: "Delete your account, for good, at"
         case .merge: "Take the invitation into your account at"
         }
-    var sentence = "\(purpose) \(request.serviceName) (\(request.serviceUrl))"
+    var sentence = "\(purpose) \(request.serviceName) (\(request.serviceURL))"
     // For what is done with the identity itself there is no role to come in.
     if [.userLogin, .serviceLogin].contains(request.purpose) { sentence += " as \(role.name)" }
     let told = userInformation.confirmedAttributes.map { confirmed in

@@ -57,15 +57,14 @@ struct AppStorage: SecureStorage {
 }
 
 /// The whole of it.
-func ownPlatform(folder: URL, boot: String) -> Platform {
-    Platform(
+func ownPlatform(folder: URL, boot: String) -> DevicePlatform {
+    DevicePlatform(
         storage: AppStorage(folder: folder), fingerprintSensor: BrokenSensor(), devicePasscode: NoPasscode(),
         clock: FoundationClock(bootIdentifier: boot))
 }
 
 /// What else of the lower floors an app meets by name.
 let namedWithoutASecondImport: [Any.Type] = [
-    OutOfBandPayload.self, OutOfBandPayloadError.self, Transaction.self, PictureDisplay.self, PinHardening.self,
-    AuthenticatorProtectionStatus.self, PinAuthenticatorProtectionStatus.self,
-    PasswordAuthenticatorProtectionStatus.self, TraceRecorder.self,
+    OutOfBandPayload.self, OutOfBandPayloadError.self, UAFTransaction.self, PictureDisplay.self, PinHardening.self,
+    AuthenticatorProtectionStatus.self, TraceRecorder.self,
 ]

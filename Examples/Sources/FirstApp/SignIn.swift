@@ -15,13 +15,13 @@ func makeSignIn(folder: String, sensor: any BiometricSensor) async throws -> Sig
         biometricKeys: SensorGuardedKeys(storage: storage, sensor: sensor),
         clock: try LinuxDeviceClock())
     let configuration = SignInConfiguration(
-        baseUrl: URL(string: "https://id.example.com")!,
+        baseURL: URL(string: "https://id.example.com")!,
         clientID: "health",
         redirectURI: "http://127.0.0.1/signed-in")
     return try await SignIn(configuration, platform: platform)
 }
 
-func openStorage(folder: String, mayAsk: Bool) async throws -> any Countersign.AppStorage {
+func openStorage(folder: String, mayAsk: Bool) async throws -> any SignInStorage {
     do {
         return try await SecretServiceStorage(
             application: "com.example.health", directory: folder + "/sign-in-by-keyring", mayAsk: mayAsk)

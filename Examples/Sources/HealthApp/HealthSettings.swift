@@ -23,10 +23,10 @@ struct HealthSettings: Sendable {
 func makeConfiguration(_ settings: HealthSettings) -> SignInConfiguration {
     guard let host = settings.site?.host() else {
         return SignInConfiguration(
-            baseUrl: settings.service, clientID: settings.app, redirectURI: settings.redirectURI)
+            baseURL: settings.service, clientID: settings.app, redirectURI: settings.redirectURI)
     }
     var configuration = SignInConfiguration(
-        baseUrl: settings.service, application: settings.app, redirectURI: settings.redirectURI)
+        baseURL: settings.service, application: settings.app, redirectURI: settings.redirectURI)
     let port = settings.site?.port.map { ":\($0)" } ?? ""
     configuration.webViews = WebViewSites(
         application: settings.siteName, hosts: [host + port], cookiePrefix: "health_")

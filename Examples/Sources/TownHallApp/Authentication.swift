@@ -76,7 +76,7 @@ extension TownHallApp {
 
 /// What the person agrees to: everything that is signed, in one sentence.
 func sentence(
-    of request: AuthenticateRequest, as role: Role, _ information: AuthenticationUserInformation
+    of request: AuthenticateRequest, as role: RequestedRole, _ information: AuthenticationUserInformation
 ) -> String {
     let purpose =
         switch request.purpose {
@@ -90,7 +90,7 @@ func sentence(
     let told = information.confirmedAttributes.map { confirmed in
         "your \(words(confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
     }
-    return "\(purpose) \(request.serviceName) (\(request.serviceUrl)) as \(role.name)"
+    return "\(purpose) \(request.serviceName) (\(request.serviceURL)) as \(role.name)"
         + (told.isEmpty ? "?" : ", and tell it \(told.joined(separator: ", "))?")
         + (information.transactionText.map { "\n\n\($0)" } ?? "")
 }

@@ -49,7 +49,7 @@ struct Program {
         var configuration = IdentityConfiguration(servers: [.init(idmIdentifier: server, rootKeys: [rootKey])])
         configuration.deviceName = "Town hall app"
         let folder = ProcessInfo.processInfo.environment["TOWN_HALL_APP_FOLDER"]
-        let platform = Platform(
+        let platform = DevicePlatform(
             storage: try EncryptedFileStorage(directory: folder ?? NSHomeDirectory() + "/.town-hall-app"),
             fingerprintSensor: sensor, clock: try LinuxDeviceClock())
         try await CountersignSDK.shared.initialize(configuration, platform: platform)

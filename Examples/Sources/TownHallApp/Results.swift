@@ -119,7 +119,7 @@ func words(_ error: CountersignError) -> String {
         case .protocolVersionUnsupported, .storageNewer: "Update it."
         case .storageCorrupt: "Wipe what the app keeps, and open the code of a new activation."
         case .clockSkew: "Set it, and begin again."
-        case .untrustedFacetId: "Its operator lists the apps that it takes (countersign serve --facets)."
+        case .untrustedFacetID: "Its operator lists the apps that it takes (countersign serve --facets)."
         case .notPersonalized: "Open the code of an activation."
         case .biometricInvalidated: "Sign with the PIN, and add your finger again."
         case .securityInsufficient:

@@ -45,7 +45,7 @@ actor ScriptedScreens: IdentityScreens {
         guard !self.pins.isEmpty else { throw GivenUp() }
         return self.pins.removeFirst()
     }
-    func role(of roles: [Role]) -> Role {
+    func role(of roles: [RequestedRole]) -> RequestedRole {
         self.asked.append(roles.map(\.name).joined(separator: " or "))
         return roles[self.role]
     }
@@ -527,9 +527,9 @@ actor ScriptedScreens: IdentityScreens {
         let other = try VirtualIdentityServer(identifier: "https://other.example", clock: self.clock)
         let sdk = CountersignSDK()
         var configuration = IdentityConfiguration(servers: [self.server.trusted, other.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         try await sdk.initialize(
-            configuration, platform: Platform(storage: InMemoryStorage(), clock: self.clock),
+            configuration, platform: DevicePlatform(storage: InMemoryStorage(), clock: self.clock),
             transport: ByHost(servers: [self.server, other]))
         await self.screens.type(pins: "824193", "970358", "970358")
         try await handle(try await self.server.activationCode(pin: "824193"), with: sdk, on: self.screens)

@@ -34,8 +34,9 @@ struct ListingTests {
 
     init() async throws {
         let address = try #require(URL(string: "https://id.example.com"))
-        self.server = VirtualServer(baseUrl: address)
-        self.phone = try await VirtualPhone(configuration: Configuration(baseUrl: address), transport: self.server)
+        self.server = VirtualServer(baseURL: address)
+        self.phone = try await VirtualPhone(
+            configuration: ClientConfiguration(baseURL: address), transport: self.server)
     }
 
     private func policy(_ factor: AuthenticatorModel.Factor) -> Policy {
@@ -67,7 +68,7 @@ struct ListingTests {
 
     @Test("Facets: an app is trusted once the server lists it")
     func facets() async throws {
-        for (facet, isTrusted) in [("linux:program:another", false), (self.phone.client.configuration.facetId, true)] {
+        for (facet, isTrusted) in [("linux:program:another", false), (self.phone.client.configuration.facetID, true)] {
             let list = #"{"trustedFacets":[{"version":{"major":1,"minor":1},"ids":["\#(facet)"]}]}"#
             await self.server.intercept { request in
                 guard request.url.path().hasSuffix("/facets") else { return nil }

@@ -21,9 +21,9 @@ struct SignInListingTests {
 
     init() throws {
         let address = try #require(URL(string: "https://id.example.com"))
-        self.device = VirtualSignInDevice(baseUrl: address)
+        self.device = VirtualSignInDevice(baseURL: address)
         self.configuration = SignInConfiguration(
-            baseUrl: address, clientID: "health", redirectURI: "com.example.health:/signed-in")
+            baseURL: address, clientID: "health", redirectURI: "com.example.health:/signed-in")
     }
 
     @Test("Sign a person in: it is made, and nothing is kept")

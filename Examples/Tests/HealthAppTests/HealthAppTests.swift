@@ -23,13 +23,13 @@ struct HealthAppTests {
     }
 
     private let site = URL(string: "https://www.health.example:8444")!
-    private let device = VirtualSignInDevice(baseUrl: URL(string: "https://www.health.example:8444")!)
+    private let device = VirtualSignInDevice(baseURL: URL(string: "https://www.health.example:8444")!)
     private let screen = Screen()
 
     /// A start of the app.
     private func start(on screen: Screen? = nil, withSite: Bool = true) async throws -> HealthApp {
         let settings = HealthSettings(
-            service: self.device.server.baseUrl, app: "health-app", site: withSite ? self.site : nil, folder: "")
+            service: self.device.server.baseURL, app: "health-app", site: withSite ? self.site : nil, folder: "")
         await self.device.server.setCookiePrefix("health_")
         let signIn = try await self.device.start(makeConfiguration(settings))
         let app = HealthApp(signIn: signIn, screen: screen ?? self.screen, site: settings.site)

@@ -18,8 +18,9 @@ import Testing
     }
 
     @Test("and signs it after a yes alone", arguments: [true, false]) func payment(_ isAgreed: Bool) async throws {
-        let server = VirtualServer(baseUrl: URL(string: "https://id.example.com")!)
-        let phone = try await VirtualPhone(configuration: Configuration(baseUrl: server.baseUrl), transport: server)
+        let server = VirtualServer(baseURL: URL(string: "https://id.example.com")!)
+        let phone = try await VirtualPhone(
+            configuration: ClientConfiguration(baseURL: server.baseURL), transport: server)
         // The kit's person enrols alice with a PIN.
         phone.person.script.newPins = ["258036"]
         _ = try await phone.enroll(try await server.registration(for: "alice", by: .pin))

@@ -14,12 +14,12 @@ actor TestScreen: SignInScreen {
 }
 
 @Suite("The app signs a person in") struct AppSignInTests {
-    let device = VirtualSignInDevice(baseUrl: URL(string: "https://id.example.com")!, cookiePrefix: "health_")
+    let device = VirtualSignInDevice(baseURL: URL(string: "https://id.example.com")!, cookiePrefix: "health_")
     let screen = TestScreen()
 
     var configuration: SignInConfiguration {
         var configuration = SignInConfiguration(
-            baseUrl: self.device.server.baseUrl, application: "health", redirectURI: "com.example.health:/signed-in")
+            baseURL: self.device.server.baseURL, application: "health", redirectURI: "com.example.health:/signed-in")
         configuration.webViews = WebViewSites(
             application: "health-web", hosts: ["www.health.example.com"], cookiePrefix: "health_")
         return configuration

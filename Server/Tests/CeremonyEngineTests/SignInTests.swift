@@ -66,7 +66,7 @@ struct SignInTests {
             #expect(!codes.qrContent.utf8.contains(UInt8(ascii: ".")))
             let payload = try OutOfBandPayload(scanned: codes.qrContent)
             #expect(payload.compact == codes.qrContent)
-            #expect(payload.redeemData.redeemUrl.absoluteString == "http://localhost:8080/token/redeem/authentication")
+            #expect(payload.redeemData.redeemURL.absoluteString == "http://localhost:8080/token/redeem/authentication")
         }
     }
 

@@ -119,8 +119,8 @@ extension ServerFixture {
         }
         let activation = try await self.assembly.ceremonies.enrolments.createActivation(
             username: username, policy: policy, by: "test")
-        var configuration = Configuration(baseUrl: try #require(URL(string: "\(origin)\(path)")))
-        configuration.facetId = "linux:program:countersign-phone"
+        var configuration = ClientConfiguration(baseURL: try #require(URL(string: "\(origin)\(path)")))
+        configuration.facetID = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,
             transport: RouterTransport(client: client), clock: self.clock, sensor: sensor, traceRecorder: trace)
@@ -169,7 +169,7 @@ extension ServerFixture {
         try OutOfBandPayload(
             redeemData: .init(
                 token: try page.words(of: "typed-code"),
-                redeemUrl: try #require(URL(string: "\(origin)/token/redeem/authentication"))))
+                redeemURL: try #require(URL(string: "\(origin)/token/redeem/authentication"))))
     }
 }
 

@@ -138,8 +138,8 @@ final class TLSFront: Sendable {
 extension ServerFixture {
     /// A phone with the terminal phone's own network, which trusts the authority in a file too.
     func phone(at address: URL, caFile: String?) async throws -> VirtualPhone {
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = "linux:program:countersign-phone"
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:countersign-phone"
         return try await VirtualPhone(
             configuration: configuration, transport: try HTTPTransport(caFile: caFile), clock: self.clock)
     }

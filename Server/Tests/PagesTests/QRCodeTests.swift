@@ -119,7 +119,7 @@ struct QRCodeTests {
         #expect(host.utf8.count == 40)
         let address = try #require(URL(string: "https://\(host)/token/redeem/authentication"))
         let token = Base64URL.encode([UInt8](repeating: 0xA5, count: 32))
-        let text = try #require(try OutOfBandPayload(redeemData: .init(token: token, redeemUrl: address)).compact)
+        let text = try #require(try OutOfBandPayload(redeemData: .init(token: token, redeemURL: address)).compact)
         let code = try QRCode(text: text)
         #expect(code.width <= 37)
         let drawn = try pixels(ofSVG: code.svg(label: "code"), scale: 3)

@@ -47,9 +47,9 @@ struct StoredAccount: Equatable {
 struct PendingDeregistration: Equatable, Sendable {
     /// The token: a secret.
     let token: String
-    let redeemUrl: URL
+    let redeemURL: URL
     /// The server of the accounts.
-    let baseUrl: URL
+    let baseURL: URL
 }
 
 /// The accounts of the device and its name, one value in the secure storage that is replaced as a whole.
@@ -193,7 +193,7 @@ actor AccountRegister: CustomReflectable {
         var content = self.content
         content.deregistrations.append(deregistration)
         guard
-            content.deregistrations.count(where: { $0.baseUrl == deregistration.baseUrl })
+            content.deregistrations.count(where: { $0.baseURL == deregistration.baseURL })
                 <= Self.maximumDeregistrations
         else {
             throw EngineError(.unavailable, "too many deregistrations wait for the server's answer")
@@ -272,8 +272,8 @@ actor AccountRegister: CustomReflectable {
                 content.deregistrations.map { deregistration in
                     .object([
                         "token": .string(deregistration.token),
-                        "redeemUrl": .string(deregistration.redeemUrl.absoluteString),
-                        "baseUrl": .string(deregistration.baseUrl.absoluteString),
+                        "redeemUrl": .string(deregistration.redeemURL.absoluteString),
+                        "baseUrl": .string(deregistration.baseURL.absoluteString),
                     ])
                 })
         }
@@ -311,12 +311,12 @@ actor AccountRegister: CustomReflectable {
                         isIdentityKnown: try account.bool("identityKnown") ?? false))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
-                guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),
-                    let baseUrl = URL(string: try deregistration.requiredString("baseUrl"))
+                guard let redeemURL = URL(string: try deregistration.requiredString("redeemUrl")),
+                    let baseURL = URL(string: try deregistration.requiredString("baseUrl"))
                 else { throw StorageError(.corrupt, "a deregistration's address") }
                 content.deregistrations.append(
                     PendingDeregistration(
-                        token: try deregistration.requiredString("token"), redeemUrl: redeemUrl, baseUrl: baseUrl))
+                        token: try deregistration.requiredString("token"), redeemURL: redeemURL, baseURL: baseURL))
             }
             return content
         } catch let error as StorageError {

@@ -10,7 +10,7 @@ public struct Requester: Hashable, Sendable {
     /// The browser and its system, in words.
     public let browser: String?
     /// An opaque name of the browser, the same for the same browser.
-    public let browserId: String?
+    public let browserID: String?
     /// Whether the account, or each account in question, has not confirmed anything from that browser before.
     public let isNewBrowser: Bool
     /// How the token came: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
@@ -19,13 +19,13 @@ public struct Requester: Hashable, Sendable {
     /// A requester, for an app's own tests too.
     public init(
         service: String?, origin: String? = nil, address: String? = nil, browser: String? = nil,
-        browserId: String? = nil, isNewBrowser: Bool = false, channel: String? = nil
+        browserID: String? = nil, isNewBrowser: Bool = false, channel: String? = nil
     ) {
         self.service = service
         self.origin = origin
         self.address = address
         self.browser = browser
-        self.browserId = browserId
+        self.browserID = browserID
         self.isNewBrowser = isNewBrowser
         self.channel = channel
     }

@@ -27,16 +27,16 @@ public struct IdentityConfiguration: Sendable {
 
     /// The servers. No other is ever spoken to, whatever a code says.
     public var servers: [TrustedServer]
-    /// The identity of this app, as its factors sign it; by default ``MetaData/applicationFacetId``.
-    public var facetId: String
+    /// The identity of this app, as its factors sign it; by default ``MetaData/applicationFacetID``.
+    public var facetID: String
     /// What the server calls this device in the person's list, where the person gives it no name: 1 to 256 bytes.
     public var deviceName: String
     /// How long one exchange with a server may take, at most 25: what the device signs for it is soon too old. An answer that
     /// was lost is asked for once more within that time.
-    public var networkTimeoutInSeconds: Int
+    public var networkTimeout: Duration
     /// Whether there are identities only on a device with a passcode, which is so by default: without one
     /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` ends with `deviceLockNotSet`. What can tell is
-    /// ``Platform``'s `devicePasscode`, so an app gives one wherever its operating system has passcodes. A platform without
+    /// ``DevicePlatform``'s `devicePasscode`, so an app gives one wherever its operating system has passcodes. A platform without
     /// it, as on Linux, has nothing that could tell, and there are identities all the same.
     public var isDeviceLockRequired: Bool
     /// What looks at the device's soundness; `nil` where the app looks at nothing, and servers are told nothing.
@@ -48,9 +48,9 @@ public struct IdentityConfiguration: Sendable {
     /// A configuration with the defaults for everything but the servers.
     public init(servers: [TrustedServer]) {
         self.servers = servers
-        self.facetId = MetaData.applicationFacetId
+        self.facetID = MetaData.applicationFacetID
         self.deviceName = "Phone"
-        self.networkTimeoutInSeconds = 25
+        self.networkTimeout = .seconds(25)
         self.isDeviceLockRequired = true
         self.securityInspection = nil
         self.securityPolicy = { _ in [] }

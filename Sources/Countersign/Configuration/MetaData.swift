@@ -8,7 +8,7 @@ public enum MetaData {
     /// The identity of this app as a server's facet list names it (FIDO AppID and Facet Specification 1.1).
     ///
     /// `ios:bundle-id:` and the bundle's identifier on Apple's systems, `linux:program:` and the program's name elsewhere.
-    public static var applicationFacetId: String {
+    public static var applicationFacetID: String {
         #if canImport(Darwin)
             "ios:bundle-id:" + (Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
         #else

@@ -50,7 +50,7 @@ struct AuthenticationExchange: Sendable {
     }
 
     private func records(where isMeant: (StoredAccount) -> Bool) async -> [StoredAccount] {
-        await self.core.register.records.filter { $0.key.server == self.core.configuration.baseUrl && isMeant($0) }
+        await self.core.register.records.filter { $0.key.server == self.core.configuration.baseURL && isMeant($0) }
     }
 
     /// The accounts of this server that `isMeant`, also those that have no way to answer, by the authenticators of this

@@ -15,8 +15,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     var description: String { "ClientCore" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    let configuration: Configuration
-    let platform: Platform
+    let configuration: ClientConfiguration
+    let platform: DevicePlatform
     let channel: SecureChannel
     let module: AuthenticatorModule
     let register: AccountRegister
@@ -27,10 +27,11 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     private let traceRecorder: TraceRecorder?
 
     init(
-        configuration: Configuration, platform: Platform, transport: any Transport, pinHardening: PinHardening,
+        configuration: ClientConfiguration, platform: DevicePlatform, transport: any Transport,
+        pinHardening: PinHardening,
         pictureDisplays: [DisplayPNGCharacteristics], traceRecorder: TraceRecorder?
     ) async throws {
-        let facetID = try FacetID(configuration.facetId)
+        let facetID = try FacetID(configuration.facetID)
         let register = try AccountRegister(storage: platform.storage)
         let module = try AuthenticatorModule(
             platform: platform,
@@ -73,7 +74,7 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
             let response = try await channel.send(
                 TransportRequest(
                     method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
-                    timeout: .seconds(configuration.networkTimeoutInSeconds)), recording)
+                    timeout: configuration.networkTimeout), recording)
             return FacetListAnswer(
                 status: response.status, contentType: response.header("Content-Type"),
                 location: response.header("Location"),
@@ -84,7 +85,7 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
 
     var patience: Patience {
         Patience(
-            clock: self.platform.clock, limit: .seconds(self.configuration.userInteractionTimeoutInSeconds))
+            clock: self.platform.clock, limit: self.configuration.userInteractionTimeout)
     }
 
     /// Lets keys that the server answers to take the place of the account's earlier ones of their models.
@@ -136,7 +137,7 @@ extension ClientCore {
             service: requester.service.map { DisplayText.line($0) },
             origin: requester.origin.map { DisplayText.origin($0) },
             address: requester.address.map { DisplayText.line($0) },
-            browser: requester.browser.map { DisplayText.line($0) }, browserId: requester.browserID,
+            browser: requester.browser.map { DisplayText.line($0) }, browserID: requester.browserID,
             isNewBrowser: isNew,
             channel: request.dispatchChannel.map { DisplayText.line($0) })
     }

@@ -34,7 +34,9 @@ package struct DeviceIdentity: Sendable {
     }
 
     /// The device towards a server of that name.
-    init(_ keys: IdentityKeys, server: String, _ module: AuthenticatorModule, _ platform: Platform) throws(JOSEError) {
+    init(_ keys: IdentityKeys, server: String, _ module: AuthenticatorModule, _ platform: DevicePlatform)
+        throws(JOSEError)
+    {
         self.module = module
         self.keys = keys
         self.server = server

@@ -27,7 +27,7 @@ struct DispatchedDeregistration: Sendable {
         let exchange = ServerExchange(core: self.core, recording: self.recording)
         try exchange.checkRedeemAddress(url)
         let noted = PendingDeregistration(
-            token: token, redeemUrl: url, baseUrl: self.core.configuration.baseUrl)
+            token: token, redeemURL: url, baseURL: self.core.configuration.baseURL)
         try await self.core.register.note(noted)
         do {
             return try await exchange.redeem(token, at: url, timeout: timeout)
@@ -57,7 +57,7 @@ struct DispatchedDeregistration: Sendable {
     private func keys(named prepared: PreparedDeregistration) async throws -> [(record: StoredAccount, keys: [KeyName])]
     {
         let own = await self.core.register.records.filter { record in
-            record.key.server == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)
+            record.key.server == self.core.configuration.baseURL && record.appID.hasSameBytes(as: prepared.appID)
         }
         let found = own.map { record in
             (record: record, keys: record.keys.filter(prepared.isAbout))
@@ -74,7 +74,7 @@ struct DispatchedDeregistration: Sendable {
     /// however many requests each needs, and whatever the transport makes of a time limit or of being cancelled. What has
     /// failed by then is tried again at the next start.
     static func resume(_ core: ClientCore) async {
-        let pending = await core.register.deregistrations.filter { $0.baseUrl == core.configuration.baseUrl }
+        let pending = await core.register.deregistrations.filter { $0.baseURL == core.configuration.baseURL }
         guard !pending.isEmpty else { return }
         let end = Answer<Void>()
         let work = Task {
@@ -97,7 +97,7 @@ struct DispatchedDeregistration: Sendable {
         let deregistration = Self(core: core, recording: core.newRecording())
         guard
             let answer = try? await deregistration.redeem(
-                noted.token, at: noted.redeemUrl, timeout: Self.patienceAtStart),
+                noted.token, at: noted.redeemURL, timeout: Self.patienceAtStart),
             answer.message.operation == .deregistration
         else { return }
         _ = try? await deregistration.carryOut(answer, token: noted.token)

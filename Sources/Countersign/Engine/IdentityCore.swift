@@ -20,7 +20,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     private static let scope = "identity-"
 
     let configuration: IdentityConfiguration
-    let platform: Platform
+    let platform: DevicePlatform
     let module: AuthenticatorModule
     let register: IdentityRegister
     let facetID: FacetID
@@ -43,7 +43,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
 
     /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
     init(
-        configuration: IdentityConfiguration, platform: Platform, transport: any Transport,
+        configuration: IdentityConfiguration, platform: DevicePlatform, transport: any Transport,
         traceRecorder: TraceRecorder?
     ) async throws {
         var roots: [ExactText: JWKSet] = [:]
@@ -57,7 +57,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         var own = platform
         own.storage = ScopedStorage(storage: platform.storage, scope: Self.scope)
         let register = try IdentityRegister(storage: own.storage)
-        let facetID = try FacetID(configuration.facetId)
+        let facetID = try FacetID(configuration.facetID)
         let module = try AuthenticatorModule(
             platform: own, configuration: AuthenticatorModule.Configuration(callerID: facetID))
         // Factors of a process that was cut off before the server's answer belong to nobody.
@@ -93,7 +93,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         ManagerExchange(
             servers: self.servers, register: self.register, module: self.module, platform: self.platform,
             channel: self.channel, recording: Recording(recorder: self.traceRecorder, random: self.platform.random),
-            networkTimeout: .seconds(self.configuration.networkTimeoutInSeconds), server: server)
+            networkTimeout: self.configuration.networkTimeout, server: server)
     }
 
     /// The identity of a server, whose keys sign. Throws ``EngineError``: as ``keptIdentity(of:)``, and `appRenamed`.

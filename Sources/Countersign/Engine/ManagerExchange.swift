@@ -59,7 +59,7 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
     let servers: IdentityServers
     let register: IdentityRegister
     let module: AuthenticatorModule
-    let platform: Platform
+    let platform: DevicePlatform
     let channel: SecureChannel
     let recording: Recording
     /// How long the app lets one exchange take.

@@ -24,7 +24,7 @@ extension ClientCore {
     /// keys. `nil` where there is neither.
     func caller(_ provider: (any AuthorizationProvider)?, for record: StoredAccount?) -> RequestCaller? {
         if let provider { return .provider(provider) }
-        guard let record, record.key.server == self.configuration.baseUrl, record.isIdentityKnown,
+        guard let record, record.key.server == self.configuration.baseURL, record.isIdentityKnown,
             let identity = record.identity
         else { return nil }
         return .device(identity, of: record.key)

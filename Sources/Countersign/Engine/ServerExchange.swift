@@ -78,7 +78,7 @@ struct ServerExchange: Sendable {
         var context: JSONObject = ["clientErrorCode": .integer(Int64(code.rawValue))]
         context["asmStatusCode"] = asmStatus.map { .integer(Int64($0.rawValue)) }
         // So that the server's operator reads which app is not listed: the message of a failure does not say.
-        if code == .untrustedFacetID { context["facetId"] = .string(self.core.configuration.facetId) }
+        if code == .untrustedFacetID { context["facetId"] = .string(self.core.configuration.facetID) }
         let final = context
         // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
         // operation ends only when it has. Its own time limit bounds it: nobody waits long to give up.
@@ -171,7 +171,7 @@ struct ServerExchange: Sendable {
         }
     }
 
-    private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
+    private var timeout: Duration { self.core.configuration.networkTimeout }
 
     private func post(
         _ path: String, _ body: [UInt8], by caller: RequestCaller = .anybody,

@@ -37,7 +37,8 @@ public final class CountersignSDK: Sendable {
     /// `storageCorrupt`, `storageNewer`, `keyRemovedBySystem`, `cancelled`, `unexpected`; after each but the first it can be called
     /// again.
     public func initialize(
-        _ configuration: IdentityConfiguration, platform: Platform, transport: any Transport = URLSessionTransport(),
+        _ configuration: IdentityConfiguration, platform: DevicePlatform,
+        transport: any Transport = URLSessionTransport(),
         traceRecorder: TraceRecorder? = nil
     ) async throws {
         try await self.life.begin {
@@ -71,7 +72,8 @@ public final class CountersignSDK: Sendable {
 
     /// As ``initialize(_:platform:transport:traceRecorder:)``. It blocks: not on the main thread, and not in a task.
     public func initializeSynchronous(
-        _ configuration: IdentityConfiguration, platform: Platform, transport: any Transport = URLSessionTransport(),
+        _ configuration: IdentityConfiguration, platform: DevicePlatform,
+        transport: any Transport = URLSessionTransport(),
         traceRecorder: TraceRecorder? = nil
     ) throws {
         try Blocking.wait {

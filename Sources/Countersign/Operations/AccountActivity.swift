@@ -57,7 +57,7 @@ extension OperationBuilder where Operation == AccountActivity {
 public struct SessionRevocation: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
-    fileprivate var sessionId: String?
+    fileprivate var sessionID: String?
     fileprivate var isEverySession = false
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
 
@@ -66,14 +66,14 @@ public struct SessionRevocation: SingleOperation {
     /// Ends the session; `sessionUnknown` where it has ended before.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let authorizationProvider, (self.sessionId == nil) == self.isEverySession else {
+        guard let authorizationProvider, (self.sessionID == nil) == self.isEverySession else {
             throw OperationError(
                 .missingInteraction, "either a session or every session, and an authorization provider are needed")
         }
         do {
             let exchange = AccountExchange(
                 core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
-            if let sessionId { try await exchange.endSession(sessionId) } else { try await exchange.endSessions() }
+            if let sessionID { try await exchange.endSession(sessionID) } else { try await exchange.endSessions() }
         } catch {
             throw OperationError(translating: error)
         }
@@ -82,7 +82,7 @@ public struct SessionRevocation: SingleOperation {
 
 extension OperationBuilder where Operation == SessionRevocation {
     /// Which session: ``BrowserSession/id``. Either this or ``everySession()`` is needed.
-    public func sessionId(_ id: String) -> Self { self.changing { $0.sessionId = id } }
+    public func sessionID(_ id: String) -> Self { self.changing { $0.sessionID = id } }
     /// Ends all sessions of the account, also of the other devices and browsers, and everything that outlasts a session:
     /// lasting grants, device secrets and consents.
     public func everySession() -> Self { self.changing { $0.isEverySession = true } }
@@ -97,7 +97,7 @@ extension OperationBuilder where Operation == SessionRevocation {
 public struct GrantRevocation: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
-    fileprivate var grantId: String?
+    fileprivate var grantID: String?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
 
     init(core: ClientCore) { self.core = core }
@@ -105,13 +105,13 @@ public struct GrantRevocation: SingleOperation {
     /// Takes it back; `sessionUnknown` where it has ended before.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let grantId, let authorizationProvider else {
+        guard let grantID, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a grant and an authorization provider are needed")
         }
         do {
             try await AccountExchange(
                 core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)
-            ).endGrant(grantId)
+            ).endGrant(grantID)
         } catch {
             throw OperationError(translating: error)
         }
@@ -120,7 +120,7 @@ public struct GrantRevocation: SingleOperation {
 
 extension OperationBuilder where Operation == GrantRevocation {
     /// Which grant: ``ServiceGrant/id``. Needed.
-    public func grantId(_ id: String) -> Self { self.changing { $0.grantId = id } }
+    public func grantID(_ id: String) -> Self { self.changing { $0.grantID = id } }
     /// What proves to the server whose grant it is. Needed.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }

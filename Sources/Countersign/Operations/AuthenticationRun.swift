@@ -12,7 +12,7 @@ import _Primitives
 /// What came of an authentication.
 public struct AuthenticationSuccess: Sendable {
     /// Whose it was.
-    public let account: Account
+    public let account: RegisteredAccount
     /// What the server gave to act for the person, for instance for a further registration.
     public let authorizationProvider: (any AuthorizationProvider)?
     /// The address that ends the sign-in of a browser on this same device: open it there. It works once, and its code

@@ -27,7 +27,7 @@ public struct Deregistration: SingleOperation {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
         guard let record = await self.core.record(named: username) else { return }
-        guard record.key.server == self.core.configuration.baseUrl else {
+        guard record.key.server == self.core.configuration.baseURL else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "the account is at another server")
         }
         let keys = self.keys(of: record)

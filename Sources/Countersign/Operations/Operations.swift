@@ -41,7 +41,7 @@ public struct Operations: Sendable {
 public struct OutOfBandPayloadDecode: SingleOperation {
     fileprivate enum Input {
         case json(String)
-        case base64UrlEncoded(String)
+        case base64URLEncoded(String)
         case link(String)
         case scanned(String)
         case typedCode(String)
@@ -60,7 +60,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
         }
         switch self.inputs[0] {
         case .json(let text): return try OutOfBandPayload(json: text)
-        case .base64UrlEncoded(let text): return try OutOfBandPayload(base64URLEncoded: text)
+        case .base64URLEncoded(let text): return try OutOfBandPayload(base64URLEncoded: text)
         case .link(let text): return try OutOfBandPayload(link: text)
         case .scanned(let text): return try OutOfBandPayload(scanned: text)
         case .typedCode(let text): return try self.payload(typedCode: text)
@@ -79,7 +79,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
             throw OutOfBandPayloadError(.malformedPayload, "the configured address is not one")
         }
         return try OutOfBandPayload(
-            redeemData: OutOfBandPayload.RedeemData(token: String(letters), redeemUrl: url))
+            redeemData: OutOfBandPayload.RedeemData(token: String(letters), redeemURL: url))
     }
 }
 
@@ -87,7 +87,7 @@ extension OperationBuilder where Operation == OutOfBandPayloadDecode {
     /// The payload as JSON.
     public func json(_ text: String) -> Self { self.changing { $0.inputs.append(.json(text)) } }
     /// The payload as base64url of JSON, padded or not.
-    public func base64UrlEncoded(_ text: String) -> Self { self.changing { $0.inputs.append(.base64UrlEncoded(text)) } }
+    public func base64URLEncoded(_ text: String) -> Self { self.changing { $0.inputs.append(.base64URLEncoded(text)) } }
     /// A link that the operating system opened the app with. Give such a link as it is, never its payload alone: a code
     /// that was made for scanning is refused from a link, since somebody else may have sent it.
     public func link(_ text: String) -> Self { self.changing { $0.inputs.append(.link(text)) } }

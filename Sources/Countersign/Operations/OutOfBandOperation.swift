@@ -12,7 +12,7 @@ import _Primitives
 public struct DeregistrationResult: Hashable, Sendable {
     /// The accounts that lost a key, oldest first; empty where this device had none of the keys. One that lost its last
     /// is gone from ``LocalData/accounts``.
-    public let accounts: [Account]
+    public let accounts: [RegisteredAccount]
     /// The service that had it done, fit to be shown.
     public let requester: Requester?
 }
@@ -65,9 +65,9 @@ public struct OutOfBandOperation: OperationBuilder {
             let exchange = ServerExchange(core: self.core, recording: recording)
             let deregistration = DispatchedDeregistration(core: self.core, recording: recording)
             let answer =
-                self.isForDeregistrations(redeemData.redeemUrl)
-                ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemUrl)
-                : try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemUrl)
+                self.isForDeregistrations(redeemData.redeemURL)
+                ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemURL)
+                : try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemURL)
             // The server has deleted its keys already, however the token came here.
             if answer.message.operation == .deregistration {
                 let (accounts, requester) = try await deregistration.carryOut(answer, token: redeemData.token)

@@ -6,7 +6,7 @@ import _Primitives
 /// What came of a registration.
 public struct RegistrationResult: Hashable, Sendable {
     /// The account that can answer now, or as soon as the registration is confirmed.
-    public let account: Account
+    public let account: RegisteredAccount
     /// There when the registration has to be confirmed where it was asked for: show the number to the person.
     public let confirmation: RegistrationConfirmation?
     /// Whether the keys lie in a store for development: say so to the person.
@@ -66,7 +66,7 @@ struct RegistrationRun: Sendable {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
         let owner = RegistrationExchange.Owner(
-            account: AccountKey(server: self.core.configuration.baseUrl, username: username), username: username,
+            account: AccountKey(server: self.core.configuration.baseURL, username: username), username: username,
             deviceName: self.screens.deviceInformation?.name, joinsDevice: self.username != nil)
         var (selections, screenless) = try await self.selections(prepared, owner)
         while true {
@@ -125,8 +125,8 @@ struct RegistrationRun: Sendable {
         let named = selections.map { (aaid: Self.name($0), selection: $0) }
         let exhibit = Exhibit(nil)
         let context = AuthenticatorSelectionContext(
-            account: Account(
-                username: username, server: Account.Server(baseUrl: self.core.configuration.baseUrl)),
+            account: RegisteredAccount(
+                username: username, server: RegisteredAccount.Server(baseURL: self.core.configuration.baseURL)),
             authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
             exhibit: exhibit, requester: await self.core.requester(of: self.request.message, for: []),
             compliant: Set(named.map(\.aaid)))
@@ -148,8 +148,8 @@ struct RegistrationRun: Sendable {
             RegistrationConfirmation(number: $0.number, expiresInSeconds: $0.expiresInSeconds)
         }
         return RegistrationResult(
-            account: Account(
-                username: username, server: Account.Server(baseUrl: self.core.configuration.baseUrl)),
+            account: RegisteredAccount(
+                username: username, server: RegisteredAccount.Server(baseURL: self.core.configuration.baseURL)),
             confirmation: response.statusCode == .accepted ? confirmation : nil,
             isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
     }

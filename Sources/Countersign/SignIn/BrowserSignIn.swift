@@ -51,7 +51,7 @@ struct BrowserSignIn: Sendable {
         return tokens
     }
 
-    private func opened(_ page: URL, in session: any WebAuthenticationSession, answering request: BrowserRequest)
+    private func opened(_ page: URL, in session: any PreparedWebAuthentication, answering request: BrowserRequest)
         async throws -> String
     {
         self.recording.note(.signInStarted)

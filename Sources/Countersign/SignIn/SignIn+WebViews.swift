@@ -11,7 +11,7 @@ import _Primitives
 /// A page that was opened in a view of the app's.
 public struct OpenedWebView: Sendable {
     /// The view.
-    public let view: any WebView
+    public let view: any SignInWebView
     /// Whether the page is open and the person is signed in there. An app that asked for a session tells the person where
     /// there is none.
     public var isSignedIn: Bool { self.failure == nil && self.useSSO }
@@ -56,7 +56,7 @@ extension SignIn {
         return try await self.open(opened.url, in: opened.view, useSSO: opened.useSSO)
     }
 
-    private func open(_ url: URL, in view: any WebView, useSSO: Bool) async throws -> OpenedWebView {
+    private func open(_ url: URL, in view: any SignInWebView, useSSO: Bool) async throws -> OpenedWebView {
         var failure: SignInError?
         let epoch = await self.core.epoch
         do {
@@ -80,7 +80,7 @@ extension SignIn {
         return OpenedWebView(view: view, failure: failure, url: url, useSSO: useSSO)
     }
 
-    private func signedIn(_ view: any WebView, for url: URL, in epoch: Int) async throws -> WebViewSites {
+    private func signedIn(_ view: any SignInWebView, for url: URL, in epoch: Int) async throws -> WebViewSites {
         let recording = self.core.server.newRecording()
         let sites = try await Self.running { try await self.fillCookies(of: view, for: url, recording) }
         try await self.checkSignedIn(since: epoch)
@@ -95,7 +95,7 @@ extension SignIn {
     }
 
     /// In a task of its own: what a cancelled one has put into a view must go, too.
-    private static func empty(_ view: any WebView) async throws {
+    private static func empty(_ view: any SignInWebView) async throws {
         do {
             try await Task { try await view.clear() }.value
         } catch {
@@ -112,7 +112,9 @@ extension SignIn {
         }
     }
 
-    private func fillCookies(of view: any WebView, for url: URL, _ recording: Recording) async throws -> WebViewSites {
+    private func fillCookies(of view: any SignInWebView, for url: URL, _ recording: Recording) async throws
+        -> WebViewSites
+    {
         guard let sites = self.core.configuration.webViews,
             case .signInService(let addresses) = self.core.configuration.face,
             let tokenAddress = self.core.configuration.address(addresses.tokenPath)

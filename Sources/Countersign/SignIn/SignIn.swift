@@ -57,7 +57,7 @@ public struct SignIn: Sendable {
         _ configuration: SignInConfiguration, platform: SignInPlatform,
         transport: any Transport = URLSessionTransport(), traceRecorder: TraceRecorder? = nil
     ) async throws {
-        guard SecureChannel.isSecure(configuration.baseUrl), !configuration.clientID.isEmpty else {
+        guard SecureChannel.isSecure(configuration.baseURL), !configuration.clientID.isEmpty else {
             throw SignInError(.misconfigured, "the server's address is not secure, or the app has no name")
         }
         let core = SignInCore(

@@ -30,11 +30,11 @@ public struct VirtualIdentityPhone: Sendable {
         self.clock = clock ?? server.clock
         self.sensor = sensor
         var configuration = IdentityConfiguration(servers: [server.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         change(&configuration)
         try await sdk.initialize(
             configuration,
-            platform: Platform(
+            platform: DevicePlatform(
                 storage: storage, keys: keys, fingerprintSensor: sensor, devicePasscode: devicePasscode,
                 clock: self.clock, random: random),
             transport: server)

@@ -59,7 +59,7 @@ public final class VirtualPerson: @unchecked Sendable {
         /// Who asked, where the question shows it.
         public var requester: Countersign.Requester?
         /// The accounts to choose from.
-        public var accounts: [Account] = []
+        public var accounts: [RegisteredAccount] = []
         /// The authenticators to choose from, and those among them that meet the policy.
         public var authenticators: [AuthenticatorDescriptor] = []
         /// Those of ``authenticators`` that meet the policy.

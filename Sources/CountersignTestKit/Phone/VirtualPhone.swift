@@ -28,7 +28,7 @@ public struct VirtualPhone: Sendable {
     /// A try of a PIN costs next to nothing here. What the SDK does is written to `traceRecorder`. Throws
     /// ``InitializationError``.
     public init(
-        configuration: Configuration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
+        configuration: ClientConfiguration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock = FakeClock(), sensor: ScriptedSensor = ScriptedSensor(),
         camera: ScriptedSensor = ScriptedSensor(), passcode: ScriptedPasscode = ScriptedPasscode(),
         keys: (any DeviceKeys)? = nil, person: VirtualPerson = VirtualPerson(), pictureDisplays: [PictureDisplay] = [],
@@ -44,7 +44,7 @@ public struct VirtualPhone: Sendable {
         var initializer = MobileAuthenticationClientInitializer()
             .configuration(configuration)
             .platform(
-                Platform(
+                DevicePlatform(
                     storage: storage, keys: keys, fingerprintSensor: sensor, faceSensor: camera,
                     devicePasscode: passcode,
                     clock: clock)

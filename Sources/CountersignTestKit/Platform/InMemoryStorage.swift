@@ -2,10 +2,10 @@ public import Countersign
 import Foundation
 public import UAFClient
 
-/// A storage in memory that can fail as a device's does. As an ``AppStorage`` it is shared by all that were given it: each of
+/// A storage in memory that can fail as a device's does. As an ``SignInStorage`` it is shared by all that were given it: each of
 /// them stands for a process of the app.
 // Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
-public final class InMemoryStorage: SecureStorage, AppStorage, @unchecked Sendable {
+public final class InMemoryStorage: SecureStorage, SignInStorage, @unchecked Sendable {
     private let lock = NSLock()
     private var values: [String: [UInt8]]
     private var interruption: (@Sendable (String) throws -> Void)?
@@ -70,7 +70,7 @@ public final class InMemoryStorage: SecureStorage, AppStorage, @unchecked Sendab
         }
     }
 
-    /// Runs `body` alone under that name; see ``AppStorage``.
+    /// Runs `body` alone under that name; see ``SignInStorage``.
     public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
         -> Value
     {

@@ -42,7 +42,7 @@ public actor VirtualServer: Transport {
     }
 
     /// The address of the server.
-    public nonisolated let baseUrl: URL
+    public nonisolated let baseURL: URL
     /// The AppID of its requests; empty for the caller's facet.
     public var appID = ""
     /// The keys that it has taken.
@@ -69,7 +69,7 @@ public actor VirtualServer: Transport {
     private var number = 0
 
     /// A server at an address.
-    public init(baseUrl: URL) { self.baseUrl = baseUrl }
+    public init(baseURL: URL) { self.baseURL = baseURL }
 
     // MARK: What a test tells it
 
@@ -234,7 +234,7 @@ extension VirtualServer {
                 lifetimeMilliseconds: 180_000, requester: requester, dispatchChannel: channel))
         return try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
-                token: token, redeemUrl: self.baseUrl.appending(path: path.rawValue)))
+                token: token, redeemURL: self.baseURL.appending(path: path.rawValue)))
     }
 
     private func registrationMessage(_ username: Username, _ policy: Policy) -> [UInt8] {

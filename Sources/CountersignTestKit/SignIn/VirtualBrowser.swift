@@ -22,13 +22,13 @@ public final class VirtualBrowser: WebAuthentication, @unchecked Sendable {
     public var opened: [URL] { self.lock.withLock { self.shown } }
 
     /// Takes every address; a loopback one without a port is given one.
-    public func prepare(for redirectURI: String) async throws -> any WebAuthenticationSession {
+    public func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication {
         let loopback = "http://127.0.0.1"
         let rest = redirectURI.hasPrefix("\(loopback)/") ? redirectURI.dropFirst(loopback.count) : nil
         return Session(browser: self, redirectURI: rest.map { "\(loopback):49152\($0)" } ?? redirectURI)
     }
 
-    private struct Session: WebAuthenticationSession {
+    private struct Session: PreparedWebAuthentication {
         let browser: VirtualBrowser
         let redirectURI: String
 

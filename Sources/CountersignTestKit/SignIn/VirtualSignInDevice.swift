@@ -27,12 +27,12 @@ public struct VirtualSignInDevice: Sendable {
     ///   - cookiePrefix: What the names of the site's cookies begin with (``WebViewSites``).
     ///   - cookieDomain: As ``VirtualSignInServer`` has it.
     public init(
-        baseUrl: URL, storage: InMemoryStorage = InMemoryStorage(), sensor: ScriptedSensor = ScriptedSensor(),
+        baseURL: URL, storage: InMemoryStorage = InMemoryStorage(), sensor: ScriptedSensor = ScriptedSensor(),
         clock: FakeClock = FakeClock(), serverClock: FakeClock? = nil, sharedStorage: InMemoryStorage? = nil,
         cookiePrefix: String = "countersign_", cookieDomain: String? = nil
     ) {
         let server = VirtualSignInServer(
-            baseUrl: baseUrl, clock: (serverClock ?? clock).timeSource, cookiePrefix: cookiePrefix,
+            baseURL: baseURL, clock: (serverClock ?? clock).timeSource, cookiePrefix: cookiePrefix,
             cookieDomain: cookieDomain)
         self.storage = storage
         self.installation = VirtualInstallation()

@@ -41,7 +41,7 @@ public actor VirtualSignInServer: Transport {
     }
 
     /// The address of the server.
-    public nonisolated let baseUrl: URL
+    public nonisolated let baseURL: URL
     /// Every request that reached it.
     public private(set) var requests: [TransportRequest] = []
     /// The sessions that were begun, oldest first.
@@ -71,12 +71,12 @@ public actor VirtualSignInServer: Transport {
     /// - Parameter cookieDomain: The domain whose hosts get the cookies of web views, as operators set it; `nil` for the one
     ///   above the server's host (`example.com` for `id.example.com`), or the host itself where that has two words.
     public init(
-        baseUrl: URL, clock: TimeSource = FakeClock().timeSource, random: RandomSource = .system,
+        baseURL: URL, clock: TimeSource = FakeClock().timeSource, random: RandomSource = .system,
         cookiePrefix: String = "countersign_", cookieDomain: String? = nil
     ) {
-        let words = (baseUrl.host() ?? "").split(separator: ".")
+        let words = (baseURL.host() ?? "").split(separator: ".")
         self.cookieDomain = cookieDomain ?? (words.count > 2 ? words.dropFirst() : words[...]).joined(separator: ".")
-        self.baseUrl = baseUrl
+        self.baseURL = baseURL
         self.clock = clock
         self.random = random
         self.cookiePrefix = cookiePrefix
@@ -140,7 +140,7 @@ public actor VirtualSignInServer: Transport {
     }
 
     private nonisolated var issuer: String {
-        let text = self.baseUrl.absoluteString
+        let text = self.baseURL.absoluteString
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 

@@ -27,7 +27,7 @@ public final class VirtualWebViews: WebViews, @unchecked Sendable {
     }
 
     /// A view with nothing in it.
-    public func makeView(displayTitle: String) async throws -> any WebView {
+    public func makeView(displayTitle: String) async throws -> any SignInWebView {
         self.lock.withLock {
             let view = VirtualWebView(displayTitle: displayTitle, isRefusing: self.isRefusing)
             view.failLoads(with: self.loadError)
@@ -42,7 +42,7 @@ public final class VirtualWebViews: WebViews, @unchecked Sendable {
 
 /// One view without a page.
 // Safe to share: every access to the state is within `lock`.
-public final class VirtualWebView: WebView, @unchecked Sendable {
+public final class VirtualWebView: SignInWebView, @unchecked Sendable {
     /// A page that was loaded.
     public struct Load: Sendable {
         /// The page.

@@ -469,7 +469,7 @@ extension AuthenticatorModule {
     }
 }
 
-extension Platform {
+extension DevicePlatform {
     /// One answer of the operating system. A sensor that is not there is one that the app has no screen for.
     fileprivate func reading(_ model: AuthenticatorModel, _ prompt: SystemPrompt, _ allowsPasscode: Bool) async throws
         -> BiometricReading

@@ -46,7 +46,7 @@ public actor AuthenticatorModule: CustomReflectable {
 
     private static let secretsName = "module"
 
-    let platform: Platform
+    let platform: DevicePlatform
     let configuration: Configuration
     /// The random secret of this installation (the standard's ASMToken), made at the first start.
     private let token: SecretBytes
@@ -65,7 +65,7 @@ public actor AuthenticatorModule: CustomReflectable {
     /// Opens the module over a platform; the first time, makes its secrets.
     ///
     /// Throws ``StorageError``: `corrupt` where keys are there without their secrets.
-    public init(platform: Platform, configuration: Configuration) throws {
+    public init(platform: DevicePlatform, configuration: Configuration) throws {
         precondition(configuration.pinHardening.isSupported, "scrypt does not take these numbers")
         self.platform = platform
         self.configuration = configuration

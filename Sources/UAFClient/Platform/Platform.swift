@@ -1,7 +1,7 @@
 public import _Primitives
 
 /// What the device underneath can do: one protocol for each ability.
-public struct Platform: Sendable {
+public struct DevicePlatform: Sendable {
     /// Where counters, attempts and what is known of keys are kept.
     public var storage: any SecureStorage
     /// Where the device makes and keeps its keys; `nil` where it has nothing for that: then they are in the storage.

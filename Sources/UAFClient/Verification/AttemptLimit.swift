@@ -1,24 +1,21 @@
 import _Primitives
 
-/// Whether a PIN or a password can be tried now, as the app shows it.
+/// Whether a PIN or a password can be tried now, as the app shows it. Tries of a password are counted apart from a PIN's.
 public enum AuthenticatorProtectionStatus: Hashable, Sendable {
     /// No wrong one since the last right one.
     case unlocked
     /// The last one was wrong. `coolDownTimeInSeconds` is the rest of the waiting time, rounded up; until it is over
     /// nothing is checked or counted.
     case lastAttemptFailed(remainingTries: Int, coolDownTimeInSeconds: Int)
-    /// Too many wrong ones: the person deletes the authenticator and enrols again.
+    /// Too many wrong ones: nothing is checked any more. A registration for the same account replaces the locked key. Nothing is
+    /// deleted before: what the device keeps of the account proves that it is the same device.
     case lockedOut
 }
 
-/// How a PIN stands.
-public typealias PinAuthenticatorProtectionStatus = AuthenticatorProtectionStatus
-/// How a password stands; its tries are counted apart from the PIN's.
-public typealias PasswordAuthenticatorProtectionStatus = AuthenticatorProtectionStatus
-
 /// How many PINs or passwords may be tried and how long to wait in between (operations parity 50 to 54).
 public struct AttemptLimit: Hashable, Sendable {
-    /// The waiting time after the first, second, … wrong try. One more wrong try locks.
+    /// The waiting time after the first, second, … wrong try. One more wrong try locks: see
+    /// ``AuthenticatorProtectionStatus/lockedOut``.
     public var coolDowns: [Duration]
 
     /// Five tries; after the third wrong one 60 seconds, after the fourth 180.

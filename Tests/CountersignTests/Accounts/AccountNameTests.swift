@@ -76,8 +76,8 @@ struct AccountNameTests {
 
     @Test("Accounts are told apart by the bytes of their names")
     func accounts() throws {
-        let server = Account.Server(baseUrl: try #require(URL(string: "https://id.example.com")))
-        let accounts = ["K", "\u{212A}", "k", "K"].map { Account(username: $0, server: server) }
+        let server = RegisteredAccount.Server(baseURL: try #require(URL(string: "https://id.example.com")))
+        let accounts = ["K", "\u{212A}", "k", "K"].map { RegisteredAccount(username: $0, server: server) }
         #expect(accounts[0] == accounts[3] && Set(accounts).count == 3)
         #expect(accounts[0] != accounts[1], "canonically equivalent")
     }

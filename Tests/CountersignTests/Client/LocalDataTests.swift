@@ -85,11 +85,11 @@ struct LocalDataTests {
 
     @Test("A device without sensors and passcode says which authenticators it has no hardware for")
     func hardware() async throws {
-        var configuration = Configuration(baseUrl: try #require(URL(string: "https://id.example.com")))
-        configuration.facetId = "linux:program:test"
+        var configuration = ClientConfiguration(baseURL: try #require(URL(string: "https://id.example.com")))
+        configuration.facetID = "linux:program:test"
         let client = try await MobileAuthenticationClientInitializer().configuration(configuration)
-            .platform(Platform(storage: InMemoryStorage(), clock: FakeClock()))
-            .transport(VirtualServer(baseUrl: configuration.baseUrl))
+            .platform(DevicePlatform(storage: InMemoryStorage(), clock: FakeClock()))
+            .transport(VirtualServer(baseURL: configuration.baseURL))
             .execute()
         let told = await client.localData.authenticators
         #expect(told.filter(\.isSupportedByHardware).map(\.kind) == [.pin, .password, .devicePossession])
@@ -161,15 +161,15 @@ struct LocalDataTests {
 
 @Suite("Operations parity 1, 4: initialisation", .overEachKeyAbility)
 struct InitializationTests {
-    private func initialize(_ storage: InMemoryStorage, _ change: (inout Configuration) -> Void = { _ in }) async
+    private func initialize(_ storage: InMemoryStorage, _ change: (inout ClientConfiguration) -> Void = { _ in }) async
         -> InitializationError?
     {
-        var configuration = Configuration(baseUrl: URL(string: "https://id.example.com")!)
+        var configuration = ClientConfiguration(baseURL: URL(string: "https://id.example.com")!)
         change(&configuration)
         do {
             _ =
                 try await MobileAuthenticationClientInitializer().configuration(configuration)
-                .platform(Platform(storage: storage, clock: FakeClock())).execute()
+                .platform(DevicePlatform(storage: storage, clock: FakeClock())).execute()
             return nil
         } catch {
             return error as? InitializationError
@@ -181,24 +181,24 @@ struct InitializationTests {
         for isDevelopmentStore in [true, false] {
             let client =
                 try await MobileAuthenticationClientInitializer()
-                .configuration(Configuration(baseUrl: URL(string: "https://id.example.com")!))
+                .configuration(ClientConfiguration(baseURL: URL(string: "https://id.example.com")!))
                 .platform(
-                    Platform(storage: InMemoryStorage(isDevelopmentStore: isDevelopmentStore), clock: FakeClock())
+                    DevicePlatform(storage: InMemoryStorage(isDevelopmentStore: isDevelopmentStore), clock: FakeClock())
                 ).execute()
             #expect(client.isDevelopmentStore == isDevelopmentStore)
-            #expect(client.configuration.baseUrl.absoluteString == "https://id.example.com")
+            #expect(client.configuration.baseURL.absoluteString == "https://id.example.com")
         }
     }
 
     @Test("A missing part, a wrong facet and a second execution are typed errors")
     func mistakes() async throws {
         let clock = FakeClock()
-        let configuration = Configuration(baseUrl: URL(string: "https://id.example.com")!)
-        let platform = Platform(storage: InMemoryStorage(), clock: clock)
+        let configuration = ClientConfiguration(baseURL: URL(string: "https://id.example.com")!)
+        let platform = DevicePlatform(storage: InMemoryStorage(), clock: clock)
         for initializer in [
             MobileAuthenticationClientInitializer(), MobileAuthenticationClientInitializer().platform(platform),
             MobileAuthenticationClientInitializer().configuration(configuration),
-            MobileAuthenticationClientInitializer().configuration(Configuration(baseUrl: URL(string: "/x")!))
+            MobileAuthenticationClientInitializer().configuration(ClientConfiguration(baseURL: URL(string: "/x")!))
                 .platform(platform),
         ] {
             await #expect(throws: InitializationError(.invalidConfiguration)) {
@@ -209,7 +209,7 @@ struct InitializationTests {
             }
         }
         #expect(
-            await self.initialize(InMemoryStorage()) { $0.facetId = "" } == InitializationError(.invalidConfiguration))
+            await self.initialize(InMemoryStorage()) { $0.facetID = "" } == InitializationError(.invalidConfiguration))
     }
 
     @Test(
@@ -223,8 +223,8 @@ struct InitializationTests {
         await #expect(throws: InitializationError(.invalidConfiguration)) {
             _ =
                 try await MobileAuthenticationClientInitializer().pinHardening(cost)
-                .configuration(Configuration(baseUrl: URL(string: "https://id.example.com")!))
-                .platform(Platform(storage: InMemoryStorage(), clock: FakeClock())).execute()
+                .configuration(ClientConfiguration(baseURL: URL(string: "https://id.example.com")!))
+                .platform(DevicePlatform(storage: InMemoryStorage(), clock: FakeClock())).execute()
         }
     }
 
@@ -260,8 +260,8 @@ struct InitializationTests {
     func metaData() {
         #expect(!MetaData.mobileAuthenticationVersion.isEmpty)
         #expect(
-            MetaData.applicationFacetId.hasPrefix("linux:program:")
-                || MetaData.applicationFacetId.hasPrefix("ios:bundle-id:"))
-        #expect(Configuration(baseUrl: URL(string: "https://x.example")!).facetId == MetaData.applicationFacetId)
+            MetaData.applicationFacetID.hasPrefix("linux:program:")
+                || MetaData.applicationFacetID.hasPrefix("ios:bundle-id:"))
+        #expect(ClientConfiguration(baseURL: URL(string: "https://x.example")!).facetID == MetaData.applicationFacetID)
     }
 }

@@ -9,11 +9,11 @@ struct RenamedAppTests {
     private static let former = "linux:program:test"
 
     /// The same phone, whose app has another name now.
-    private func phone(_ world: World, named facetId: String, _ values: [String: [UInt8]]? = nil) async throws
+    private func phone(_ world: World, named facetID: String, _ values: [String: [UInt8]]? = nil) async throws
         -> VirtualPhone
     {
         var configuration = world.phone.client.configuration
-        configuration.facetId = facetId
+        configuration.facetID = facetID
         return try await VirtualPhone(
             configuration: configuration, transport: world.server,
             storage: InMemoryStorage(values ?? world.phone.storage.snapshot), clock: world.phone.clock,
@@ -23,7 +23,7 @@ struct RenamedAppTests {
 
     private func expectRenamed(_ body: () async throws -> Void) async {
         let error = await operationError(body)
-        #expect(error == OperationError(.appRenamed) && error?.formerFacetId == Self.former)
+        #expect(error == OperationError(.appRenamed) && error?.formerFacetID == Self.former)
         #expect(error?.recovery == .correctApp)
         #expect(
             error?.localizedDescription
@@ -81,15 +81,15 @@ struct RenamedAppTests {
 @Suite("Decision 61: an identity whose app has another name than when it was made") struct RenamedIdentityAppTests {
     private let address = "https://id.example"
 
-    private func phone(_ former: VirtualIdentityPhone, named facetId: String) async throws -> VirtualIdentityPhone {
+    private func phone(_ former: VirtualIdentityPhone, named facetID: String) async throws -> VirtualIdentityPhone {
         try await VirtualIdentityPhone(
             server: former.server, storage: InMemoryStorage(former.storage.snapshot), clock: former.clock,
-            sensor: former.sensor, configuration: { $0.facetId = facetId })
+            sensor: former.sensor, configuration: { $0.facetID = facetID })
     }
 
     private func expectRenamed(_ body: () async throws -> Void) async {
         let error = await #expect(throws: CountersignError.self) { try await body() }
-        #expect(error?.errorCode == .appRenamed && error?.formerFacetId == "linux:program:test")
+        #expect(error?.errorCode == .appRenamed && error?.formerFacetID == "linux:program:test")
         #expect(
             error?.localizedDescription
                 == "This app was called linux:program:test when it was enrolled. Nothing is lost.")

@@ -35,7 +35,7 @@ struct ServerCheckTests {
         if namesAppID { await world.server.use(appID: "https://id.example.com/uaf/1.1/facets") }
         await self.list(world, ["linux:program:other", "ios:bundle-id:com.example\u{202e}"])
         let wrong = await world.phone.client.checkServer()
-        #expect(wrong.finding == .facetNotListed && wrong.facetId == "linux:program:test")
+        #expect(wrong.finding == .facetNotListed && wrong.facetID == "linux:program:test")
         #expect(wrong.trustedFacets.contains("linux:program:other"))
         #expect(wrong.description.contains("linux:program:test") && wrong.description.contains("linux:program:other"))
         #expect(!wrong.description.unicodeScalars.contains("\u{202e}"))
@@ -64,7 +64,7 @@ struct ServerCheckTests {
 
     @Test("A name that Unicode calls equivalent to the app's is another app's")
     func namesAreBytes() async throws {
-        let world = try await World { $0.facetId = "linux:program:caf\u{E9}" }
+        let world = try await World { $0.facetID = "linux:program:caf\u{E9}" }
         await self.list(world, ["linux:program:cafe\u{301}"])
         #expect(await world.phone.client.checkServer().finding == .facetNotListed)
     }
@@ -94,7 +94,7 @@ struct ServerCheckTests {
         await named.server.use(appID: "linux:program:test")
         #expect(await named.phone.client.checkServer().finding == .trusted)
         try await named.enroll()
-        let web = try await World { $0.facetId = "https://id.example.com" }
+        let web = try await World { $0.facetID = "https://id.example.com" }
         await web.server.use(appID: "https://ID.example.com/uaf/1.1/facets")
         #expect(await web.phone.client.checkServer().finding == .trusted, "no list is needed")
         await self.list(web, ["linux:program:other", "https://id.example.com:8443", "https://elsewhere.example"])
@@ -140,7 +140,7 @@ struct ServerCheckTests {
 
     @Test("An address without TLS is told, and nothing is sent")
     func insecure() async throws {
-        let world = try await World { $0.baseUrl = URL(string: "http://id.example.com")! }
+        let world = try await World { $0.baseURL = URL(string: "http://id.example.com")! }
         #expect(await world.phone.client.checkServer().finding == .insecureTransport)
         #expect(await world.server.requests.isEmpty)
     }

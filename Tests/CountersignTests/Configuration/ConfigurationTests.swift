@@ -9,14 +9,14 @@ import UAFClient
 struct ConfigurationTests {
     @Test("The defaults are those of the table")
     func defaults() throws {
-        let configuration = Configuration(baseUrl: try #require(URL(string: "https://id.example.com")))
+        let configuration = ClientConfiguration(baseURL: try #require(URL(string: "https://id.example.com")))
         #expect(configuration.registrationRequestPath == "/uaf/1.1/request/registration/")
         #expect(configuration.registrationResponsePath == "/uaf/1.1/registration/")
         #expect(configuration.authenticationRequestPath == "/uaf/1.1/request/authentication/")
         #expect(configuration.authenticationResponsePath == "/uaf/1.1/authentication/")
         #expect(configuration.deregistrationRequestPath == "/uaf/1.1/request/deregistration/")
-        #expect(configuration.networkTimeoutInSeconds == 60)
-        #expect(configuration.userInteractionTimeoutInSeconds == 240)
+        #expect(configuration.networkTimeout == .seconds(60))
+        #expect(configuration.userInteractionTimeout == .seconds(240))
         #expect(configuration.redeemHosts == ["id.example.com"])
     }
 
@@ -27,7 +27,7 @@ struct ConfigurationTests {
             ("https://ID.example.com:8443", "id.example.com:8443"), ("http://127.0.0.1:80", "127.0.0.1"),
         ])
     func redeemHosts(address: String, host: String) throws {
-        #expect(Configuration(baseUrl: try #require(URL(string: address))).redeemHosts == [host])
+        #expect(ClientConfiguration(baseURL: try #require(URL(string: address))).redeemHosts == [host])
     }
 
     @Test("It is read from JSON, unknown members ignored, and written again the same")
@@ -36,12 +36,12 @@ struct ConfigurationTests {
             {"baseUrl":"https://id.example.com","networkTimeoutInSeconds":5,"redeemHosts":["a.example"],"later":{"x":1},
             "facetId":"linux:program:x","authenticationResponsePath":"/auth/fidouaf/authenticationresponse/"}
             """
-        let configuration = try JSONDecoder().decode(Configuration.self, from: Data(text.utf8))
-        #expect(configuration.networkTimeoutInSeconds == 5 && configuration.redeemHosts == ["a.example"])
-        #expect(configuration.facetId == "linux:program:x")
+        let configuration = try JSONDecoder().decode(ClientConfiguration.self, from: Data(text.utf8))
+        #expect(configuration.networkTimeout == .seconds(5) && configuration.redeemHosts == ["a.example"])
+        #expect(configuration.facetID == "linux:program:x")
         #expect(configuration.authenticationResponsePath == "/auth/fidouaf/authenticationresponse/")
-        #expect(configuration.userInteractionTimeoutInSeconds == 240)
-        let again = try JSONDecoder().decode(Configuration.self, from: try JSONEncoder().encode(configuration))
+        #expect(configuration.userInteractionTimeout == .seconds(240))
+        let again = try JSONDecoder().decode(ClientConfiguration.self, from: try JSONEncoder().encode(configuration))
         #expect(again == configuration)
     }
 
@@ -52,7 +52,7 @@ struct ConfigurationTests {
         ])
     func missing(text: String) {
         #expect(throws: InitializationError(.invalidConfiguration)) {
-            try JSONDecoder().decode(Configuration.self, from: Data(text.utf8))
+            try JSONDecoder().decode(ClientConfiguration.self, from: Data(text.utf8))
         }
     }
 
@@ -68,7 +68,7 @@ struct ConfigurationTests {
         let url = try #require(URL(string: base))
         let world = try await World {
             $0.registrationRequestPath = "auth/fidouaf"
-            $0.baseUrl = url
+            $0.baseURL = url
         }
         _ = try? await world.phone.client.operations.registration.username("alice").execute()
         #expect(await world.server.requests.map(\.url.absoluteString) == [address])
@@ -83,7 +83,7 @@ struct ConfigurationTests {
         ])
     func insecure(address: String) async throws {
         let url = try #require(URL(string: address))
-        let world = try await World { $0.baseUrl = url }
+        let world = try await World { $0.baseURL = url }
         let operations = world.phone.client.operations
         await #expect(throws: OperationError(.fidoError, fidoErrorCode: .insecureTransport)) {
             _ = try await operations.registration.username("alice").execute()
@@ -103,7 +103,7 @@ struct ConfigurationTests {
         ])
     func loopback(address: String) async throws {
         let url = try #require(URL(string: address))
-        let world = try await World { $0.baseUrl = url }
+        let world = try await World { $0.baseURL = url }
         _ = try? await world.phone.client.operations.registration.username("alice").execute()
         #expect(await world.server.requests.first?.url.host()?.isEmpty == false)
     }

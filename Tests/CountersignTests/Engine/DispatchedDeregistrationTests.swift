@@ -344,9 +344,9 @@ struct DispatchedDeregistrationTests {
         let world = try await self.enrolled()
         let keys = await world.server.credentials.map { DeregisterAuthenticator.key($0.value.aaid, $0.key) }
         let address = try #require(URL(string: "https://other.example.com"))
-        let other = VirtualServer(baseUrl: address)
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = "linux:program:test"
+        let other = VirtualServer(baseURL: address)
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:test"
         let phone = try await VirtualPhone(
             configuration: configuration, transport: other, storage: InMemoryStorage(world.phone.storage.snapshot))
         for entries in [keys, [.everything]] {

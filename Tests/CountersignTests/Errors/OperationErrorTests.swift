@@ -52,7 +52,7 @@ struct ErrorRecoveryTests {
     ]
     private static let fidoCodes: [FidoErrorCode] = [
         .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator, .protocolError,
-        .untrustedFacetId, .keyDisappearedPermanently, .authenticatorAccessDenied, .invalidTransactionContent,
+        .untrustedFacetID, .keyDisappearedPermanently, .authenticatorAccessDenied, .invalidTransactionContent,
         .userNotResponsive, .insufficientAuthenticatorResources, .userLockout, .userNotEnrolled, .unknown,
     ]
     private static let errors =

@@ -120,10 +120,10 @@ import _Primitives
         let transport = MeddlingTransport(server: server, meddler: meddler)
         try await transport.measure()
         var configuration = IdentityConfiguration(servers: [server.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         meddler.change(0, 1)
         try await sdk.initialize(
-            configuration, platform: Platform(storage: InMemoryStorage(), clock: FakeClock(wall: server.now)),
+            configuration, platform: DevicePlatform(storage: InMemoryStorage(), clock: FakeClock(wall: server.now)),
             transport: transport)
         let refresh: () async throws -> Void = { try await sdk.common.refreshServerKeys() }
         for position in 0..<meddler.length {

@@ -13,13 +13,13 @@ import _Primitives
         let phone = try await VirtualIdentityPhone.personalized()
         let request = try await phone.start()
         #expect(request.serviceName == "Health Portal")
-        #expect(request.serviceUrl == "https://health.example")
+        #expect(request.serviceURL == "https://health.example")
         guard case .userLogin(let login) = try await phone.authenticate(try await phone.data()) else {
             Issue.record("no login")
             return
         }
         #expect(login.relyingPartyName == "Health Portal")
-        #expect(login.relyingPartyUrl == "https://health.example")
+        #expect(login.relyingPartyURL == "https://health.example")
         #expect(login.roleName == "Patient")
         #expect(try phone.sdk.personalizer.personalizedIdentities[0].lastUsedAt != nil)
     }

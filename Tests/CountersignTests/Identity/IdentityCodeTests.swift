@@ -156,10 +156,10 @@ import UAFClient
         let network = PerhapsElsewhere(server: server)
         let sdk = CountersignSDK()
         var configuration = IdentityConfiguration(servers: [other.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         #expect(other.trusted.idmIdentifier == server.trusted.idmIdentifier)
         try await sdk.initialize(
-            configuration, platform: Platform(storage: InMemoryStorage(), clock: FakeClock(wall: server.now)),
+            configuration, platform: DevicePlatform(storage: InMemoryStorage(), clock: FakeClock(wall: server.now)),
             transport: network)
         let code = try await server.authenticationCode()
         let parse = { _ = try sdk.common.parseProcessInitializationData(code) }

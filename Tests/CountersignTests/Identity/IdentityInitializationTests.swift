@@ -30,12 +30,13 @@ import UAFClient
         passcode: Passcode? = nil, _ change: (inout IdentityConfiguration) -> Void = { _ in }
     ) async -> CountersignErrorCode? {
         var configuration = IdentityConfiguration(servers: [server.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         change(&configuration)
         do {
             try await sdk.initialize(
                 configuration,
-                platform: Platform(storage: storage, devicePasscode: passcode, clock: FakeClock(wall: server.now)),
+                platform: DevicePlatform(
+                    storage: storage, devicePasscode: passcode, clock: FakeClock(wall: server.now)),
                 transport: server)
             return nil
         } catch {
@@ -72,7 +73,7 @@ import UAFClient
             let wrong = IdentityConfiguration.TrustedServer(idmIdentifier: address, rootKeys: keys)
             #expect(await self.error(of: sdk, server) { $0.servers = [wrong] } == .invalidConfiguration, "\(wrong)")
         }
-        #expect(await self.error(of: sdk, server) { $0.facetId = "" } == .invalidConfiguration)
+        #expect(await self.error(of: sdk, server) { $0.facetID = "" } == .invalidConfiguration)
         #expect(await self.error(of: sdk, server) == nil)
     }
 

@@ -177,7 +177,7 @@ extension ManagerExchangeTests {
             (IdentityProblem(.mergeConflict), .mergeConflict),
             (IdentityProblem(.consentRequired), .consentRequired),
             (IdentityProblem(.answersOutdated), .answersOutdated),
-            (IdentityProblem(.untrustedFacetId), .untrustedFacetId),
+            (IdentityProblem(.untrustedFacetId), .untrustedFacetID),
             (IdentityProblem(.protocolVersionUnsupported), .protocolVersionUnsupported),
             (IdentityProblem(.tooManyRequests), .tooManyRequests), (IdentityProblem(.serverError), .connectionError),
             (IdentityProblem(.pinAlreadyAsked), .pinAlreadyAsked),

@@ -10,11 +10,11 @@ import _Primitives
         let phone = try await VirtualIdentityPhone.personalized()
         let transport = HeldTransport(phone.server)
         var configuration = IdentityConfiguration(servers: [phone.server.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         let sdk = CountersignSDK()
         try await sdk.initialize(
             configuration,
-            platform: Platform(
+            platform: DevicePlatform(
                 storage: InMemoryStorage(phone.storage.snapshot), keys: nil, fingerprintSensor: phone.sensor,
                 devicePasscode: nil, clock: phone.clock, random: .system),
             transport: transport)

@@ -133,10 +133,10 @@ actor RecordedScript {
     private func begin() async throws {
         let sdk = self.sdk
         var built = IdentityConfiguration(servers: [self.server.trusted])
-        built.facetId = "linux:program:test"
+        built.facetID = "linux:program:test"
         built.securityInspection = Sound()
         let configuration = built
-        let platform = Platform(
+        let platform = DevicePlatform(
             storage: InMemoryStorage(), fingerprintSensor: self.sensor, clock: FakeClock(wall: self.server.now))
         let server = self.server
         for _ in 0..<2 {

@@ -61,11 +61,11 @@ import _Primitives
         let sdk = CountersignSDK()
         let server = try VirtualIdentityServer()
         var configuration = IdentityConfiguration(servers: [server.trusted])
-        configuration.facetId = "linux:program:test"
+        configuration.facetID = "linux:program:test"
         configuration.securityInspection = inspection
         try await sdk.initialize(
             configuration,
-            platform: Platform(storage: InMemoryStorage(), clock: clock, random: .repeatable("security checks")),
+            platform: DevicePlatform(storage: InMemoryStorage(), clock: clock, random: .repeatable("security checks")),
             transport: server)
         let rounds = 6000
         let watch = Task {

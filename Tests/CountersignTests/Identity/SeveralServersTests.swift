@@ -17,9 +17,9 @@ import _Primitives
             self.first = try VirtualIdentityServer(identifier: "https://first.example", clock: self.clock)
             self.second = try VirtualIdentityServer(identifier: "https://second.example", clock: self.clock)
             var configuration = IdentityConfiguration(servers: [self.first.trusted, self.second.trusted])
-            configuration.facetId = "linux:program:test"
+            configuration.facetID = "linux:program:test"
             try await self.sdk.initialize(
-                configuration, platform: Platform(storage: InMemoryStorage(), clock: self.clock),
+                configuration, platform: DevicePlatform(storage: InMemoryStorage(), clock: self.clock),
                 transport: ByHost(servers: [self.first, self.second]))
             try await self.personalize(at: self.first, pin: "824193")
             try await self.personalize(at: self.second, pin: "970358")
@@ -63,9 +63,9 @@ import _Primitives
             await down.goDown(true)
             let sdk = CountersignSDK()
             var configuration = IdentityConfiguration(servers: [first.trusted, second.trusted])
-            configuration.facetId = "linux:program:test"
+            configuration.facetID = "linux:program:test"
             try await sdk.initialize(
-                configuration, platform: Platform(storage: InMemoryStorage(), clock: clock),
+                configuration, platform: DevicePlatform(storage: InMemoryStorage(), clock: clock),
                 transport: ByHost(servers: [first, second]))
             _ = try sdk.common.parseProcessInitializationData(try await other.authenticationCode())
             clock.advance(by: .seconds(601))

@@ -61,7 +61,7 @@ struct InterruptionTests {
 
     @Test("The time limit is configurable, and holds for each question anew")
     func ownLimit() async throws {
-        let world = try await World { $0.userInteractionTimeoutInSeconds = 10 }
+        let world = try await World { $0.userInteractionTimeout = .seconds(10) }
         world.phone.person.script.reactions[.newPin] = .ignores
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.pin]]))
         let operation = Task { await operationError { _ = try await world.phone.enroll(payload) } }

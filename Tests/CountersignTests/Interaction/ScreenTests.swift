@@ -72,8 +72,8 @@ struct ScreenTests {
         func tell(_ word: String) { self.words.withLock { $0.append(word) } }
     }
 
-    private static let account = Account(
-        username: "alice", server: Account.Server(baseUrl: URL(string: "https://id.example.com")!))
+    private static let account = RegisteredAccount(
+        username: "alice", server: RegisteredAccount.Server(baseURL: URL(string: "https://id.example.com")!))
     private static let authenticator = AuthenticatorDescriptor(
         aaid: "C516#0001", kind: .pin,
         registration: AuthenticatorDescriptor.RegistrationInfo(registeredAccounts: [account]))

@@ -34,7 +34,7 @@ struct AccountActivityTests {
         notices: TransportResponse = json(Self.noticesBody), sessions: TransportResponse = json(Self.sessionsBody),
         grants: TransportResponse = json(Self.grantsBody),
         delete: TransportResponse = TransportResponse(status: 204, headers: [], body: []),
-        configuration change: (inout Configuration) -> Void = { _ in }
+        configuration change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> World {
         let world = try await World(configuration: change)
         await world.server.intercept { request in
@@ -60,11 +60,11 @@ struct AccountActivityTests {
     }
 
     private static func revocation(_ world: World, _ id: String = "s-1_A") -> SessionRevocation {
-        world.phone.client.operations.sessionRevocation.sessionId(id).authorizationProvider(Self.provider)
+        world.phone.client.operations.sessionRevocation.sessionID(id).authorizationProvider(Self.provider)
     }
 
     private static func takingBack(_ world: World, _ id: String = "g-1_A") -> GrantRevocation {
-        world.phone.client.operations.grantRevocation.grantId(id).authorizationProvider(Self.provider)
+        world.phone.client.operations.grantRevocation.grantID(id).authorizationProvider(Self.provider)
     }
 
     private static func seconds(_ date: Date?) -> Double? { date?.timeIntervalSince1970 }
@@ -132,7 +132,7 @@ struct AccountActivityTests {
         }
         let operations = world.phone.client.operations
         for revocation in [
-            operations.grantRevocation.grantId("g2"),
+            operations.grantRevocation.grantID("g2"),
             operations.grantRevocation.authorizationProvider(Self.provider),
         ] {
             await #expect(throws: OperationError(.missingInteraction)) { try await revocation.execute() }
@@ -264,7 +264,7 @@ struct AccountActivityTests {
             }
         }
         for revocation in [
-            operations.sessionRevocation.sessionId("s2"),
+            operations.sessionRevocation.sessionID("s2"),
             operations.sessionRevocation.authorizationProvider(Self.provider),
         ] {
             await #expect(throws: OperationError(.missingInteraction)) { try await revocation.execute() }
@@ -287,7 +287,7 @@ struct AccountActivityTests {
         await #expect(throws: OperationError(.networkError)) {
             try await Self.activity(unreachable).execute()
         }
-        let insecure = try await Self.world { $0.baseUrl = URL(string: "http://id.example.com")! }
+        let insecure = try await Self.world { $0.baseURL = URL(string: "http://id.example.com")! }
         await #expect(throws: OperationError.fido(.insecureTransport)) {
             try await Self.revocation(insecure).execute()
         }

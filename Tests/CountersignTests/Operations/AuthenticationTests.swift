@@ -448,7 +448,7 @@ struct ServerAnswerTests {
         #expect(await operationError { _ = try await world.phone.authenticate(newer) } == .fido(.unsupportedVersion))
         await world.server.use(appID: "https://id.example.com/uaf/1.1/facets")
         let untrusted = try await world.server.authentication()
-        #expect(await operationError { _ = try await world.phone.authenticate(untrusted) } == .fido(.untrustedFacetId))
+        #expect(await operationError { _ = try await world.phone.authenticate(untrusted) } == .fido(.untrustedFacetID))
         #expect(await world.server.clientErrorCodes == [4, 7])
         // The server's operator is told which app it was, and of no app where something else was in the way.
         let reports = await world.server.requests.compactMap { try? SendUAFResponse(parsing: $0.body).context }

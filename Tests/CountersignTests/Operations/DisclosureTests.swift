@@ -357,7 +357,7 @@ struct DisclosureTests {
             guard request.url.path().contains("request/authentication") else { return nil }
             return try await world.server.send(
                 TransportRequest(
-                    method: "POST", url: payload.redeemData.redeemUrl, headers: [],
+                    method: "POST", url: payload.redeemData.redeemURL, headers: [],
                     body: Array(#"{"token":"\#(payload.redeemData.token)"}"#.utf8), timeout: .seconds(1)))
         }
         let error = await operationError {

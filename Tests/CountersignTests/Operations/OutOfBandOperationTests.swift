@@ -34,7 +34,7 @@ struct OutOfBandOperationTests {
 
     private func payload(_ address: String) throws -> OutOfBandPayload {
         try OutOfBandPayload(
-            redeemData: OutOfBandPayload.RedeemData(token: "s3cret", redeemUrl: try #require(URL(string: address))))
+            redeemData: OutOfBandPayload.RedeemData(token: "s3cret", redeemURL: try #require(URL(string: address))))
     }
 
     @Test("Expired, used and unknown tokens are three different errors")
@@ -213,7 +213,7 @@ struct OutOfBandOperationTests {
         let payload = try self.payload("https://id.example.com/token/redeem/authentication")
         func decode() -> OutOfBandPayloadDecode { world.phone.client.operations.outOfBandPayloadDecode }
         #expect(try await decode().json(payload.json).execute() == payload)
-        #expect(try await decode().base64UrlEncoded(payload.base64URLEncoded).execute() == payload)
+        #expect(try await decode().base64URLEncoded(payload.base64URLEncoded).execute() == payload)
         #expect(
             try await decode().link(payload.link(base: "https://x.example")).execute() == payload)
         for code in [payload.base64URLEncoded, payload.link(base: "https://x.example")] {
@@ -245,7 +245,7 @@ struct OutOfBandOperationTests {
         let payload =
             try await world.phone.client.operations.outOfBandPayloadDecode.typedCode(text).execute()
         #expect(payload.redeemData.token == "ABCDEFGHJK")
-        #expect(payload.redeemData.redeemUrl.absoluteString == "https://id.example.com/token/redeem/authentication")
+        #expect(payload.redeemData.redeemURL.absoluteString == "https://id.example.com/token/redeem/authentication")
     }
 
     @Test("Letters that look like digits are read as these; what is no code is refused")
@@ -349,7 +349,7 @@ struct CallbackTests {
                 .onSuccess { _ in Task { await calls.call("client") } }
                 .onError { error in Task { await calls.call("\(error.code)") } }.execute()
             MobileAuthenticationClientInitializer().configuration(phone.client.configuration)
-                .platform(Platform(storage: InMemoryStorage(), clock: phone.clock))
+                .platform(DevicePlatform(storage: InMemoryStorage(), clock: phone.clock))
                 .onSuccess { _ in Task { await calls.call("client") } }.execute()
             phone.client.operations.authentication.username("alice").authenticatorSelector(phone.person)
                 .pinUserVerifier(phone.person).onSuccess { _ in Task { await calls.call("authenticated") } }
@@ -396,7 +396,7 @@ struct CallbackTests {
     private func foreign() throws -> OutOfBandPayload {
         try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
-                token: "s3cret", redeemUrl: try #require(URL(string: "https://evil.example/x"))))
+                token: "s3cret", redeemURL: try #require(URL(string: "https://evil.example/x"))))
     }
 
     @Test("The handle cancels, and dropping it cancels nothing")

@@ -186,7 +186,7 @@ struct OutcomeTests {
         #expect(await operationError { _ = try await world.phone.authenticate(payload) } == .fido(.userCanceled))
         let report = try #require(await world.server.requests.last)
         #expect(report.url.path() == Self.authentication && report.timeout == .seconds(5))
-        let quick = try await World { $0.networkTimeoutInSeconds = 2 }
+        let quick = try await World { $0.networkTimeout = .seconds(2) }
         let enrolment = try await quick.server.registration(for: "alice", policy: World.policy([[World.pin]]))
         quick.phone.person.script.reactions[.newPin] = .cancels
         #expect(await operationError { _ = try await quick.phone.enroll(enrolment) } == .fido(.userCanceled))

@@ -322,9 +322,9 @@ struct ReEnrolmentTests {
         dump(sent, to: &dumped)
         #expect(!dumped.contains(secret))
         let address = try #require(URL(string: "https://other.example.com"))
-        let other = VirtualServer(baseUrl: address)
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = "linux:program:test"
+        let other = VirtualServer(baseURL: address)
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:test"
         let phone = try await VirtualPhone(
             configuration: configuration, transport: other, storage: InMemoryStorage(world.phone.storage.snapshot))
         let payload = try await other.registration(for: "alice", policy: World.policy([[World.pin]]))
@@ -363,9 +363,9 @@ struct ReEnrolmentTests {
         let world = try await World()
         try await world.enroll("alice")
         let address = try #require(URL(string: "https://other.example.com"))
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = "linux:program:test"
-        let other = VirtualServer(baseUrl: address)
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:test"
+        let other = VirtualServer(baseURL: address)
         let phone = try await VirtualPhone(configuration: configuration, transport: other)
         _ = try await phone.enroll(try await other.registration(for: "alice", policy: World.policy([[World.pin]])))
         let foreign = try #require(await phone.client.localData.accounts.first)

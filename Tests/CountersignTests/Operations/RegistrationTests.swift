@@ -14,7 +14,7 @@ struct RegistrationTests {
         let world = try await World()
         let result = try await world.enroll()
         #expect(result.account.username == "alice")
-        #expect(result.account.server.baseUrl.absoluteString == "https://id.example.com")
+        #expect(result.account.server.baseURL.absoluteString == "https://id.example.com")
         #expect(result.confirmation == nil && result.isDevelopmentStore)
         let data = world.phone.client.localData
         #expect(await data.accounts == [result.account])
@@ -303,9 +303,9 @@ struct RegistrationTests {
         let world = try await World()
         try await world.enroll()
         let address = URL(string: "https://other.example.com")!
-        let server = VirtualServer(baseUrl: address)
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = "linux:program:test"
+        let server = VirtualServer(baseURL: address)
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:test"
         let phone = try await VirtualPhone(
             configuration: configuration, transport: server, storage: InMemoryStorage(world.phone.storage.snapshot))
         let error = await operationError {
@@ -313,7 +313,7 @@ struct RegistrationTests {
         }
         #expect(error?.code == .userAlreadyRegisteredInAnotherServer)
         #expect(
-            await phone.client.localData.accounts.map(\.server.baseUrl.absoluteString) == ["https://id.example.com"])
+            await phone.client.localData.accounts.map(\.server.baseURL.absoluteString) == ["https://id.example.com"])
     }
 
     @Test("A registration in the app needs a provider, which an authentication gives")
@@ -346,7 +346,7 @@ struct RegistrationTests {
         await world.server.intercept { request in
             guard request.url.path().contains("request/registration") else { return nil }
             var redeem = request
-            redeem.url = payload.redeemData.redeemUrl
+            redeem.url = payload.redeemData.redeemURL
             redeem.body = Array(#"{"token":"\#(token)"}"#.utf8)
             return try await world.server.send(redeem)
         }

@@ -17,7 +17,7 @@ struct WaitingQuestionsTests {
     /// A world in which alice is enrolled, and has these questions: the link of each is of one text to confirm.
     private static func world(
         _ body: String = Self.body, status: Int = 200, type: String = "application/json",
-        configuration change: (inout Configuration) -> Void = { _ in }
+        configuration change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> World {
         let world = try await World(configuration: change)
         try await world.enroll()

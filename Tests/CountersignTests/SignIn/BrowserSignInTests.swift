@@ -282,7 +282,7 @@ struct BrowserSignInTests {
 
         init(server: VirtualSignInServer) { self.server = server }
 
-        func prepare(for redirectURI: String) async throws -> any WebAuthenticationSession {
+        func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication {
             Session(redirectURI: redirectURI, browser: self)
         }
 
@@ -298,7 +298,7 @@ struct BrowserSignInTests {
             throw WebAuthenticationError(.cancelled)
         }
 
-        private struct Session: WebAuthenticationSession {
+        private struct Session: PreparedWebAuthentication {
             let redirectURI: String
             let browser: JudgingBrowser
 
@@ -314,7 +314,7 @@ struct BrowserSignInTests {
     func inTheClear() async throws {
         let world = SignInWorld()
         let address = try #require(URL(string: "http://id.example.com"))
-        let configuration = SignInConfiguration(baseUrl: address, clientID: "health", redirectURI: "com.example:/x")
+        let configuration = SignInConfiguration(baseURL: address, clientID: "health", redirectURI: "com.example:/x")
         #expect(await signInError { _ = try await world.device.start(configuration) } == .misconfigured)
     }
 }

@@ -9,15 +9,15 @@ import _Primitives
 @Suite("Parity sign-in F116: the apps of one maker sign in by each other")
 struct GroupTests {
     private let shared = InMemoryStorage()
-    private let server = VirtualSignInServer(baseUrl: SignInWorld.address)
+    private let server = VirtualSignInServer(baseURL: SignInWorld.address)
 
     /// An app of its own on the device, which shares what the maker's apps share.
     private func app(_ id: String) async throws -> (signIn: SignIn, device: VirtualSignInDevice) {
-        let device = VirtualSignInDevice(baseUrl: SignInWorld.address, sharedStorage: self.shared)
+        let device = VirtualSignInDevice(baseURL: SignInWorld.address, sharedStorage: self.shared)
         let server = self.server
         device.browser.onVisit { try await server.signedIn($0, $1) }
         var configuration = SignInConfiguration(
-            baseUrl: SignInWorld.address, clientID: id, redirectURI: "com.example.\(id):/signed-in")
+            baseURL: SignInWorld.address, clientID: id, redirectURI: "com.example.\(id):/signed-in")
         configuration.scopes.append("device_sso")
         return (try await SignIn(configuration, platform: device.platform, transport: self.server), device)
     }

@@ -4,7 +4,7 @@ import Synchronization
 import UAFClient
 
 /// A storage in memory in which something happens just before a lock is taken, and whose values can become unreadable.
-final class HookedStorage: AppStorage {
+final class HookedStorage: SignInStorage {
     private struct State {
         var beforeLock: (@Sendable (String) async throws -> Void)?
         var unreadable: Set<String> = []

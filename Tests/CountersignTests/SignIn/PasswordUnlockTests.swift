@@ -190,7 +190,7 @@ struct PasswordUnlockTests {
     func formerSession() async throws {
         let first = try await self.signedIn()
         self.world.device.clock.advance(by: .seconds(290))
-        _ = try await first.authorization(method: "GET", url: self.world.configuration.baseUrl)
+        _ = try await first.authorization(method: "GET", url: self.world.configuration.baseURL)
         #expect(await self.world.server.sessions.map(\.renewalCount) == [1])
         for _ in 0..<2 {
             let app = try await self.world.start()

@@ -311,11 +311,11 @@ struct SeveralProcessesTests {
         for isOtherServer in [true, false] {
             var configuration = world.configuration
             if isOtherServer {
-                configuration.baseUrl = try #require(URL(string: "https://other.example.com"))
+                configuration.baseURL = try #require(URL(string: "https://other.example.com"))
             } else {
                 configuration.clientID = "travel"
             }
-            let stranger = VirtualSignInServer(baseUrl: configuration.baseUrl)
+            let stranger = VirtualSignInServer(baseURL: configuration.baseURL)
             let other = try await SignIn(configuration, platform: world.device.platform, transport: stranger)
             #expect(try other.kept == .nothing)
             #expect(await signInError { try await other.restore() } == .notSignedIn)

@@ -18,15 +18,15 @@ struct SignInWorld: Sendable {
         serverClock: FakeClock? = nil
     ) {
         self.device = VirtualSignInDevice(
-            baseUrl: Self.address, storage: storage, clock: clock, serverClock: serverClock)
+            baseURL: Self.address, storage: storage, clock: clock, serverClock: serverClock)
         switch face {
         case .openID:
             self.configuration = SignInConfiguration(
-                baseUrl: Self.address, clientID: "health", redirectURI: "com.example.health:/signed-in")
+                baseURL: Self.address, clientID: "health", redirectURI: "com.example.health:/signed-in")
             self.configuration.scopes.append("device_sso")
         case .signInService:
             self.configuration = SignInConfiguration(
-                baseUrl: Self.address, application: "health", redirectURI: "com.example.health:/signed-in")
+                baseURL: Self.address, application: "health", redirectURI: "com.example.health:/signed-in")
         }
     }
 

@@ -74,7 +74,7 @@ struct SilentQueryTests {
         for kept in [Kept.guardedSession, .guardedPassword] {
             var world = try await self.world(kept)
             world.configuration = SignInConfiguration(
-                baseUrl: SignInWorld.address, clientID: "another", redirectURI: "com.example.another:/back")
+                baseURL: SignInWorld.address, clientID: "another", redirectURI: "com.example.another:/back")
             let app = try await world.start()
             #expect(try app.kept == .nothing)
             #expect(await signInError { try await app.restore() } == .notSignedIn)

@@ -13,7 +13,7 @@ struct SoftwareAuthenticatorTests {
 
     private static let model = AuthenticatorModel(factor: .pin, keyStore: .file)
 
-    private let server = VirtualServer(baseUrl: URL(string: "https://id.example.com")!)
+    private let server = VirtualServer(baseURL: URL(string: "https://id.example.com")!)
     private let facet: FacetID
     private var authenticator: SoftwareAuthenticator
 
@@ -31,7 +31,7 @@ struct SoftwareAuthenticatorTests {
     private func post(_ path: String, _ body: [UInt8]) async throws -> TransportResponse {
         try await self.server.send(
             TransportRequest(
-                method: "POST", url: self.server.baseUrl.appending(path: path), headers: [], body: body,
+                method: "POST", url: self.server.baseURL.appending(path: path), headers: [], body: body,
                 timeout: .seconds(1)))
     }
 

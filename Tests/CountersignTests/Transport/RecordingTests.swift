@@ -88,7 +88,7 @@ struct RecordingTests {
         let recorded = try await Recorded()
         let payload = try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
-                token: "token", redeemUrl: try #require(URL(string: "https://elsewhere.example/token/redeem"))))
+                token: "token", redeemURL: try #require(URL(string: "https://elsewhere.example/token/redeem"))))
         await #expect(throws: OperationError(.hostNotAllowed)) {
             _ = try await recorded.world.phone.redeem(payload)
         }

@@ -72,7 +72,7 @@ struct SecretDescriptionTests {
             client.operations.authentication.onError { _ in },
             try await world.operation(try await world.server.authentication()),
             MobileAuthenticationClientInitializer().configuration(client.configuration)
-                .platform(Platform(storage: world.phone.storage, clock: world.phone.clock)),
+                .platform(DevicePlatform(storage: world.phone.storage, clock: world.phone.clock)),
         ]
         for value in values {
             for text in Self.texts(value) {

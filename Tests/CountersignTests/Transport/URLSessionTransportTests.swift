@@ -185,8 +185,8 @@ struct URLSessionTransportTests {
     func configuredTime() async throws {
         let server = try LoopbackServer { _ in nil }
         defer { server.stop() }
-        var configuration = Configuration(baseUrl: try #require(URL(string: "http://127.0.0.1:\(server.port)")))
-        configuration.networkTimeoutInSeconds = 40
+        var configuration = ClientConfiguration(baseURL: try #require(URL(string: "http://127.0.0.1:\(server.port)")))
+        configuration.networkTimeout = .seconds(40)
         let clock = FakeClock()
         let transport = URLSessionTransport(sleep: clock.sleep)
         let client = try await VirtualPhone(configuration: configuration, transport: transport).client

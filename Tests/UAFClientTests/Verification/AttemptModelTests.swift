@@ -120,7 +120,7 @@ struct AttemptModelTests {
         #expect(limit.tries == 2 && AttemptLimit().tries == 5)
         let storage = InMemoryStorage()
         let module = try AuthenticatorModule(
-            platform: Platform(storage: storage, clock: FakeClock()),
+            platform: DevicePlatform(storage: storage, clock: FakeClock()),
             configuration: AuthenticatorModule.Configuration(
                 callerID: try FacetID(Device.facet), attemptLimit: limit,
                 pinHardening: PinHardening(rounds: 2, blockSize: 1, parallelism: 1)))
@@ -141,7 +141,7 @@ struct AttemptModelTests {
         let device = try Device()
         let name = try await device.register(Device.pin).name
         let module = try AuthenticatorModule(
-            platform: Platform(storage: device.storage, clock: device.clock),
+            platform: DevicePlatform(storage: device.storage, clock: device.clock),
             configuration: AuthenticatorModule.Configuration(
                 callerID: try FacetID(Device.facet), pinHardening: PinHardening(rounds: 4, blockSize: 2, parallelism: 2)
             ))

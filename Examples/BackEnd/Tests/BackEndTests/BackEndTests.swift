@@ -236,7 +236,7 @@ private actor Person: IdentityScreens {
     struct Unasked: Error {}
     private(set) var sentences: [String] = []
     func pin(_ why: String) -> String { "824193" }
-    func role(of roles: [Role]) -> Role { roles[0] }
+    func role(of roles: [RequestedRole]) -> RequestedRole { roles[0] }
     func text(of attribute: String, _ error: String?) -> String { "Ada" }
     func day(of attribute: String, _ error: String?) throws -> Date { throw Unasked() }
     func address(of attribute: String, _ error: String?) throws -> Address { throw Unasked() }

@@ -89,7 +89,7 @@ extension CeremonyConfiguration {
     /// The link that carries a token to a phone.
     func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
         guard let path = kind.redeemPath, let address = URL(string: self.issuer + path.rawValue),
-            let data = try? OutOfBandPayload.RedeemData(token: token, redeemUrl: address),
+            let data = try? OutOfBandPayload.RedeemData(token: token, redeemURL: address),
             let payload = try? OutOfBandPayload(redeemData: data)
         else { throw CeremonyError(.invalidRequest, "the configured issuer makes no address for tokens") }
         return payload

@@ -221,11 +221,11 @@ struct RevokeCommand: AsyncParsableCommand {
                 "event": .string("finished"), "outcome": .outcome(.revoked), "account": .string(account),
             ]
             if let session = self.session {
-                try await client.operations.sessionRevocation.sessionId(session).authorizationProvider(provider)
+                try await client.operations.sessionRevocation.sessionID(session).authorizationProvider(provider)
                     .execute()
                 members["session"] = .string(session)
             } else if let grant = self.grant {
-                try await client.operations.grantRevocation.grantId(grant).authorizationProvider(provider).execute()
+                try await client.operations.grantRevocation.grantID(grant).authorizationProvider(provider).execute()
                 members["grant"] = .string(grant)
             } else {
                 try await client.operations.sessionRevocation.everySession().authorizationProvider(provider).execute()

@@ -39,7 +39,7 @@ struct AuthenticateCommand: AsyncParsableCommand {
             let device = try PhoneDevice(self.phone)
             let person = OwnPerson(username: username, answers: self.answers, phone: self.phone)
             let (client, result) = try await person.authenticate(on: device, report)
-            let server = ServerAddress(client.configuration.baseUrl)?.text ?? ""
+            let server = ServerAddress(client.configuration.baseURL)?.text ?? ""
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.authenticated),
                 "account": .string(result.account.username),
@@ -66,7 +66,7 @@ struct OwnPerson {
     private func server(on device: PhoneDevice) async throws -> ServerAddress {
         let accounts = try await device.client(nil).localData.accounts
         guard let account = accounts.first(where: { $0.username == self.username }),
-            let server = ServerAddress(account.server.baseUrl)
+            let server = ServerAddress(account.server.baseURL)
         else { throw Refusal.notFound("no-such-account", "This phone has no account of that name.") }
         if let wanted = try self.phone.serverAddress(), wanted != server {
             throw Refusal.notFound("no-such-account", "The account of that name is at \(server.text).")

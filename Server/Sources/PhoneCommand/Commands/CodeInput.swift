@@ -65,7 +65,7 @@ struct CodeInput: Equatable {
         case .encoded(let text): payload = try OutOfBandPayload(scanned: text)
         case .identity: throw Refusal.usage("A code of a personalised identity is for `enroll` and `scan`.")
         }
-        guard let address = ServerAddress(redeeming: payload.redeemData.redeemUrl) else {
+        guard let address = ServerAddress(redeeming: payload.redeemData.redeemURL) else {
             throw OutOfBandPayloadError(.malformedPayload, "no address")
         }
         if let server, server != address {

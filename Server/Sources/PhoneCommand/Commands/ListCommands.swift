@@ -36,10 +36,10 @@ struct AccountsCommand: AsyncParsableCommand {
     }
 
     private static func show(
-        _ account: Account, _ authenticators: [AuthenticatorName],
+        _ account: RegisteredAccount, _ authenticators: [AuthenticatorName],
         _ secrets: [(AuthenticatorName, AuthenticatorProtectionStatus)], _ report: Report
     ) {
-        let server = account.server.baseUrl.absoluteString
+        let server = account.server.baseURL.absoluteString
         var members: JSONObject = [
             "username": .string(account.username), "server": .string(server),
             "authenticators": .array(authenticators.map { .string($0.rawValue) }),

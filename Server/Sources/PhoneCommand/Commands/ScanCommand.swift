@@ -188,7 +188,7 @@ struct OutOfBandRun {
         }
         report.say([
             "event": .string("finished"), "outcome": .outcome(.enrolled), "account": .string(result.account.username),
-            "server": .string(result.account.server.baseUrl.absoluteString),
+            "server": .string(result.account.server.baseURL.absoluteString),
             "isPending": .bool(result.confirmation != nil), "developmentStore": .bool(result.isDevelopmentStore),
         ]) { $0.success("This phone is enrolled for \(account).") }
     }

@@ -11,7 +11,7 @@ struct PhoneDevice: Sendable {
     let fingerprintSensor: SimulatedSensor
     let faceSensor: SimulatedSensor
     let passcode: SimulatedPasscode
-    private let platform: Platform
+    private let platform: DevicePlatform
     private let network: any Transport
     private let waiting: @Sendable (Duration) async throws -> Void
     private let trace: TraceRecorder?
@@ -38,7 +38,7 @@ struct PhoneDevice: Sendable {
         self.faceSensor = SimulatedSensor(.face, home: home)
         self.passcode = SimulatedPasscode(home: home)
         let clock = try clock ?? SimulatedClock(home: home)
-        self.platform = Platform(
+        self.platform = DevicePlatform(
             storage: self.storage, fingerprintSensor: self.fingerprintSensor, faceSensor: self.faceSensor,
             devicePasscode: self.passcode, clock: clock)
         self.waiting = waiting ?? { try await clock.sleep(for: $0) }
@@ -57,8 +57,8 @@ struct PhoneDevice: Sendable {
     /// The SDK, for a server; without one, for what is on the phone.
     func client(_ server: ServerAddress?) async throws -> MobileAuthenticationClient {
         guard let address = server?.url ?? Self.nowhere else { throw Refusal.usage("no server") }
-        var configuration = Configuration(baseUrl: address)
-        configuration.facetId = Self.facetID
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = Self.facetID
         var initializer = MobileAuthenticationClientInitializer()
             .configuration(configuration).platform(self.platform).transport(self.network)
             .pictureDisplays([ShownPicture.display])
@@ -87,7 +87,7 @@ struct PhoneDevice: Sendable {
 
     /// The servers that the phone is enrolled at.
     func knownServers() async throws -> [ServerAddress] {
-        try await self.client(nil).localData.accounts.compactMap { ServerAddress($0.server.baseUrl) }
+        try await self.client(nil).localData.accounts.compactMap { ServerAddress($0.server.baseURL) }
             .reduce(into: []) { known, server in
                 if !known.contains(server) { known.append(server) }
             }

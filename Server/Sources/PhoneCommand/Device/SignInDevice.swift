@@ -29,9 +29,9 @@ struct SignInDevice: Sendable {
             var configuration: SignInConfiguration
             switch (self.clientID, self.application) {
             case (let id?, nil):
-                configuration = SignInConfiguration(baseUrl: url, clientID: id, redirectURI: self.redirectURI)
+                configuration = SignInConfiguration(baseURL: url, clientID: id, redirectURI: self.redirectURI)
             case (nil, let name?):
-                configuration = SignInConfiguration(baseUrl: url, application: name, redirectURI: self.redirectURI)
+                configuration = SignInConfiguration(baseURL: url, application: name, redirectURI: self.redirectURI)
             default: throw Refusal.usage("Name the app: --client-id, or --application at the sign-in service.")
             }
             if let webApplication {
@@ -94,7 +94,7 @@ struct SignInDevice: Sendable {
         show: @escaping @Sendable (URL) throws -> Void
     ) async throws {
         let home = options.homePath
-        let storage: any AppStorage
+        let storage: any SignInStorage
         if let name = setup.keyring {
             // With --json nothing is asked, by nobody.
             storage = try await SecretServiceStorage(

@@ -9,7 +9,7 @@ struct TerminalWebViews: WebViews {
     let network: HTTPTransport
     let report: Report
 
-    func makeView(displayTitle: String) async throws -> any WebView {
+    func makeView(displayTitle: String) async throws -> any SignInWebView {
         TerminalWebView(displayTitle: displayTitle, network: self.network, report: self.report)
     }
 
@@ -18,7 +18,7 @@ struct TerminalWebViews: WebViews {
 }
 
 /// One view, for as long as its command runs.
-private final class TerminalWebView: WebView {
+private final class TerminalWebView: SignInWebView {
     private let displayTitle: String
     private let network: HTTPTransport
     private let report: Report

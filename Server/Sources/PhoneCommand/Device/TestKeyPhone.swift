@@ -32,7 +32,7 @@ struct TestKeyPhone {
         fetchFacets: @escaping FacetAuthorization.Fetch
     ) throws {
         try Self.prepare(home)
-        let platform = Platform(
+        let platform = DevicePlatform(
             storage: try EncryptedFileStorage(directory: "\(home)/test-store"),
             fingerprintSensor: SimulatedSensor(.finger, home: home), faceSensor: SimulatedSensor(.face, home: home),
             devicePasscode: SimulatedPasscode(home: home), clock: try SimulatedClock(home: home))

@@ -90,7 +90,7 @@ struct IdentityAuthentication {
         let asked = AskedAttribute.all(of: request.info)
         self.report.say([
             "event": .string("request"), "operation": .string("identity"), "service": .string(request.serviceName),
-            "origin": .string(request.serviceUrl), "server": .string(request.idmIdentifier),
+            "origin": .string(request.serviceURL), "server": .string(request.idmIdentifier),
             "roles": .array(
                 request.roles.map { role in
                     .object([
@@ -113,7 +113,7 @@ struct IdentityAuthentication {
                 terminal.list([("At", request.serviceName), ("Identity", request.idmIdentifier)])
             } else {
                 terminal.print("\(request.serviceName) asks who you are", .bold)
-                terminal.list([("Origin", request.serviceUrl), ("Identity", request.idmIdentifier)])
+                terminal.list([("Origin", request.serviceURL), ("Identity", request.idmIdentifier)])
             }
             if isFromLink, self.ownRequest == nil {
                 terminal.notice("This came in a link. Go on only if you have begun it yourself.")
@@ -121,7 +121,7 @@ struct IdentityAuthentication {
         }
     }
 
-    private func show(_ given: [PersonalAnswer], _ role: Role) {
+    private func show(_ given: [PersonalAnswer], _ role: RequestedRole) {
         self.report.say([
             "event": .string("disclosure"), "role": .string(role.name),
             "attributes": .array(

@@ -48,7 +48,7 @@ struct IdentityCodeRun {
         case .userLogin(let login):
             self.report.say([
                 "event": .string("finished"), "outcome": .outcome(.approved),
-                "service": .string(login.relyingPartyName), "origin": .string(login.relyingPartyUrl),
+                "service": .string(login.relyingPartyName), "origin": .string(login.relyingPartyURL),
                 "role": .string(login.roleName),
             ]) { terminal in
                 terminal.success(
@@ -160,7 +160,7 @@ extension PersonalizedIdentity {
     }
 }
 
-extension PendingLockoutInformation {
+extension LockoutInformation {
     /// How long it was when the server answered, in whole seconds; `nil` where it is for good.
     var seconds: Int? {
         guard !self.isPermanent else { return nil }

@@ -40,7 +40,7 @@ struct IdentityPhone: Sendable {
 
     private func sdk(_ servers: [IdentityConfiguration.TrustedServer]) async throws -> CountersignSDK {
         var configuration = IdentityConfiguration(servers: servers)
-        configuration.facetId = PhoneDevice.facetID
+        configuration.facetID = PhoneDevice.facetID
         configuration.deviceName = Self.name
         configuration.securityInspection = SimulatedIntegrity(home: self.device.home)
         return try await self.device.identities(configuration)

@@ -64,7 +64,7 @@ extension Refusal {
         case .originRefused: (.refused, .refused, "The page is not one of the service's: close it.")
         case .attributesIncomplete, .correctionLimitExceeded:
             (.refused, .refused, "Have a new code shown, and try again.")
-        case .untrustedFacetId:
+        case .untrustedFacetID:
             (.refused, .refused, "Its operator takes apps by `serve --facets`; the log says which this one is.")
         case .answersOutdated: (.refused, .refused, "Try again, and choose anew: nothing was counted.")
         case .consentRequired:

@@ -31,7 +31,7 @@ actor PhoneHolder {
 
     /// Shows the request, once, before anything is answered.
     private func show(
-        _ requester: Countersign.Requester?, account: Account?, transaction: Data?, payment: PaymentDetails?,
+        _ requester: Countersign.Requester?, account: RegisteredAccount?, transaction: Data?, payment: PaymentDetails?,
         picture: ShownPicture? = nil, operation: Asked
     ) {
         let text = transaction.map { String(decoding: $0, as: UTF8.self) }
@@ -60,7 +60,7 @@ actor PhoneHolder {
             if let browser = requester?.browser { rows.append(("Browser", browser)) }
             if let address = requester?.address { rows.append(("From", address)) }
             if let account {
-                rows.append(("Account", "\(DisplayText.line(account.username)) at \(account.server.baseUrl)"))
+                rows.append(("Account", "\(DisplayText.line(account.username)) at \(account.server.baseURL)"))
             }
             terminal.list(rows)
             if let payment {
@@ -109,12 +109,14 @@ actor PhoneHolder {
         handler.username(chosen.username)
     }
 
-    private func choose(among accounts: [Account], for requester: Countersign.Requester?) async -> Account? {
+    private func choose(among accounts: [RegisteredAccount], for requester: Countersign.Requester?) async
+        -> RegisteredAccount?
+    {
         if accounts.count == 1 { return accounts[0] }
         guard self.terminal.isInteractive else { return nil }
         self.terminal.print()
         self.terminal.print("\(requester?.service ?? "A service") asks for one of your accounts", .bold)
-        let names = accounts.map { "\(DisplayText.line($0.username)) at \($0.server.baseUrl)" }
+        let names = accounts.map { "\(DisplayText.line($0.username)) at \($0.server.baseURL)" }
         return (try? await self.terminal.choose("Which account?", names)).flatMap { $0 }.map { accounts[$0] }
     }
 
@@ -149,7 +151,7 @@ actor PhoneHolder {
     }
 
     /// Whether the request is for the account that a script has named, if it has.
-    private func isMeant(_ account: Account, orGiveUp cancel: () -> Void) -> Bool {
+    private func isMeant(_ account: RegisteredAccount, orGiveUp cancel: () -> Void) -> Bool {
         guard let wanted = self.script.account, !wanted.utf8.elementsEqual(account.username.utf8) else { return true }
         self.giveUp(.notFound("no-such-account", "The request is for another account."), cancel)
         return false

@@ -159,7 +159,7 @@ struct Refusal: Error, Equatable {
         case .noSuitableAuthenticator: return (.refused, .refused, "no-suitable-authenticator")
         case .keyDisappearedPermanently: return (.refused, .failed, "key-disappeared")
         case .invalidTransactionContent: return (.refused, .refused, "invalid-transaction")
-        case .untrustedFacetId: return (.refused, .refused, "untrusted-app")
+        case .untrustedFacetID: return (.refused, .refused, "untrusted-app")
         case .insecureTransport: return (.refused, .refused, "insecure-transport")
         case .protocolError where error.serverStatusCode == 1403: return (.refused, .refused, "not-allowed")
         case .protocolError where error.serverStatusCode != nil: return (.refused, .refused, "refused-by-server")

@@ -107,8 +107,8 @@ struct DeviceProofRoutesTests {
             _ = try await server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
             let activation = try await server.assembly.ceremonies.enrolments.createActivation(
                 username: "alice", by: "test")
-            var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
-            configuration.facetId = "linux:program:countersign-phone"
+            var configuration = ClientConfiguration(baseURL: try #require(URL(string: "http://localhost:8080")))
+            configuration.facetID = "linux:program:countersign-phone"
             let transport = WatchedTransport(client)
             let phone = try await VirtualPhone(
                 configuration: configuration, transport: transport, clock: clock ?? server.clock, keys: keys)

@@ -84,12 +84,12 @@ struct RecordedScene: Sendable {
         self.recorders = recorders
         self.way = Way(client: place.client, recorders: recorders)
         self.other = other
-        self.device = VirtualSignInDevice(baseUrl: address, clock: place.server.clock)
+        self.device = VirtualSignInDevice(baseURL: address, clock: place.server.clock)
         self.pages = PageViews(self.device.webViews, way: self.way)
         try await place.register(AppSignIn.web, AppSignIn.webSettings, at: AppSignIn.webAddress, methods: methods)
         try await place.register(AppSignIn.app, AppSignIn.appSettings, at: AppSignIn.appAddress, methods: methods)
         var service = SignInConfiguration(
-            baseUrl: address, application: AppSignIn.app, redirectURI: AppSignIn.appAddress)
+            baseURL: address, application: AppSignIn.app, redirectURI: AppSignIn.appAddress)
         service.webViews = WebViewSites(
             application: AppSignIn.web, hosts: ["api.va.example"], cookiePrefix: "vagov_")
         func register(_ name: String, at redirectURI: String, _ methods: [String]) async throws -> SignInConfiguration {
@@ -99,7 +99,7 @@ struct RecordedScene: Sendable {
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
                     authenticationMethod: "none", signInMethods: methods)
             ).client
-            return SignInConfiguration(baseUrl: address, clientID: client.id, redirectURI: redirectURI)
+            return SignInConfiguration(baseURL: address, clientID: client.id, redirectURI: redirectURI)
         }
         self.passwords = try await register("Portal", at: "com.example.portal:/signed-in", ["password"])
         _ = try await place.server.assembly.provider.changeClient(
@@ -214,14 +214,14 @@ final class PageViews: WebViews, Sendable {
     /// What the server has answered to the pages so far.
     var answers: [Int] { self.statuses.withLock { $0 } }
 
-    func makeView(displayTitle: String) async throws -> any WebView {
+    func makeView(displayTitle: String) async throws -> any SignInWebView {
         let view = try await self.views.makeView(displayTitle: displayTitle)
         return Page(view: try #require(view as? VirtualWebView), views: self)
     }
 
     func clear() async throws { try await self.views.clear() }
 
-    private struct Page: WebView {
+    private struct Page: SignInWebView {
         let view: VirtualWebView
         let views: PageViews
 

@@ -81,13 +81,13 @@ struct IdentityStage: Sendable {
         let root = try #require(try await self.server.assembly.ceremonies.identities.keys.root()?.publicJSON)
         var configuration = IdentityConfiguration(
             servers: [.init(idmIdentifier: Self.issuer, rootKeys: [JSON.object(root).text])])
-        configuration.facetId = "linux:program:countersign-phone"
+        configuration.facetID = "linux:program:countersign-phone"
         configuration.securityInspection = inspection
         let storage =
             try former?.storage ?? NotedStorage(try EncryptedFileStorage(directory: "\(self.folder)/\(name)"))
         try await sdk.initialize(
             configuration,
-            platform: Platform(
+            platform: DevicePlatform(
                 storage: storage, keys: keys, fingerprintSensor: sensor, clock: self.server.clock,
                 random: self.drawn.source),
             transport: network ?? self.traffic, traceRecorder: self.phoneTrace)

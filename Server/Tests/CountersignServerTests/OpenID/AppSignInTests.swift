@@ -54,7 +54,7 @@ struct AppSignInTests {
             self.server = server
             self.transport = Lossy(client)
             self.device = try VirtualSignInDevice(
-                baseUrl: #require(URL(string: "http://localhost:8080")), clock: server.clock,
+                baseURL: #require(URL(string: "http://localhost:8080")), clock: server.clock,
                 sharedStorage: InMemoryStorage())
             self.configuration = try await Self.register("health", server)
             self.device.browser.onVisit { page, _ in
@@ -77,7 +77,7 @@ struct AppSignInTests {
                     tokens: TokenSettings(group: "makers-apps"))
             ).client
             var configuration = SignInConfiguration(
-                baseUrl: try #require(URL(string: "http://localhost:8080")), clientID: client.id, redirectURI: address)
+                baseURL: try #require(URL(string: "http://localhost:8080")), clientID: client.id, redirectURI: address)
             configuration.scopes.append("device_sso")
             return configuration
         }
@@ -113,7 +113,7 @@ struct AppSignInTests {
             try await app.withBrowser { true }
             #expect(try await scene.userinfo(app) == 200)
             #expect(try app.kept == .guardedSession)
-            let fields = try await app.authorization(method: "GET", url: scene.configuration.baseUrl)
+            let fields = try await app.authorization(method: "GET", url: scene.configuration.baseURL)
             #expect(fields.first?.value.hasPrefix("DPoP ") == true && fields.last?.name == "DPoP")
             let next = try await scene.start()
             scene.device.sensor.feel(.match)
@@ -157,7 +157,7 @@ struct AppSignInTests {
             scene.server.clock.advance(by: .seconds(600))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { _ = try await app.authorization(method: "GET", url: scene.configuration.baseUrl) }
+                    group.addTask { _ = try await app.authorization(method: "GET", url: scene.configuration.baseURL) }
                 }
                 try await group.waitForAll()
             }

@@ -606,7 +606,7 @@ struct ChallengeRoutesTests {
         try OutOfBandPayload(
             redeemData: .init(
                 token: try asked.object.requiredString("phone_code"),
-                redeemUrl: try #require(URL(string: "http://localhost:8080/token/redeem/authentication"))))
+                redeemURL: try #require(URL(string: "http://localhost:8080/token/redeem/authentication"))))
     }
 
     @Test("a phone is asked by a code that the app shows, and its yes gives a code")

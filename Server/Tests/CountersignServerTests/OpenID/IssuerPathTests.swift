@@ -113,10 +113,10 @@ struct IssuerPathTests {
             let link = try page.attribute("href", of: "same-device-link")
             #expect(link.hasPrefix(Self.issuer + "/open?"))
             let payload = try OutOfBandPayload(link: link)
-            #expect(payload.redeemData.redeemUrl.absoluteString == Self.issuer + "/token/redeem/authentication")
+            #expect(payload.redeemData.redeemURL.absoluteString == Self.issuer + "/token/redeem/authentication")
             let typed = try OutOfBandPayload(
                 redeemData: .init(
-                    token: try page.words(of: "typed-code"), redeemUrl: payload.redeemData.redeemUrl))
+                    token: try page.words(of: "typed-code"), redeemURL: payload.redeemData.redeemURL))
             _ = try await phone.authenticate(typed)
 
             let completed = try await browser.get("\(Self.path)/sign-in/complete?request=\(request)")

@@ -56,7 +56,7 @@ struct DispatchFormsTests {
                     payload
                         == (try OutOfBandPayload(
                             redeemData: .init(
-                                token: payload.redeemData.token, redeemUrl: first.redeemData.redeemUrl),
+                                token: payload.redeemData.token, redeemURL: first.redeemData.redeemURL),
                             data: first.data)))
             }
             #expect(Set(payloads.map(\.redeemData.token)).count == 3)

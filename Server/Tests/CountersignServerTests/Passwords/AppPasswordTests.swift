@@ -40,9 +40,9 @@ struct AppPasswordTests {
             let address = try #require(URL(string: "http://localhost:8080"))
             try await body(
                 Scene(
-                    place: place, device: VirtualSignInDevice(baseUrl: address, clock: place.server.clock),
+                    place: place, device: VirtualSignInDevice(baseURL: address, clock: place.server.clock),
                     configuration: SignInConfiguration(
-                        baseUrl: address, clientID: client.id, redirectURI: "com.example.health:/signed-in")))
+                        baseURL: address, clientID: client.id, redirectURI: "com.example.health:/signed-in")))
         }
     }
 
@@ -57,7 +57,7 @@ struct AppPasswordTests {
             scene.device.sensor.feel(.match)
             try await next.withSavedPassword()
             #expect(await next.isSignedIn)
-            let fields = try await next.authorization(method: "GET", url: scene.configuration.baseUrl)
+            let fields = try await next.authorization(method: "GET", url: scene.configuration.baseURL)
             #expect(fields.first?.value.hasPrefix("DPoP ") == true)
         }
     }

@@ -75,7 +75,7 @@ struct CredentialLeakTests {
             _ = try await provider.changeClient(
                 client.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
             var configuration = SignInConfiguration(
-                baseUrl: try #require(URL(string: CredentialLeakTests.issuer)), clientID: client.id,
+                baseURL: try #require(URL(string: CredentialLeakTests.issuer)), clientID: client.id,
                 redirectURI: address)
             configuration.scopes.append("device_sso")
             return configuration
@@ -128,7 +128,7 @@ struct CredentialLeakTests {
             let scene = Scene(
                 place: AppSignIn(server: place.server, client: watched), watched: watched, network: Network(watched),
                 lines: lines, folder: folder, trace: phoneTrace,
-                device: VirtualSignInDevice(baseUrl: address, clock: place.server.clock))
+                device: VirtualSignInDevice(baseURL: address, clock: place.server.clock))
             scene.signInOnPages()
             try await body(scene)
             #expect(
@@ -150,7 +150,7 @@ struct CredentialLeakTests {
             let next = try await scene.start(configuration)
             scene.device.sensor.feel(.match)
             try await next.withSavedPassword()
-            _ = try await next.authorization(method: "GET", url: configuration.baseUrl)
+            _ = try await next.authorization(method: "GET", url: configuration.baseURL)
             try scene.search("opened")
             #expect(try await next.signOut())
             try scene.search("signed out")
@@ -193,7 +193,7 @@ struct CredentialLeakTests {
     func signInService() async throws {
         try await self.withScene { scene in
             var configuration = SignInConfiguration(
-                baseUrl: try #require(URL(string: Self.issuer)), application: AppSignIn.app,
+                baseURL: try #require(URL(string: Self.issuer)), application: AppSignIn.app,
                 redirectURI: AppSignIn.appAddress)
             configuration.webViews = WebViewSites(
                 application: AppSignIn.web, hosts: ["api.va.example"], cookiePrefix: "vagov_")

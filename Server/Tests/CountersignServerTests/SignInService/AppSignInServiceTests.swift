@@ -24,9 +24,9 @@ struct AppSignInServiceTests {
         init(_ place: AppSignIn) throws {
             let address = try #require(URL(string: AppSignInServiceTests.issuer))
             self.place = place
-            self.device = VirtualSignInDevice(baseUrl: address, clock: place.server.clock)
+            self.device = VirtualSignInDevice(baseURL: address, clock: place.server.clock)
             var configuration = SignInConfiguration(
-                baseUrl: address, application: AppSignIn.app, redirectURI: AppSignIn.appAddress)
+                baseURL: address, application: AppSignIn.app, redirectURI: AppSignIn.appAddress)
             configuration.webViews = WebViewSites(
                 application: AppSignIn.web, hosts: ["api.va.example"], cookiePrefix: "vagov_")
             self.configuration = configuration

@@ -96,8 +96,8 @@ struct ChannelBindingTests {
             try await authority.withFile { file in
                 try await front.withServer(rule) { server, address in
                     let network = try HTTPTransport(caFile: file)
-                    var configuration = Configuration(baseUrl: address)
-                    configuration.facetId = "linux:program:countersign-phone"
+                    var configuration = ClientConfiguration(baseURL: address)
+                    configuration.facetID = "linux:program:countersign-phone"
                     let phone = try await VirtualPhone(
                         configuration: configuration, transport: Silent(network: network), clock: server.clock)
                     if isAccepted {

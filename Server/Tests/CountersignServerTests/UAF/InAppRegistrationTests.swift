@@ -66,12 +66,12 @@ struct InAppRegistrationTests {
                 ("ios:bundle-id:com.example.bank", ServerCheck.Finding.facetNotListed),
                 ("linux:program:countersign-phone", .trusted),
             ] {
-                var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
-                configuration.facetId = facet
+                var configuration = ClientConfiguration(baseURL: try #require(URL(string: "http://localhost:8080")))
+                configuration.facetID = facet
                 let phone = try await VirtualPhone(
                     configuration: configuration, transport: RouterTransport(client: client), clock: server.clock)
                 let check = await phone.client.checkServer()
-                #expect(check.finding == finding && check.facetId == facet)
+                #expect(check.finding == finding && check.facetID == facet)
                 #expect(check.trustedFacets == ["linux:program:countersign-phone"])
             }
         }

@@ -12,7 +12,7 @@ struct CodeInputTests {
     {
         try OutOfBandPayload(
             redeemData: .init(
-                token: "b2YgdGhpcnR5LXR3byBieXRlcywgbW9yZSBvciBsZXNz", redeemUrl: try #require(URL(string: redeemURL))))
+                token: "b2YgdGhpcnR5LXR3byBieXRlcywgbW9yZSBvciBsZXNz", redeemURL: try #require(URL(string: redeemURL))))
     }
 
     @Test("A link, bare base64url and a typed code are told apart")

@@ -11,11 +11,11 @@ import UAF
 @Suite("Threat model, Signing what nobody has seen: what a script of the terminal phone agrees to")
 struct PersonTests {
     private static let payment = Data("Payment\nAmount: EUR 12.50\nTo: Jo\nAccount: 7".utf8)
-    private let account: Account
+    private let account: RegisteredAccount
 
     init() throws {
-        let server = Account.Server(baseUrl: try #require(URL(string: "https://id.example.com")))
-        self.account = Account(username: "alice", server: server)
+        let server = RegisteredAccount.Server(baseURL: try #require(URL(string: "https://id.example.com")))
+        self.account = RegisteredAccount(username: "alice", server: server)
     }
 
     private func person(_ arguments: [String]) throws -> PhoneHolder {

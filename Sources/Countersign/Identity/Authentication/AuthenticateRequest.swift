@@ -5,7 +5,7 @@ public import UAF
 import _Primitives
 
 /// As what a person can come to a service.
-public struct Role: Hashable, Sendable {
+public struct RequestedRole: Hashable, Sendable {
     /// The server's name for it.
     public let id: String
     /// The name, to be shown: one line.
@@ -43,13 +43,13 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
     /// What it is for.
     public var purpose: AuthenticationPurpose { self.document.purpose }
     /// As what the person can come; at least one.
-    public let roles: [Role]
+    public let roles: [RequestedRole]
     /// What the service asks to know. Its properties are `nil` where it asks for nothing.
     public let info: AuthenticationPersonalInformation
     /// Who asks: the name, to be shown.
     public let serviceName: String
     /// Who asks: the web origin, to be shown, so that a person sees where they are signed in.
-    public let serviceUrl: String
+    public let serviceURL: String
     /// The server.
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
@@ -59,7 +59,7 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
     /// The answers that have left, where what the server said to them was lost.
     let unanswered = UnansweredRequests<SentAnswers>()
     private let lock = NSLock()
-    private var selected: Role?
+    private var selected: RequestedRole?
 
     /// Throws ``EngineError`` `unreadable` where this version knows no way to answer in any role.
     init(
@@ -69,28 +69,28 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
         self.document = document
         self.isOwnOperation = isOwnOperation
         self.identitySession = IdentitySession(claimed, document.deadlines)
-        self.roles = document.roles.compactMap { Role($0, from: enrolled) }
+        self.roles = document.roles.compactMap { RequestedRole($0, from: enrolled) }
         guard !self.roles.isEmpty else { throw CountersignError(.protocolVersionUnsupported, "roles") }
         self.info = AuthenticationPersonalInformation(
             document.attributes, rules: document.bounds.rules(birthdate: birthdate))
         self.serviceName = DisplayText.line(document.service.name)
-        self.serviceUrl = DisplayText.origin(document.service.origin)
+        self.serviceURL = DisplayText.origin(document.service.origin)
         self.selected = self.roles.count == 1 ? self.roles[0] : nil
     }
 
     /// Takes the role that the person has chosen, and returns it. `nil`, which changes nothing, for `nil` and for a role that
     /// is not among ``roles``: a mistake in the app's code. The only role is chosen already.
-    @discardableResult public func setSelection(_ role: Role?) -> Role? {
+    @discardableResult public func setSelection(_ role: RequestedRole?) -> RequestedRole? {
         guard let role, let adopted = self.roles.first(where: { $0 == role }) else { return nil }
         self.lock.withLock { self.selected = adopted }
         return adopted
     }
 
     /// The role that is chosen.
-    var selection: Role? { self.lock.withLock { self.selected } }
+    var selection: RequestedRole? { self.lock.withLock { self.selected } }
 
     /// Who asks.
-    public var description: String { "AuthenticateRequest(\(self.serviceUrl))" }
+    public var description: String { "AuthenticateRequest(\(self.serviceURL))" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

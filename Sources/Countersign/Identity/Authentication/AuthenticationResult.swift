@@ -30,7 +30,7 @@ public struct UserLoginResult: Hashable, Sendable {
     /// The service's name.
     public let relyingPartyName: String
     /// The service's web origin.
-    public let relyingPartyUrl: String
+    public let relyingPartyURL: String
     /// The name of the role.
     public let roleName: String
     /// When the server accepted the factors.
@@ -42,7 +42,7 @@ public struct UserLoginResult: Hashable, Sendable {
     init(_ session: AcceptedSession) {
         self.returnAddress = session.location.flatMap { URL(string: $0) }
         self.relyingPartyName = DisplayText.line(session.service.name)
-        self.relyingPartyUrl = DisplayText.origin(session.service.origin)
+        self.relyingPartyURL = DisplayText.origin(session.service.origin)
         self.roleName = DisplayText.line(session.roleName)
         self.finishedAt = Date(session.finishedAt)
     }

@@ -24,7 +24,7 @@ extension CountersignError {
         case let error as Unsettled: self.translating(error.cause)
         case let error as IdentityProblem: self.translating(error, at: nil)
         case let error as FailedAttempt:
-            CountersignLockoutError(PendingLockoutInformation(error.notice, at: error.now))
+            CountersignLockoutError(LockoutInformation(error.notice, at: error.now))
         case let error as EngineError: self.translating(error)
         case let error as IdentityMessageError: CountersignError(Self.code(of: error), error.description)
         case let error as SessionDocumentError:
@@ -54,7 +54,7 @@ extension CountersignError {
         switch problem.code {
         case .lockedOut:
             if let lockout = problem.lockout, let now {
-                CountersignLockoutError(PendingLockoutInformation(lockout, at: now))
+                CountersignLockoutError(LockoutInformation(lockout, at: now))
             } else {
                 CountersignError(.lockedOut)
             }
@@ -81,7 +81,7 @@ extension CountersignError {
         case .mergeConflict: CountersignError(.mergeConflict)
         case .consentRequired: CountersignError(.consentRequired)
         case .answersOutdated: CountersignError(.answersOutdated)
-        case .untrustedFacetId: CountersignError(.untrustedFacetId)
+        case .untrustedFacetId: CountersignError(.untrustedFacetID)
         case .outOfOrder: CountersignError(.wrongProcess, "out of order")
         case .clockSkew: CountersignError(.clockSkew)
         case .protocolVersionUnsupported: CountersignError(.protocolVersionUnsupported)
@@ -94,7 +94,7 @@ extension CountersignError {
 
     private static func translating(_ error: EngineError) -> CountersignError {
         if case .appRenamed(let former) = error.cause {
-            return CountersignError(.appRenamed, error.reason, formerFacetId: former)
+            return CountersignError(.appRenamed, error.reason, formerFacetID: former)
         }
         let code: CountersignErrorCode =
             switch error.cause {

@@ -26,17 +26,17 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
     /// server has said it. `nil` with every other code.
     public let retryAfter: Duration?
     /// With ``CountersignErrorCode/appRenamed``: the name that the app had when the identity was made
-    /// (``IdentityConfiguration/facetId``). `nil` with every other code.
-    public let formerFacetId: String?
+    /// (``IdentityConfiguration/facetID``). `nil` with every other code.
+    public let formerFacetID: String?
 
     init(
         _ errorCode: CountersignErrorCode, _ reason: String = "", retryAfter: Duration? = nil,
-        formerFacetId: String? = nil
+        formerFacetID: String? = nil
     ) {
         self.errorCode = errorCode
         self.reason = reason
         self.retryAfter = retryAfter
-        self.formerFacetId = formerFacetId
+        self.formerFacetID = formerFacetID
     }
 
     public var description: String {
@@ -48,8 +48,8 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
 extension CountersignError: LocalizedError {
     /// What happened, in English and fit to be shown.
     public var errorDescription: String? {
-        guard let formerFacetId else { return self.errorCode.explanation }
-        return "This app was called \(formerFacetId) when it was enrolled. Nothing is lost."
+        guard let formerFacetID else { return self.errorCode.explanation }
+        return "This app was called \(formerFacetID) when it was enrolled. Nothing is lost."
     }
 }
 
@@ -67,9 +67,9 @@ public final class CountersignHttpError: CountersignError, @unchecked Sendable {
 /// The activation rests after failed attempts, or does so from now on. The process is over: wait, and begin anew.
 public final class CountersignLockoutError: CountersignError, @unchecked Sendable {
     /// How long.
-    public let information: PendingLockoutInformation
+    public let information: LockoutInformation
 
-    init(_ information: PendingLockoutInformation) {
+    init(_ information: LockoutInformation) {
         self.information = information
         super.init(.lockedOut, information.isPermanent ? "for good" : "for a while")
     }

@@ -14,7 +14,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
         case keyRemovedBySystem, appRenamed, deviceLockNotSet
         case serviceInactive, membershipRequired, invitationRequired, noRole, originRefused
         case grantExpired, pinMissing, pinRefused, pinAlreadyAsked, mergeConflict, consentRequired, answersOutdated
-        case clockSkew, securityInsufficient, lockedOut, tooManyRequests, untrustedFacetId
+        case clockSkew, securityInsufficient, lockedOut, tooManyRequests, untrustedFacetID
         case storageUnavailable, storageCorrupt, storageNewer
         case cancelled, unexpected
     }
@@ -40,7 +40,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let storageNewer = Self(base: .storageNewer)
     /// The operating system or the person has removed the device's keys. Personalise anew.
     public static let keyRemovedBySystem = Self(base: .keyRemovedBySystem)
-    /// The app had another name when the identity was made: ``CountersignError/formerFacetId``. Nothing is lost: with that
+    /// The app had another name when the identity was made: ``CountersignError/formerFacetID``. Nothing is lost: with that
     /// name all factors sign again. A mistake of the build or its configuration; do not have the person personalise anew, and
     /// take no identity off the device.
     public static let appRenamed = Self(base: .appRenamed)
@@ -54,9 +54,9 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     // MARK: The server
 
     /// The server's operator has not listed this app (`countersign serve --facets`; <doc:Facets>), which is named by
-    /// ``IdentityConfiguration/facetId``. A mistake of the deployment; it costs the person no attempt, unless the server has
+    /// ``IdentityConfiguration/facetID``. A mistake of the deployment; it costs the person no attempt, unless the server has
     /// a PIN service (`pin/2`): who has asked that keeps the attempt, and is told a lockout.
-    public static let untrustedFacetId = Self(base: .untrustedFacetId)
+    public static let untrustedFacetID = Self(base: .untrustedFacetID)
     /// The server does not answer, or its keys were never fetched. Transient: let the person try again. Where a step had left,
     /// the server may have taken it: the function says whether it can be called once more.
     public static let connectionError = Self(base: .connectionError)
@@ -188,7 +188,7 @@ extension CountersignErrorCode {
         case .tlsError, .serverSignatureInvalid: "The server's identity does not hold."
         case .unknownManager: "This app does not know that server."
         case .protocolVersionUnsupported, .storageNewer: "This app is too old."
-        case .untrustedFacetId: "The server does not take this app."
+        case .untrustedFacetID: "The server does not take this app."
         case .malformedData: "That code is not one of ours."
         case .notPersonalized: "This app has no identity of that server."
         case .alreadyPersonalized: "This app has an identity of that server already."

@@ -7,7 +7,8 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What a failed attempt has cost. Which of the factors was wrong is never said.
+/// How long nothing is judged: because a failed attempt has just cost that, or because such a rest was running when something
+/// was asked. Which of the factors was wrong is never said.
 public struct LockoutInformation: Hashable, Sendable {
     /// Whether the activation is disabled for good. Then there is nothing to wait for: depersonalise, and get a new one.
     public let isPermanent: Bool
@@ -20,25 +21,6 @@ public struct LockoutInformation: Hashable, Sendable {
     public var duration: Duration {
         .milliseconds(Int64((max(0, self.lockedUntil.timeIntervalSince(self.serverTime)) * 1000).rounded()))
     }
-
-    init(_ notice: LockoutNotice, at now: Timestamp) {
-        self.isPermanent = notice.isPermanent
-        self.lockedUntil = notice.lockedUntil.map { Date($0) } ?? .distantFuture
-        self.serverTime = Date(now)
-    }
-}
-
-/// The same, by its other name.
-public typealias LockoutAttemptInformation = LockoutInformation
-
-/// A rest that was running when something was asked: what was asked was not judged, and the process is over.
-public struct PendingLockoutInformation: Hashable, Sendable {
-    /// Whether the activation is disabled for good.
-    public let isPermanent: Bool
-    /// Until when nothing is judged, by the server's clock. The distant future where it is for good.
-    public let lockedUntil: Date
-    /// What the server's clock said when it answered.
-    public let serverTime: Date
 
     init(_ notice: LockoutNotice, at now: Timestamp) {
         self.isPermanent = notice.isPermanent

@@ -130,7 +130,7 @@ struct AccountExchange: Sendable {
         let response = try await self.core.send(
             TransportRequest(
                 method: method, url: url, headers: [("Accept", "application/json")], body: [],
-                timeout: .seconds(self.core.configuration.networkTimeoutInSeconds),
+                timeout: self.core.configuration.networkTimeout,
                 maximumResponseLength: Self.maximumLength), by: self.caller, self.recording)
         try Task.checkCancellation()
         return response

@@ -55,7 +55,7 @@ public struct BrowserSession: Hashable, Sendable, Identifiable {
         public let origin: String
     }
 
-    /// What ``SessionRevocation/sessionId(_:)`` takes.
+    /// What ``SessionRevocation/sessionID(_:)`` takes.
     public let id: String
     /// The services that it was signed in to, the last one first; the server may leave older ones out.
     public let services: [Service]
@@ -73,7 +73,7 @@ public struct BrowserSession: Hashable, Sendable, Identifiable {
 
 /// What a service has of a person that goes on without a browser: it renews its access by itself.
 public struct ServiceGrant: Hashable, Sendable, Identifiable {
-    /// What ``GrantRevocation/grantId(_:)`` takes.
+    /// What ``GrantRevocation/grantID(_:)`` takes.
     public let id: String
     /// The service's name. One line, fit to be shown.
     public let service: String

@@ -39,10 +39,10 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
     /// For which accounts an authenticator is registered.
     public struct RegistrationInfo: Hashable, Sendable {
         /// The accounts.
-        public let registeredAccounts: [Account]
+        public let registeredAccounts: [RegisteredAccount]
 
         /// A registration for those accounts.
-        public init(registeredAccounts: [Account] = []) { self.registeredAccounts = registeredAccounts }
+        public init(registeredAccounts: [RegisteredAccount] = []) { self.registeredAccounts = registeredAccounts }
         /// Whether that account is among them.
         public func isRegistered(username: Username) -> Bool {
             guard let name = username.normalizedUsername else { return false }

@@ -13,7 +13,7 @@ public struct LocalData: Sendable {
     let core: ClientCore
 
     /// The accounts that this device is enrolled for, oldest first.
-    public var accounts: [Account] {
+    public var accounts: [RegisteredAccount] {
         get async { await self.core.register.records.map(\.account) }
     }
 
@@ -29,13 +29,13 @@ public struct LocalData: Sendable {
 
     /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`, and
     /// ``OperationError`` `appRenamed` where the app had another name when the account was enrolled.
-    public func pinProtectionStatus(username: Username) async throws -> PinAuthenticatorProtectionStatus? {
+    public func pinProtectionStatus(username: Username) async throws -> AuthenticatorProtectionStatus? {
         try await self.protectionStatus(.pin, of: username)
     }
 
     /// How the password of an account stands; `nil` where the account has none. Throws `StorageError`, and
     /// ``OperationError`` `appRenamed` where the app had another name when the account was enrolled.
-    public func passwordProtectionStatus(username: Username) async throws -> PasswordAuthenticatorProtectionStatus? {
+    public func passwordProtectionStatus(username: Username) async throws -> AuthenticatorProtectionStatus? {
         try await self.protectionStatus(.password, of: username)
     }
 
@@ -63,8 +63,8 @@ public struct LocalData: Sendable {
     /// server retires the old device once the new key is confirmed. To leave for good, ``Deregistration`` tells the server.
     ///
     /// Throws ``DeleteAuthenticatorError``; `unknownUsername` also for an account of that name at another server.
-    public func forget(_ account: Account) async throws {
-        guard let record = await self.record(of: account.username), record.key.server == account.server.baseUrl else {
+    public func forget(_ account: RegisteredAccount) async throws {
+        guard let record = await self.record(of: account.username), record.key.server == account.server.baseURL else {
             throw DeleteAuthenticatorError(.unknownUsername, "no such account")
         }
         do {

@@ -12,14 +12,14 @@ public import UAFClient
 ///
 /// ```swift
 /// let client = try await MobileAuthenticationClientInitializer()
-///     .configuration(Configuration(baseUrl: address))
+///     .configuration(ClientConfiguration(baseURL: address))
 ///     .platform(platform)
 ///     .execute()
 /// ```
 public struct MobileAuthenticationClientInitializer: SingleOperation {
     private let once = OneShot()
-    fileprivate var configuration: Configuration?
-    fileprivate var platform: Platform?
+    fileprivate var configuration: ClientConfiguration?
+    fileprivate var platform: DevicePlatform?
     fileprivate var transport: (any Transport)?
     fileprivate var pinHardening = PinHardening()
     fileprivate var pictureDisplays: [PictureDisplay] = []
@@ -35,7 +35,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     /// for at the next start.
     public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
         guard self.once.take() else { throw InitializationError(.operationReused) }
-        guard let configuration, let platform, configuration.baseUrl.authority != nil else {
+        guard let configuration, let platform, configuration.baseURL.authority != nil else {
             throw InitializationError(.invalidConfiguration, "configuration and platform are needed")
         }
         guard self.pinHardening.isSupported else {
@@ -51,7 +51,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
         } catch let error as StorageError {
             throw InitializationError(error)
         } catch is UAFError {
-            throw InitializationError(.invalidConfiguration, "facetId must have 1 to 512 characters")
+            throw InitializationError(.invalidConfiguration, "facetID must have 1 to 512 characters")
         } catch {
             throw InitializationError(.storageUnavailable, "\(error)")
         }
@@ -66,11 +66,11 @@ extension MobileAuthenticationClientInitializer: CustomStringConvertible, Custom
 
 extension OperationBuilder where Operation == MobileAuthenticationClientInitializer {
     /// Where the server is.
-    public func configuration(_ configuration: Configuration) -> Self {
+    public func configuration(_ configuration: ClientConfiguration) -> Self {
         self.changing { $0.configuration = configuration }
     }
     /// What the device can do.
-    public func platform(_ platform: Platform) -> Self { self.changing { $0.platform = platform } }
+    public func platform(_ platform: DevicePlatform) -> Self { self.changing { $0.platform = platform } }
     /// How to reach the network; by default over Foundation's URL loading.
     public func transport(_ transport: any Transport) -> Self { self.changing { $0.transport = transport } }
     /// What one try of a PIN costs whoever has the device's storage.
@@ -99,12 +99,12 @@ public struct MobileAuthenticationClient: Sendable {
     public var isDevelopmentStore: Bool { self.core.platform.storage.isDevelopmentStore }
     /// This device, as it speaks for itself to an account's server; `nil` where there is no such account. Throws
     /// `DeviceKeyError` and ``StorageError``.
-    package func deviceIdentity(of account: Account) async throws -> DeviceIdentity? {
+    package func deviceIdentity(of account: RegisteredAccount) async throws -> DeviceIdentity? {
         try await self.core.identity(
-            of: AccountKey(server: account.server.baseUrl, username: account.username))
+            of: AccountKey(server: account.server.baseURL, username: account.username))
     }
     /// The configuration that the client was made with.
-    public var configuration: Configuration { self.core.configuration }
+    public var configuration: ClientConfiguration { self.core.configuration }
 }
 
 extension MobileAuthenticationClient: CustomReflectable {

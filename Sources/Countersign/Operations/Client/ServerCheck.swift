@@ -20,7 +20,7 @@ public struct ServerCheck: Hashable, Sendable, CustomStringConvertible {
         private let base: Base
         /// The server answers, and takes answers of this app.
         public static let trusted = Self(base: .trusted)
-        /// The server's list does not have this app: compare ``ServerCheck/facetId`` with ``ServerCheck/trustedFacets``,
+        /// The server's list does not have this app: compare ``ServerCheck/facetID`` with ``ServerCheck/trustedFacets``,
         /// and have the server's operator add it.
         public static let facetNotListed = Self(base: .facetNotListed)
         /// The server answers, but its list of apps cannot be read at the address that it names.
@@ -40,24 +40,24 @@ public struct ServerCheck: Hashable, Sendable, CustomStringConvertible {
 
     /// What was found.
     public let finding: Finding
-    /// What this app calls itself: ``Configuration/facetId``.
-    public let facetId: String
+    /// What this app calls itself: ``ClientConfiguration/facetID``.
+    public let facetID: String
     /// The apps that the server takes answers from; empty where its list could not be read. Fit to be shown.
     public let trustedFacets: [String]
     /// The server's address.
-    public let baseUrl: URL
+    public let baseURL: URL
     /// What was in the way. For the log.
     public let reason: String
 
     /// A sentence for the app's developer.
     public var description: String {
-        let server = self.baseUrl.absoluteString
+        let server = self.baseURL.absoluteString
         return switch self.finding {
-        case .trusted: "\(server) takes answers of \(self.facetId)."
+        case .trusted: "\(server) takes answers of \(self.facetID)."
         case .facetNotListed:
-            "\(server) does not take answers of \(self.facetId). It lists: "
+            "\(server) does not take answers of \(self.facetID). It lists: "
                 + (self.trustedFacets.isEmpty ? "nothing" : self.trustedFacets.joined(separator: ", "))
-                + ". Its operator adds an app (--facets), or the configuration's facetId is wrong."
+                + ". Its operator adds an app (--facets), or the configuration's facetID is wrong."
         default: "\(server): \(self.finding) (\(self.reason))."
         }
     }
@@ -68,13 +68,13 @@ extension MobileAuthenticationClient {
     ///
     /// It fetches a request for an authentication, as an operation would, throws it away, and fetches the list of apps
     /// anew. Nobody is asked anything, and nothing is stored here or there. An app that is not listed finds out here what
-    /// each operation would end with: ``FidoErrorCode/untrustedFacetId`` or a refusal of the server.
+    /// each operation would end with: ``FidoErrorCode/untrustedFacetID`` or a refusal of the server.
     public func checkServer() async -> ServerCheck {
         let configuration = self.core.configuration
         func check(_ finding: ServerCheck.Finding, _ trusted: [String] = [], _ reason: String = "") -> ServerCheck {
             ServerCheck(
-                finding: finding, facetId: configuration.facetId, trustedFacets: trusted,
-                baseUrl: configuration.baseUrl, reason: reason)
+                finding: finding, facetID: configuration.facetID, trustedFacets: trusted,
+                baseURL: configuration.baseURL, reason: reason)
         }
         do {
             let recording = self.core.newRecording()

@@ -16,7 +16,7 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     /// enrolment does not hold any more.
     public static let protocolError = Self(rawValue: 0x06)
     /// The server does not list this app. A mistake in the server's or the app's configuration.
-    public static let untrustedFacetId = Self(rawValue: 0x07)
+    public static let untrustedFacetID = Self(rawValue: 0x07)
     /// The key is gone, for instance because the enrolled fingers changed. Ask the person to enrol again.
     public static let keyDisappearedPermanently = Self(rawValue: 0x09)
     /// The authenticator refused, the app has no screen for it, or nobody is enrolled with the operating system any

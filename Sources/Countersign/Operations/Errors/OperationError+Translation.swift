@@ -76,7 +76,7 @@ extension OperationError {
         case .unknownAccount, .knownAccount, .noSuchFactor, .factorInvalidated, .sensorLocked:
             // Of identities alone.
             self.init(.unknown, recovery: .correctApp, error.reason)
-        case .appRenamed(let former): self.init(.appRenamed, formerFacetId: former, error.reason)
+        case .appRenamed(let former): self.init(.appRenamed, formerFacetID: former, error.reason)
         case .undisclosed: self.init(.missingInteraction, error.reason)
         }
     }

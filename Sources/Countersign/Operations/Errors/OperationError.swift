@@ -43,7 +43,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// This device has no account of that name. Nothing was sent. Show the accounts that are there now
         /// (``LocalData/accounts``).
         public static let unknownUsername = Self(base: .unknownUsername)
-        /// The app had another name when the account was enrolled: ``OperationError/formerFacetId``. Nothing is lost: with that
+        /// The app had another name when the account was enrolled: ``OperationError/formerFacetID``. Nothing is lost: with that
         /// name all keys sign again. A mistake of the build or its configuration; do not have the person enrol anew, and delete
         /// nothing.
         public static let appRenamed = Self(base: .appRenamed)
@@ -69,8 +69,8 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// The UAF status code with which the server refused, for instance 1403 while a registration waits for its
     /// confirmation.
     public let serverStatusCode: Int?
-    /// With ``Code/appRenamed``: the name that the app had when the account was enrolled (``Configuration/facetId``).
-    public let formerFacetId: String?
+    /// With ``Code/appRenamed``: the name that the app had when the account was enrolled (``ClientConfiguration/facetID``).
+    public let formerFacetID: String?
     /// What the app does about it.
     public let recovery: Recovery
     /// For the log: never a secret.
@@ -79,13 +79,13 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// An error of that code; `reason` goes to the log alone. The recovery is the code's, unless it is given.
     public init(
         _ code: Code, fidoErrorCode: FidoErrorCode? = nil, httpStatus: Int? = nil, serverStatusCode: Int? = nil,
-        formerFacetId: String? = nil, recovery: Recovery? = nil, _ reason: String = ""
+        formerFacetID: String? = nil, recovery: Recovery? = nil, _ reason: String = ""
     ) {
         self.code = code
         self.fidoErrorCode = fidoErrorCode
         self.httpStatus = httpStatus
         self.serverStatusCode = serverStatusCode
-        self.formerFacetId = formerFacetId
+        self.formerFacetID = formerFacetID
         self.recovery = recovery ?? Recovery(of: code, fidoErrorCode, serverStatusCode: serverStatusCode)
         self.reason = reason
     }

@@ -85,7 +85,7 @@ extension OperationError.Recovery {
             case .userNotEnrolled: .enrollWithOperatingSystem
             case .insufficientAuthenticatorResources: .makeRoom
             case .invalidTransactionContent: .contactService
-            case .insecureTransport, .untrustedFacetId: .correctApp
+            case .insecureTransport, .untrustedFacetID: .correctApp
             default: .report
             }
     }
@@ -137,7 +137,7 @@ extension OperationError: LocalizedError {
         case .sessionUnknown: "There is no such session or grant, or it has ended."
         case .unknownUsername: "This device has no account of that name."
         case .appRenamed:
-            "This app was called \(self.formerFacetId ?? "something else") when it was enrolled. Nothing is lost."
+            "This app was called \(self.formerFacetID ?? "something else") when it was enrolled. Nothing is lost."
         case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
         case .operationReused: "This was done before."
         case .storageError: "This device's storage failed."
@@ -170,7 +170,7 @@ extension FidoErrorCode {
         case .unsupportedVersion: "The server speaks another version of the protocol."
         case .noSuitableAuthenticator: "Nothing on this device can answer that."
         case .protocolError: "The server refused, or its answer makes no sense."
-        case .untrustedFacetId: "The server does not trust this app."
+        case .untrustedFacetID: "The server does not trust this app."
         case .keyDisappearedPermanently:
             "The key is gone, because the enrolled fingers, faces or passcode have changed."
         case .authenticatorAccessDenied: "The authenticator refused."

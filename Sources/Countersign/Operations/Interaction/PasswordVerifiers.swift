@@ -116,14 +116,14 @@ public struct PasswordUserVerificationContext: Sendable {
     /// Whose password it is.
     public let username: Username
     /// How many tries are left and how long to wait for the next.
-    public let authenticatorProtectionStatus: PasswordAuthenticatorProtectionStatus
+    public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
     /// Why the password before did not help.
     public let lastRecoverableError: PasswordUserVerificationError?
 
     /// A context, for an app's own tests too.
     public init(
         authenticator: AuthenticatorDescriptor, username: Username,
-        authenticatorProtectionStatus: PasswordAuthenticatorProtectionStatus = .unlocked,
+        authenticatorProtectionStatus: AuthenticatorProtectionStatus = .unlocked,
         lastRecoverableError: PasswordUserVerificationError? = nil
     ) {
         self.authenticator = authenticator

@@ -90,14 +90,14 @@ public struct PinUserVerificationContext: Sendable {
     /// Whose PIN it is.
     public let username: Username
     /// How many tries are left and how long to wait for the next.
-    public let authenticatorProtectionStatus: PinAuthenticatorProtectionStatus
+    public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
     /// Why the PIN before did not help.
     public let lastRecoverableError: PinUserVerificationError?
 
     /// A context, for an app's own tests too.
     public init(
         authenticator: AuthenticatorDescriptor, username: Username,
-        authenticatorProtectionStatus: PinAuthenticatorProtectionStatus = .unlocked,
+        authenticatorProtectionStatus: AuthenticatorProtectionStatus = .unlocked,
         lastRecoverableError: PinUserVerificationError? = nil
     ) {
         self.authenticator = authenticator

@@ -21,7 +21,7 @@ public protocol AccountSelector: Sendable {
 /// What an account selector needs to know.
 public struct AccountSelectionContext: Sendable {
     /// The accounts that can meet the server's policy.
-    public let accounts: [Account]
+    public let accounts: [RegisteredAccount]
     /// The authenticators of the device, each with the accounts that it is registered for.
     public let authenticators: [AuthenticatorDescriptor]
     /// What the person is to confirm: the bytes of a text, or of a picture where the app has said that it shows such
@@ -45,7 +45,8 @@ public struct AccountSelectionContext: Sendable {
     let compliant: [ExactText: Set<Aaid>]
 
     init(
-        accounts: [Account], authenticators: [AuthenticatorDescriptor], exhibit: Exhibit, requester: Requester?,
+        accounts: [RegisteredAccount], authenticators: [AuthenticatorDescriptor], exhibit: Exhibit,
+        requester: Requester?,
         compliant: [ExactText: Set<Aaid>]
     ) {
         self.accounts = accounts
@@ -59,7 +60,7 @@ public struct AccountSelectionContext: Sendable {
     /// is a payment has its fields. What an operation refuses before any screen is asked, such as a text with hidden
     /// letters or one that only begins like a payment, is handed on here as a text without fields.
     public init(
-        accounts: [Account], authenticators: [AuthenticatorDescriptor], compliant: [Username: Set<Aaid>],
+        accounts: [RegisteredAccount], authenticators: [AuthenticatorDescriptor], compliant: [Username: Set<Aaid>],
         transactionConfirmationData: Data? = nil,
         transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil
     ) {
@@ -120,7 +121,7 @@ public protocol AuthenticatorSelector: Sendable {
 /// What an authenticator selector needs to know.
 public struct AuthenticatorSelectionContext: Sendable {
     /// Whose operation it is.
-    public let account: Account
+    public let account: RegisteredAccount
     /// The authenticators of the device, those of the server's preference first.
     public let authenticators: [AuthenticatorDescriptor]
     /// What the person is to confirm, unless an account selector has shown it or a ``TransactionConfirmer`` does: the
@@ -144,7 +145,7 @@ public struct AuthenticatorSelectionContext: Sendable {
     let compliant: Set<Aaid>
 
     init(
-        account: Account, authenticators: [AuthenticatorDescriptor], exhibit: Exhibit, requester: Requester?,
+        account: RegisteredAccount, authenticators: [AuthenticatorDescriptor], exhibit: Exhibit, requester: Requester?,
         compliant: Set<Aaid>
     ) {
         self.account = account
@@ -158,7 +159,7 @@ public struct AuthenticatorSelectionContext: Sendable {
     /// that is a payment has its fields. What an operation refuses before any screen is asked, such as a text with hidden
     /// letters or one that only begins like a payment, is handed on here as a text without fields.
     public init(
-        account: Account, authenticators: [AuthenticatorDescriptor], compliant: Set<Aaid>,
+        account: RegisteredAccount, authenticators: [AuthenticatorDescriptor], compliant: Set<Aaid>,
         transactionConfirmationData: Data? = nil,
         transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil
     ) {
@@ -215,12 +216,12 @@ public protocol RequesterVerifier: Sendable {
 /// What a requester verifier needs to know.
 public struct RequesterVerificationContext: Sendable {
     /// Whose operation it is.
-    public let account: Account
+    public let account: RegisteredAccount
     /// Who asks.
     public let requester: Requester
 
     /// A context, for an app's own tests too.
-    public init(account: Account, requester: Requester) {
+    public init(account: RegisteredAccount, requester: Requester) {
         self.account = account
         self.requester = requester
     }

@@ -21,7 +21,7 @@ public protocol TransactionConfirmer: Sendable {
 /// What a transaction confirmer shows.
 public struct TransactionConfirmationContext: Sendable {
     /// Whose operation it is.
-    public let account: Account
+    public let account: RegisteredAccount
     /// What the person is to confirm: the bytes of a text, or of a picture where the app has said that it shows such
     /// ones, as they will be signed.
     public let transactionConfirmationData: Data
@@ -32,7 +32,7 @@ public struct TransactionConfirmationContext: Sendable {
     /// Who asks, as far as the server says.
     public let requester: Requester?
 
-    init(account: Account, content: Confirmable, requester: Requester?) {
+    init(account: RegisteredAccount, content: Confirmable, requester: Requester?) {
         self.account = account
         self.transactionConfirmationData = content.data
         self.transactionConfirmationContentType = content.contentType
@@ -44,7 +44,7 @@ public struct TransactionConfirmationContext: Sendable {
     /// screen is asked, such as a text with hidden letters or one that only begins like a payment, is handed on here as a
     /// text without fields.
     public init(
-        account: Account, transactionConfirmationData: Data,
+        account: RegisteredAccount, transactionConfirmationData: Data,
         transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil
     ) {
         self.init(

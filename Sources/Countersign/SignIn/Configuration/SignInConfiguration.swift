@@ -29,7 +29,7 @@ public struct SignInConfiguration: Hashable, Sendable {
     }
 
     /// The server's address, without a path. `https`, or `http` on this device: `localhost` or a literal loopback address.
-    public var baseUrl: URL
+    public var baseURL: URL
     /// Which face, and where its parts are.
     public var face: Face
     /// The name under which the app is registered: `client_id`, or `application` at the sign-in service.
@@ -37,7 +37,7 @@ public struct SignInConfiguration: Hashable, Sendable {
     /// The registered address that the browser comes back to. A loopback address of the OpenID face has no port, and whichever
     /// is free is taken; one of the sign-in service, which is not told of any, has the port that it is registered with.
     public var redirectURI: String
-    /// What answers must name as who they are from (`iss`, RFC 9207): by default ``baseUrl`` without a slash at its end.
+    /// What answers must name as who they are from (`iss`, RFC 9207): by default ``baseURL`` without a slash at its end.
     /// `nil` takes an answer that names nobody, of a sign-in service that does not say; one that names somebody else is
     /// refused all the same.
     public var issuer: String?
@@ -48,42 +48,42 @@ public struct SignInConfiguration: Hashable, Sendable {
     /// The sites that the app's web views are signed in at; `nil` for none.
     public var webViews: WebViewSites?
     /// How long one exchange with the server may take.
-    public var networkTimeoutInSeconds: Int
+    public var networkTimeout: Duration
 
     /// A configuration for the OpenID face. It asks for tokens that can be renewed.
-    public init(baseUrl: URL, clientID: String, redirectURI: String) {
-        self.init(baseUrl: baseUrl, face: .openID, clientID: clientID, redirectURI: redirectURI)
+    public init(baseURL: URL, clientID: String, redirectURI: String) {
+        self.init(baseURL: baseURL, face: .openID, clientID: clientID, redirectURI: redirectURI)
         self.scopes = [Scope.openID, Scope.offlineAccess]
     }
 
     /// A configuration for the sign-in service. It asks for a device secret, by which web views are signed in.
-    public init(baseUrl: URL, application: String, redirectURI: String) {
+    public init(baseURL: URL, application: String, redirectURI: String) {
         self.init(
-            baseUrl: baseUrl, face: .signInService(SignInServiceAddresses()), clientID: application,
+            baseURL: baseURL, face: .signInService(SignInServiceAddresses()), clientID: application,
             redirectURI: redirectURI)
         self.scopes = [Scope.deviceSSO]
     }
 
-    private init(baseUrl: URL, face: Face, clientID: String, redirectURI: String) {
-        self.baseUrl = baseUrl
+    private init(baseURL: URL, face: Face, clientID: String, redirectURI: String) {
+        self.baseURL = baseURL
         self.face = face
         self.clientID = clientID
         self.redirectURI = redirectURI
-        let text = baseUrl.absoluteString
+        let text = baseURL.absoluteString
         self.issuer = text.utf8.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
         self.scopes = []
         self.keeping = .behindBiometrics(.currentSet)
-        self.networkTimeoutInSeconds = 60
+        self.networkTimeout = .seconds(60)
     }
 
     /// Which app this is at which server. What is kept of a sign-in names it, and is shown to no other server.
     var registration: String {
         let face = self.face == .openID ? "openid" : "sign-in"
-        return "\(face) \(self.clientID) \(self.baseUrl.absoluteString)"
+        return "\(face) \(self.clientID) \(self.baseURL.absoluteString)"
     }
 
     /// The address of a path at the server.
-    func address(_ path: String) -> URL? { self.baseUrl.address(of: path) }
+    func address(_ path: String) -> URL? { self.baseURL.address(of: path) }
 }
 
 /// Where the parts of a sign-in service are.

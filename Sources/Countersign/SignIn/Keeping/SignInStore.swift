@@ -27,9 +27,9 @@ struct SignInStore: Sendable {
         static let guardedCredentials = "sign-in-credentials"
     }
 
-    let storage: any AppStorage
+    let storage: any SignInStorage
     /// What the apps of one maker share; `nil` for an app alone.
-    let sharedStorage: (any AppStorage)?
+    let sharedStorage: (any SignInStorage)?
     let biometricKeys: (any BiometricKeys)?
     let random: RandomSource
     /// Who the app is, at which server: what is here of another one is none.

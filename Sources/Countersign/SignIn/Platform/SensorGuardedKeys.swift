@@ -7,11 +7,11 @@ public import _Primitives
 /// The secret lies in the storage and is read after a match: this program is what holds it back. Where the operating system
 /// itself opens a secret for a finger, its own keeper is the better one.
 public struct SensorGuardedKeys: BiometricKeys {
-    private let storage: any AppStorage
+    private let storage: any SignInStorage
     private let sensor: any BiometricSensor
 
     /// Secrets in a storage, guarded by a sensor.
-    public init(storage: any AppStorage, sensor: any BiometricSensor) {
+    public init(storage: any SignInStorage, sensor: any BiometricSensor) {
         self.storage = storage
         self.sensor = sensor
     }

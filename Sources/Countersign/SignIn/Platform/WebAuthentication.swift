@@ -12,11 +12,11 @@ public protocol WebAuthentication: Sendable {
     /// - Parameter redirectURI: The address that the app has registered: `https` that the app has claimed, a scheme of its
     ///   own, or a loopback address, whose port the operating system chooses.
     /// - Throws: ``WebAuthenticationError`` `unavailable` where this device has no way to that address.
-    func prepare(for redirectURI: String) async throws -> any WebAuthenticationSession
+    func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication
 }
 
 /// One sign-in by the web. It takes one call back and ends.
-public protocol WebAuthenticationSession: Sendable {
+public protocol PreparedWebAuthentication: Sendable {
     /// The address that this session is called back at: the registered one, or that with the port of this session.
     var redirectURI: String { get }
 
@@ -32,7 +32,7 @@ public protocol WebAuthenticationSession: Sendable {
     func open(_ address: URL, accepting isAnswer: @escaping @Sendable (String) -> Bool) async throws -> String
 }
 
-extension WebAuthenticationSession {
+extension PreparedWebAuthentication {
     /// Takes the first answer that comes, whose judge is the caller.
     public func open(_ address: URL, accepting isAnswer: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await self.open(address)

@@ -12,14 +12,14 @@ import _Primitives
 /// other view and no browser sees, and which are gone when it is closed.
 public protocol WebViews: Sendable {
     /// Makes a view with nothing in it, under a title. Throws where the app shows none now.
-    func makeView(displayTitle: String) async throws -> any WebView
+    func makeView(displayTitle: String) async throws -> any SignInWebView
 
     /// Deletes cookies and storage of all views, open ones too: the person has signed out.
     func clear() async throws
 }
 
 /// One view.
-public protocol WebView: Sendable {
+public protocol SignInWebView: Sendable {
     /// Puts a cookie into the view's own store, exactly as it is. Throws where the store does not take it.
     func setCookie(_ cookie: WebViewCookie) async throws
 

@@ -99,7 +99,7 @@ struct SignInServer: Sendable {
             TransportRequest(
                 method: "POST", url: url, headers: headers + self.proof("POST", target, key),
                 body: Array(form.parameters.encoded.utf8),
-                timeout: .seconds(self.configuration.networkTimeoutInSeconds)),
+                timeout: self.configuration.networkTimeout),
             recording, noting: event)
         self.hear(response)
         return (response, before)

@@ -2,7 +2,7 @@ public import Foundation
 import _Primitives
 
 /// An account that this device is enrolled for.
-public struct Account: Hashable, Sendable {
+public struct RegisteredAccount: Hashable, Sendable {
     /// The person's name at the server; it occurs once on a device.
     public let username: Username
     /// The server that knows it.
@@ -11,10 +11,10 @@ public struct Account: Hashable, Sendable {
     /// A server, by its address.
     public struct Server: Hashable, Sendable {
         /// Scheme, host and port.
-        public let baseUrl: URL
+        public let baseURL: URL
 
         /// A server at that address.
-        public init(baseUrl: URL) { self.baseUrl = baseUrl }
+        public init(baseURL: URL) { self.baseURL = baseURL }
     }
 
     /// An account, for an app's own tests too.
@@ -35,7 +35,9 @@ public struct Account: Hashable, Sendable {
 
 extension StoredAccount {
     /// The account, as an app sees it.
-    var account: Account { Account(username: self.username, server: Account.Server(baseUrl: self.key.server)) }
+    var account: RegisteredAccount {
+        RegisteredAccount(username: self.username, server: RegisteredAccount.Server(baseURL: self.key.server))
+    }
 }
 
 /// What the app calls this device towards the server.

@@ -6,17 +6,21 @@ import _Primitives
     import Foundation
 #endif
 
-extension Configuration: Codable {
+extension ClientConfiguration: Codable {
+    /// The names in a file, which stay as they are whatever the properties are called.
     private enum CodingKeys: String, CodingKey {
-        case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
+        case baseURL = "baseUrl"
+        case facetID = "facetId"
+        case registrationRequestPath, registrationResponsePath, authenticationRequestPath
         case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
         case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
-        case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
+        case networkTimeout = "networkTimeoutInSeconds"
+        case userInteractionTimeout = "userInteractionTimeoutInSeconds"
     }
 
     private static var texts: [(CodingKeys, WritableKeyPath<Self, String>)] {
         [
-            (.facetId, \.facetId), (.registrationRequestPath, \.registrationRequestPath),
+            (.facetID, \.facetID), (.registrationRequestPath, \.registrationRequestPath),
             (.registrationResponsePath, \.registrationResponsePath),
             (.authenticationRequestPath, \.authenticationRequestPath),
             (.authenticationResponsePath, \.authenticationResponsePath),
@@ -28,37 +32,38 @@ extension Configuration: Codable {
         ]
     }
 
-    private static var seconds: [(CodingKeys, WritableKeyPath<Self, Int>)] {
-        [
-            (.networkTimeoutInSeconds, \.networkTimeoutInSeconds),
-            (.userInteractionTimeoutInSeconds, \.userInteractionTimeoutInSeconds),
-        ]
+    private static var seconds: [(CodingKeys, WritableKeyPath<Self, Duration>)] {
+        [(.networkTimeout, \.networkTimeout), (.userInteractionTimeout, \.userInteractionTimeout)]
     }
 
     /// Reads a configuration; what is missing has its default.
     ///
-    /// Throws ``InitializationError`` (`invalidConfiguration`) where `baseUrl` is missing or not an address.
+    /// Throws ``InitializationError`` (`invalidConfiguration`) where `baseURL` is missing or not an address.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
-        guard let text = try values.decodeIfPresent(String.self, forKey: .baseUrl), let baseUrl = URL(string: text),
-            baseUrl.authority != nil
+        guard let text = try values.decodeIfPresent(String.self, forKey: .baseURL), let baseURL = URL(string: text),
+            baseURL.authority != nil
         else { throw InitializationError(.invalidConfiguration, "baseUrl is missing or not an address") }
-        self.init(baseUrl: baseUrl)
+        self.init(baseURL: baseURL)
         for (key, member) in Self.texts {
             if let text = try values.decodeIfPresent(String.self, forKey: key) { self[keyPath: member] = text }
         }
         for (key, member) in Self.seconds {
-            if let seconds = try values.decodeIfPresent(Int.self, forKey: key) { self[keyPath: member] = seconds }
+            if let seconds = try values.decodeIfPresent(Int.self, forKey: key) {
+                self[keyPath: member] = .seconds(seconds)
+            }
         }
         if let hosts = try values.decodeIfPresent([String].self, forKey: .redeemHosts) { self.redeemHosts = Set(hosts) }
     }
 
-    /// Writes all of it.
+    /// Writes all of it, times as whole seconds.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(self.baseUrl, forKey: .baseUrl)
+        try values.encode(self.baseURL, forKey: .baseURL)
         for (key, member) in Self.texts { try values.encode(self[keyPath: member], forKey: key) }
-        for (key, member) in Self.seconds { try values.encode(self[keyPath: member], forKey: key) }
+        for (key, member) in Self.seconds {
+            try values.encode(self[keyPath: member].components.seconds, forKey: key)
+        }
         try values.encode(self.redeemHosts, forKey: .redeemHosts)
     }
 }

@@ -8,15 +8,15 @@ import _Primitives
 
 /// Where the server is and how long to wait for it and for the person.
 ///
-/// Decodable, so that an app can keep it in a file: only `baseUrl` must be there, and unknown members are ignored.
+/// Decodable, so that an app can keep it in a file: only `baseURL` must be there, and unknown members are ignored.
 /// Times are whole seconds in a file.
-public struct Configuration: Hashable, Sendable {
+public struct ClientConfiguration: Hashable, Sendable {
     /// The server's address, with the path below which it is, if it has one. `https`, or `http` on this device:
     /// `localhost` or a literal loopback address.
-    public var baseUrl: URL
-    /// The identity of this app, as the server's facet list names it; by default ``MetaData/applicationFacetId``.
-    public var facetId: String
-    /// Where a registration request is fetched, under ``baseUrl``.
+    public var baseURL: URL
+    /// The identity of this app, as the server's facet list names it; by default ``MetaData/applicationFacetID``.
+    public var facetID: String
+    /// Where a registration request is fetched, under ``baseURL``.
     public var registrationRequestPath: String
     /// Where a registration response is sent.
     public var registrationResponsePath: String
@@ -41,19 +41,19 @@ public struct Configuration: Hashable, Sendable {
     /// Where is fetched what services ask the account's person without a browser.
     public var questionsPath: String
     /// The hosts, with their port where it is not the scheme's own, to which a token may be sent: by default the one of
-    /// ``baseUrl``. A payload that names another host is refused before anything is sent.
+    /// ``baseURL``. A payload that names another host is refused before anything is sent.
     ///
     /// The app's own words; a host from a payload is told from them by its bytes.
     public var redeemHosts: Set<String>
     /// How long one exchange with the server may take.
-    public var networkTimeoutInSeconds: Int
+    public var networkTimeout: Duration
     /// How long the person has for each answer.
-    public var userInteractionTimeoutInSeconds: Int
+    public var userInteractionTimeout: Duration
 
     /// A configuration with the defaults for everything but the server's address.
-    public init(baseUrl: URL) {
-        self.baseUrl = baseUrl
-        self.facetId = MetaData.applicationFacetId
+    public init(baseURL: URL) {
+        self.baseURL = baseURL
+        self.facetID = MetaData.applicationFacetID
         self.registrationRequestPath = "/uaf/1.1/request/registration/"
         self.registrationResponsePath = "/uaf/1.1/registration/"
         self.authenticationRequestPath = "/uaf/1.1/request/authentication/"
@@ -66,13 +66,13 @@ public struct Configuration: Hashable, Sendable {
         self.sessionsPath = "/account/v1/sessions"
         self.grantsPath = "/account/v1/grants"
         self.questionsPath = "/account/v1/questions"
-        self.redeemHosts = Set([baseUrl.authority].compactMap(\.self))
-        self.networkTimeoutInSeconds = 60
-        self.userInteractionTimeoutInSeconds = 240
+        self.redeemHosts = Set([baseURL.authority].compactMap(\.self))
+        self.networkTimeout = .seconds(60)
+        self.userInteractionTimeout = .seconds(240)
     }
 
-    /// The address of a path at the server: below scheme, host, port and path of ``baseUrl``, nothing else of it.
-    func address(_ path: String) -> URL? { self.baseUrl.address(of: path) }
+    /// The address of a path at the server: below scheme, host, port and path of ``baseURL``, nothing else of it.
+    func address(_ path: String) -> URL? { self.baseURL.address(of: path) }
 
     /// Whether a token may be sent to a host. Hosts are the same where their bytes are.
     func mayRedeem(at authority: String) -> Bool { self.redeemHosts.containsBytes(of: authority) }

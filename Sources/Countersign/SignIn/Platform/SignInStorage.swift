@@ -13,7 +13,7 @@
 ///   ``StorageError`` `locked`. A value that is there is never said to be none: the SDK would begin anew, and what was there
 ///   would be lost.
 /// - It takes values of 64 KiB, and names of letters, digits and `-`.
-public protocol AppStorage: Sendable {
+public protocol SignInStorage: Sendable {
     /// Whether this is a store for development, whose values a reader of the device's disk can take.
     var isDevelopmentStore: Bool { get }
 
