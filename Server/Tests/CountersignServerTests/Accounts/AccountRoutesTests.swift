@@ -72,7 +72,7 @@ struct AccountRoutesTests {
             #expect(activity.notices.map(\.subject) == ["Demo Bank", "Demo Bank", "Virtual phone"])
 
             let session = try #require(activity.sessions.last)
-            try await phone.client.operations.sessionRevocation.sessionId(session.id)
+            try await phone.client.operations.sessionRevocation.sessionID(session.id)
                 .authorizationProvider(try await self.authorization(phone)).execute()
 
             let refused = try await self.userinfo(access, client)
@@ -86,7 +86,7 @@ struct AccountRoutesTests {
             #expect(try await other.get(party.authorizeAddress()).redirectParameters["code"] != nil)
             #expect(try await self.activity(phone).sessions.map(\.browser) == ["Firefox on Windows"])
             await #expect(throws: OperationError(.sessionUnknown)) {
-                try await phone.client.operations.sessionRevocation.sessionId(session.id)
+                try await phone.client.operations.sessionRevocation.sessionID(session.id)
                     .authorizationProvider(try await self.authorization(phone)).execute()
             }
         }
@@ -180,17 +180,17 @@ struct AccountRoutesTests {
             #expect(grant.usedAt == nil)
             #expect(try await self.activity(mallory, "mallory").grants.isEmpty)
             await #expect(throws: OperationError(.sessionUnknown)) {
-                try await mallory.client.operations.grantRevocation.grantId(grant.id)
+                try await mallory.client.operations.grantRevocation.grantID(grant.id)
                     .authorizationProvider(try await self.authorization(mallory, "mallory")).execute()
             }
             #expect(session != grant.id)
-            try await phone.client.operations.grantRevocation.grantId(grant.id)
+            try await phone.client.operations.grantRevocation.grantID(grant.id)
                 .authorizationProvider(try await self.authorization(phone)).execute()
             #expect(try await self.renewed(party, refresh, client) == .badRequest)
             let left = try await self.activity(phone)
             #expect(left.grants.isEmpty && left.sessions.map(\.id) == [session])
             await #expect(throws: OperationError(.sessionUnknown)) {
-                try await phone.client.operations.grantRevocation.grantId(grant.id)
+                try await phone.client.operations.grantRevocation.grantID(grant.id)
                     .authorizationProvider(try await self.authorization(phone)).execute()
             }
         }
