@@ -140,7 +140,7 @@ public struct OpenIDProvider: Sendable {
         // there.
         let clients = try await store.clients()
         for face in SigningKeyRecord.Face.allCases {
-            let algorithms = Set(clients.filter { $0.settings.face == face }.map(\.settings.idTokenAlgorithm))
+            let algorithms = Set(clients.filter { $0.settings.face == face }.flatMap(\.settings.answerAlgorithms))
             for algorithm in algorithms {
                 do { try await provider.provideSigningKey(algorithm, of: face, by: nil) } catch let error as StoreError
                     where error.code == .unavailable

@@ -87,6 +87,8 @@ public struct PasswordLimits: Sendable, Equatable {
         static let sha512CryptBytes = 128
         /// The rounds that sha512-crypt has, by its specification.
         static let sha512CryptRounds = 1000...999_999_999
+        /// The letters of its salt.
+        static let sha512CryptSaltLetters = 1...16
         /// Bytes of the salt of a hash by PBKDF2 or scrypt. Such a hash is made anew at the first sign-in, and a short salt is
         /// no reason to lose the person's password.
         static let importedSaltBytes = 1...64

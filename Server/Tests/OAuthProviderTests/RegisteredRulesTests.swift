@@ -333,6 +333,20 @@ struct RegisteredRulesTests {
         }
     }
 
+    @Test("an operator has the userinfo of any client signed, with a key that is there then, or not any more")
+    func operatorsUserinfo() async throws {
+        try await ProviderFixture.run { f in
+            let access = try await f.tokens().access
+            for (change, isSigned) in [(UserinfoAlgorithmChange.signed(.edDSA), true), (.unsigned, false)] {
+                var settings = ClientChange()
+                settings.tokens.userinfoAlgorithm = change
+                _ = try await f.provider.changeClient(f.bank.client.id, settings, by: "root")
+                let answer = try await f.provider.userinfo(header: "Bearer \(access)")
+                #expect(answer.status == 200 && (answer.signed != nil) == isSigned && (answer.body == nil) == isSigned)
+            }
+        }
+    }
+
     @Test("a client does not take a rule back by itself, and an operator does")
     func rulesStay() async throws {
         try await ProviderFixture.run { f in

@@ -146,6 +146,9 @@ extension ClientChange {
 }
 
 extension ClientSettings {
+    /// What the client's ID tokens and its answers of userinfo are signed with.
+    var answerAlgorithms: [JWSAlgorithm] { [self.idTokenAlgorithm, self.tokens.userinfoAlgorithm].compactMap(\.self) }
+
     /// Whose keys sign what the client is given.
     var face: SigningKeyRecord.Face { self.signInService == nil ? .openID : .signInService }
 }
@@ -266,8 +269,7 @@ extension OpenIDProvider {
             name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
             clientURI: clientURI)
         try self.check(asked)
-        try Self.check(settings.idTokenAlgorithm)
-        try settings.tokens.userinfoAlgorithm.map(Self.check)
+        for algorithm in settings.answerAlgorithms { try Self.check(algorithm) }
         var settings = settings
         settings.keySet = try settings.keySet.map(self.keySet)
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
@@ -378,10 +380,11 @@ extension OpenIDProvider {
         if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
         let change = settings
         try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
-        if settings.idTokenAlgorithm != nil || settings.signInService != nil {
+        if settings.idTokenAlgorithm != nil || settings.tokens.userinfoAlgorithm != nil || settings.signInService != nil
+        {
             guard let before = try await self.store.client(id) else { return nil }
             let after = try change.changed(before.settings)
-            try Self.check(after.idTokenAlgorithm)
+            for algorithm in after.answerAlgorithms { try Self.check(algorithm) }
             try await self.provideSigningKeys(of: after, by: `operator`)
         }
         let now = self.time.now()
@@ -452,7 +455,7 @@ extension OpenIDProvider {
     static func check(_ algorithm: JWSAlgorithm) throws {
         guard SigningKeys.algorithms.contains(algorithm) else {
             let names = SigningKeys.algorithms.map(\.rawValue).joined(separator: ", ")
-            throw OAuthError(.invalidRequest, "ID tokens are signed with one of these: \(names).")
+            throw OAuthError(.invalidRequest, "ID tokens and userinfo are signed with one of these: \(names).")
         }
     }
 

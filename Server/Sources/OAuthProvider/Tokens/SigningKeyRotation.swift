@@ -102,8 +102,7 @@ extension OpenIDProvider {
 
     /// Makes the keys that sign what a client of these settings is given, as ``provideSigningKey(_:of:by:)`` does.
     func provideSigningKeys(of settings: ClientSettings, by operator: String?) async throws {
-        let algorithms = [settings.idTokenAlgorithm, settings.tokens.userinfoAlgorithm].compactMap(\.self)
-        for algorithm in algorithms {
+        for algorithm in settings.answerAlgorithms {
             try await self.provideSigningKey(algorithm, of: settings.face, by: `operator`)
         }
     }

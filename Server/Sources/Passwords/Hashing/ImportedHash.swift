@@ -167,8 +167,9 @@ struct ImportedHash {
             rest = rest.dropFirst()
         }
         // The last letter holds two bits.
-        guard rest.count == 2, let salt = rest.first, let tag = rest.last, (1...16).contains(salt.count),
-            tag.count == 86, (salt + tag).allSatisfy(Self.isLetter), [0x2E, 0x2F, 0x30, 0x31].contains(tag.last)
+        guard rest.count == 2, let salt = rest.first, let tag = rest.last,
+            PasswordLimits.Fixed.sha512CryptSaltLetters.contains(salt.count), tag.count == 86,
+            (salt + tag).allSatisfy(Self.isLetter), [0x2E, 0x2F, 0x30, 0x31].contains(tag.last)
         else { throw PasswordHashError(.malformed, "not a salt and a tag of sha512-crypt") }
         guard rounds <= limits.storedSHA512CryptRounds else {
             throw PasswordHashError(.tooCostly, "sha512-crypt, \(rounds) rounds")

@@ -38,12 +38,18 @@ extension OAuthConformance {
                         security: .fapi2, requiresSignedRequests: true,
                         origins: ["https://a.example", "https://b.example:8443"], detailTypes: ["payment"],
                         signsInDirectly: true)))
+            client.settings.sectorIdentifierURI = "https://sector.example/all.json"
+            (client.settings.tokens.keyBound, client.settings.tokens.userinfoAlgorithm) = (true, .ps256)
+            client.settings.profile.requiresPushedRequests = true
+            client.settings.profile.defaultMaximumAge = .seconds(0)
             try await store.addClient(client, limit: 1, audit: Self.event)
             try expect(try await store.client("app") == client, "the same client")
             client.settings.profile = ClientProfile(origins: ["https://c.example"])
-            let changed = client.settings.profile
+            client.settings.profile.defaultMaximumAge = .seconds(999_999_999)
+            client.settings.sectorIdentifierURI = nil
+            let changed = client.settings
             _ = try await store.changeClient("app") { current in
-                current.settings.profile = changed
+                current.settings = changed
                 return []
             }
             try expect(try await store.client("app") == client, "as it was changed")

@@ -34,11 +34,6 @@ public enum OAuthConformance {
         var settings = ClientSettings(
             codeBinding: .nothing, grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}")
         settings.assertionAudience = .tokenEndpoint
-        settings.sectorIdentifierURI = "https://sector.example/all.json"
-        settings.tokens.keyBound = true
-        settings.tokens.userinfoAlgorithm = .ps256
-        settings.profile.requiresPushedRequests = true
-        settings.profile.defaultMaximumAge = .seconds(0)
         return settings
     }
 

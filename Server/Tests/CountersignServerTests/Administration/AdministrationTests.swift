@@ -274,6 +274,41 @@ struct AdministrationTests {
         }
     }
 
+    @Test("the rules of a service's requests and answers are set, shown and taken back, and wrong ones are refused")
+    func rules() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let added = try await client.send(
+                .post, "/admin/v1/clients",
+                ["name": .string("Bank"), "redirectUris": .array([.string("https://bank.example/")])])
+            let path = "/admin/v1/clients/" + (try added.object.requiredString("clientId"))
+            #expect(added.object["dpopBoundAccessTokens"] == .bool(false))
+            #expect(added.object["requirePushedAuthorizationRequests"] == .bool(false))
+            #expect(added.object["defaultMaxAge"] == nil && added.object["userinfoSignedResponseAlg"] == nil)
+            let rules: JSONObject = [
+                "dpopBoundAccessTokens": .bool(true), "requirePushedAuthorizationRequests": .bool(true),
+                "defaultMaxAge": .integer(0), "userinfoSignedResponseAlg": .string("ES256"),
+            ]
+            _ = try await client.send(.patch, path, rules)
+            let shown = try await client.send(.get, path)
+            for rule in rules.members { #expect(shown.object[rule.name] == rule.value, "\(rule.name)") }
+            for wrong: JSONObject in [
+                ["defaultMaxAge": .integer(1_000_000_000)], ["defaultMaxAge": .string("1")],
+                ["userinfoSignedResponseAlg": .string("HS256")], ["dpopBoundAccessTokens": .string("yes")],
+                ["requirePushedAuthorizationRequests": .integer(1)],
+            ] { #expect(try await client.send(.patch, path, wrong).response.status == .badRequest, "\(wrong)") }
+            let taken = try await client.send(
+                .patch, path,
+                [
+                    "dpopBoundAccessTokens": .bool(false), "requirePushedAuthorizationRequests": .bool(false),
+                    "defaultMaxAge": .integer(-1), "userinfoSignedResponseAlg": .string("none"),
+                ])
+            #expect(taken.object["dpopBoundAccessTokens"] == .bool(false))
+            #expect(taken.object["requirePushedAuthorizationRequests"] == .bool(false))
+            #expect(taken.object["defaultMaxAge"] == nil && taken.object["userinfoSignedResponseAlg"] == nil)
+        }
+    }
+
     @Test("whom assertions name, and whether a refresh gives an ID token, are shown and changed, with events")
     func librarySettings() async throws {
         let server = try await ServerFixture()
