@@ -1,3 +1,4 @@
+import JOSE
 import OAuth
 import Store
 import _Primitives
