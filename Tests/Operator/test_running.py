@@ -44,6 +44,15 @@ class Running(operators.OperatorTest):
         self.assertGreater(len(policies), 5)
         self.assertEqual(set(policies.values()), {os.SCHED_BATCH}, policies)
 
+    def test_a_file_of_authorities_that_cannot_be_used_ends_the_start_by_name(self):
+        words = self.folder / "words.pem"
+        words.write_text("no certificate")
+        for path in (self.folder / "missing.pem", words):
+            code, out, err = self.command(self.folder, "serve", "--bind", "127.0.0.1:0", "--ca-file", path)
+            self.assertEqual(code, 2, f"{out}{err}")
+            self.assertIn(str(path), err)
+            self.assertIn("--ca-file", err)
+
     def test_after_a_disk_has_failed_nothing_is_done_until_the_server_is_started_again(self):
         library = self.folder / "disk.so"
         subprocess.run(
