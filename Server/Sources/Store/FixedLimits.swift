@@ -149,6 +149,9 @@ extension Limits {
         public static let cookieCharacters = 43
         /// Characters of a redirect address that a refusal repeats to the administrator who gave it.
         public static let shownAddressCharacters = 200
+        /// Addresses of a host that a call tries, one after the other. A name that stands for many would have this server knock
+        /// at all of them.
+        public static let triedAddresses = 4
         /// Digits of `max_age`: thirty years.
         public static let maximumAgeDigits = 9
         /// The greatest number of so many digits, for the `max_age` of requests that have none.

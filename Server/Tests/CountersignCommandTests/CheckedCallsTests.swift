@@ -276,6 +276,13 @@ struct CheckedCallsTests {
             let none = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.2", "127.0.0.3"] }
             let gone = await Self.reason { try await none.send(Self.get("https://rp.example:\(port)/")) }
             #expect(gone == "there is no connection to it")
+            // Of many addresses the first four are tried.
+            let many = CheckedCalls(allowed: blocks, tls: trusting) { _ in
+                (2...5).map { "127.0.0.\($0)" } + ["127.0.0.1"]
+            }
+            #expect(
+                await Self.reason { try await many.send(Self.get("https://rp.example:\(port)/")) }
+                    == "there is no connection to it")
             let mixed = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.1", "10.0.0.1"] }
             let refused = await Self.reason { try await mixed.send(Self.get("https://rp.example:\(port)/")) }
             #expect(refused.contains("10.0.0.1, which is private"))

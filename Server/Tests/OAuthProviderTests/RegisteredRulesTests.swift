@@ -347,6 +347,21 @@ struct RegisteredRulesTests {
         }
     }
 
+    @Test("tokens that are bound to a key are not pushed, as nobody proves the key then")
+    func nothingPushed() async throws {
+        try await ProviderFixture.run(calls: TestCalls()) { f in
+            var push = ClientChange()
+            (push.answerMode, push.answerAddress) = (.push, "https://bank.example/told")
+            push.grantTypes = ["authorization_code", "urn:openid:params:grant-type:ciba"]
+            _ = try await f.provider.changeClient(f.bank.client.id, push)
+            var bound = ClientChange()
+            bound.tokens.keyBound = true
+            await #expect(throws: OAuthError(.invalidRequest)) {
+                try await f.provider.changeClient(f.bank.client.id, bound)
+            }
+        }
+    }
+
     @Test("a client does not take a rule back by itself, and an operator does")
     func rulesStay() async throws {
         try await ProviderFixture.run { f in

@@ -70,7 +70,8 @@ final class CheckedCalls: OutgoingCalls {
                 )
             }
         }
-        return try await self.send(call, to: target, at: addresses, until: deadline)
+        let tried = Array(addresses.prefix(Limits.Fixed.triedAddresses))
+        return try await self.send(call, to: target, at: tried, until: deadline)
     }
 
     /// No connection was made to an address: nothing of the call was sent.

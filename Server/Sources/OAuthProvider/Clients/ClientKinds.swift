@@ -185,7 +185,7 @@ extension OpenIDProvider {
                 .invalidRequest,
                 "A client that authenticates by \(CertificateClient.issued) needs the name that its certificate has.")
         }
-        guard settings.answers.mode != .push || !settings.tokens.certificateBound else {
+        guard settings.answers.mode != .push || !(settings.tokens.certificateBound || settings.tokens.keyBound) else {
             throw OAuthError(
                 .invalidRequest, "Tokens that are pushed to a client come with no certificate of its, to be bound to.")
         }
