@@ -98,6 +98,9 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var mutualTLSOrigin: String?
     /// Whether clients can register themselves (`registration_endpoint`).
     public var hasRegistration = false
+    /// `true` if a client's identifier can be the address of its metadata (`client_id_metadata_document_supported`,
+    /// draft-ietf-oauth-client-id-metadata-document, section 5).
+    public var takesClientIDDocuments = false
 
     /// Metadata of the issuer at that address, which all endpoints begin with.
     public init(
@@ -214,6 +217,7 @@ public struct ProviderMetadata: Hashable, Sendable {
         if self.hasRegistration {
             json["registration_endpoint"] = .string(Self.registrationEndpoint(of: self.issuer))
         }
+        if self.takesClientIDDocuments { json["client_id_metadata_document_supported"] = .bool(true) }
         if !self.clientSigningAlgorithms.isEmpty {
             for endpoint in ["token", "revocation", "introspection"] {
                 json["\(endpoint)_endpoint_auth_signing_alg_values_supported"] = texts(self.clientSigningAlgorithms)

@@ -5,8 +5,8 @@ public import _Primitives
 
 /// Everything that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
-    & DeviceSecretStore & GrantListStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore
-    & SignInServiceStore & SigningKeyStore & TermsStore & TokenStore
+    & DeviceSecretStore & GrantListStore & PushedRequestStore & RefreshStore & RegistrationStore & ReplayStore
+    & SessionStore & SignInServiceStore & SigningKeyStore & TermsStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -40,6 +40,11 @@ public struct OpenIDProvider: Sendable {
         public var levels: [AssuranceWord]
         /// Whether the metadata names the address where clients register themselves.
         public var hasRegistration = false
+        /// `true` if anybody can register a client, without an initial access token (RFC 7591, section 3).
+        public var isRegistrationOpen = false
+        /// `true` if a client's identifier can be the address of its metadata
+        /// (draft-ietf-oauth-client-id-metadata-document).
+        public var takesClientDocuments = false
         /// Where clients show certificates; `nil` where nowhere.
         public var mutualTLS: MutualTLS?
         /// What people have to agree to before anything is issued for them; `nil` for nothing.
@@ -88,6 +93,8 @@ public struct OpenIDProvider: Sendable {
     let phoneQuestions: SourceBudget
     /// The keys of clients that keep them elsewhere.
     let remoteKeys: RemoteKeySets
+    /// The metadata of clients whose identifiers are addresses.
+    let clientDocuments: ClientDocuments
     let time: TimeSource
     let random: RandomSource
 
@@ -134,8 +141,8 @@ public struct OpenIDProvider: Sendable {
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients),
             phoneQuestions: SourceBudget(
                 oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources),
-            remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits), time: time,
-            random: random)
+            remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits),
+            clientDocuments: ClientDocuments(calls: configuration.calls, limits: limits), time: time, random: random)
         // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
         // there.
         let clients = try await store.clients()
@@ -238,11 +245,6 @@ struct NativeSignInBudgets: Sendable {
     }
 }
 
-/// A budget that a way to tokens has found used up: told as 429.
-struct SpentBudget: Error {
-    let shortage: Shortage
-}
-
 /// Why the provider refused a request, for the line in the operator's log that is the request's.
 public struct ProviderRefusal: Sendable, Equatable {
     /// The error that the answer has (RFC 6749).
@@ -264,11 +266,12 @@ public struct ProviderRefusal: Sendable, Equatable {
 
     /// Whether a client of ours could be called that.
     static func isClientName(_ text: String) -> Bool {
-        (1...Limits.Fixed.notedClientBytes).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-            }
+        ClientIDAddress(text) != nil
+            || (1...Limits.Fixed.notedClientBytes).contains(text.utf8.count)
+                && text.utf8.allSatisfy { byte in
+                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+                }
     }
 }
 

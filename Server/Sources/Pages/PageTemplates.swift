@@ -236,6 +236,8 @@ enum PageTemplates {
         <div class="emblem">{{{emblem}}}</div>
         <h1 id="title">May <bdi>{{clientName}}</bdi> have this?</h1>
         <p class="lead">You are signed in as <bdi>{{username}}</bdi>. The service at {{origin}} would get:</p>
+        {{#isStranger}}<p class="notice bad" data-testid="stranger">The people who run this server do not know this service. \
+        Anybody can offer such a service. Allow this only if you have come from it yourself, just now.</p>{{/isStranger}}
         <div class="paper">
         <ul data-testid="consent-items">
         {{#items}}<li>{{.}}</li>
@@ -250,7 +252,8 @@ enum PageTemplates {
         <button type="submit" name="decision" value="allow" data-testid="allow">Allow</button>
         <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">Do not allow</button>
         </form>
-        <p class="small">{{^agreement}}You are asked this once. {{/agreement}}You can take it back later: in your authenticator app, or by asking the \
+        <p class="small">{{#isStranger}}You are asked this each time. {{/isStranger}}\
+        {{^isStranger}}{{^agreement}}You are asked this once. {{/agreement}}{{/isStranger}}You can take it back later: in your authenticator app, or by asking the \
         people who run this server.</p>
         </section>
         {{/main}}{{/frame}}

@@ -1,7 +1,7 @@
 public import _Primitives
 
-/// What of a budget has run out, for the one who asked and for the operator's log.
-public struct Shortage: Hashable, Sendable {
+/// What of a budget has run out, for the one who asked and for the operator's log. Thrown, it is told as 429.
+public struct Shortage: Error, Hashable {
     /// The setting by which an operator raises the budget, as `--limits` takes it.
     public let setting: String
     /// The client whose budget it is; `nil` where it is a network's.

@@ -286,7 +286,7 @@ extension Limits {
         // MARK: Store
 
         /// Clients that are kept in memory as they were read. With one more all are forgotten.
-        public static let knownClients = 1000
+        public static let knownClients = 1500
         /// How many values one process seals before it takes other keys: far fewer than the 2³² after which two random
         /// nonces of one key would be likely the same.
         public static let sealedPerStretch = 1 << 24

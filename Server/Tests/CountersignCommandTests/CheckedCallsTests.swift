@@ -259,6 +259,9 @@ struct CheckedCallsTests {
         let blocks = [try #require(AddressBlock("127.0.0.0/8"))]
         let identity = try TLSIdentity(certificate: files.path("right"), key: files.path("right-key"))
         let count = Mutex(0)
+        var limits = Limits()
+        limits.oauth.outgoingCallTime = Self.longTime
+        let patient = limits
         try await CalledService.run(
             identity,
             answer: { request, _ in
@@ -267,23 +270,26 @@ struct CheckedCallsTests {
             }
         ) { port async throws in
             // Nobody listens at the first two.
-            let calls = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.2", "127.0.0.3", "127.0.0.1"] }
+            let calls = CheckedCalls(allowed: blocks, limits: patient, tls: trusting) { _ in
+                ["127.0.0.2", "127.0.0.3", "127.0.0.1"]
+            }
             let first = await Self.reason { try await calls.send(Self.get("https://rp.example:\(port)/")) }
             #expect(first == "answered 200")
-            let twice = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.1", "127.0.0.1"] }
+            let twice = CheckedCalls(allowed: blocks, limits: patient, tls: trusting) { _ in ["127.0.0.1", "127.0.0.1"]
+            }
             let busy = await Self.reason { try await twice.send(Self.get("https://rp.example:\(port)/busy")) }
             #expect(busy == "answered 503" && count.withLock { $0 } == 2)
-            let none = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.2", "127.0.0.3"] }
+            let none = CheckedCalls(allowed: blocks, limits: patient, tls: trusting) { _ in ["127.0.0.2", "127.0.0.3"] }
             let gone = await Self.reason { try await none.send(Self.get("https://rp.example:\(port)/")) }
             #expect(gone == "there is no connection to it")
             // Of many addresses the first four are tried.
-            let many = CheckedCalls(allowed: blocks, tls: trusting) { _ in
+            let many = CheckedCalls(allowed: blocks, limits: patient, tls: trusting) { _ in
                 (2...5).map { "127.0.0.\($0)" } + ["127.0.0.1"]
             }
             #expect(
                 await Self.reason { try await many.send(Self.get("https://rp.example:\(port)/")) }
                     == "there is no connection to it")
-            let mixed = CheckedCalls(allowed: blocks, tls: trusting) { _ in ["127.0.0.1", "10.0.0.1"] }
+            let mixed = CheckedCalls(allowed: blocks, limits: patient, tls: trusting) { _ in ["127.0.0.1", "10.0.0.1"] }
             let refused = await Self.reason { try await mixed.send(Self.get("https://rp.example:\(port)/")) }
             #expect(refused.contains("10.0.0.1, which is private"))
         }
@@ -317,6 +323,41 @@ struct CheckedCallsTests {
             _ = await arrivals.next()
             await gate.open()
             #expect(try await again.status == 200)
+        }
+    }
+
+    @Test("calls for clients' documents and calls to clients' addresses take no place of each other")
+    func documentPool() async throws {
+        var limits = Limits()
+        (limits.oauth.outgoingCallsPerHost, limits.oauth.outgoingCalls, limits.oauth.clientDocumentCalls) = (9, 2, 1)
+        limits.oauth.outgoingCallTime = Self.longTime
+        let gate = Gate()
+        let few = limits
+        try await CalledService.run(answer: { _, _ in
+            await gate.pass()
+            return Response(status: .ok, headers: [.contentType: "Application/JSON; charset=utf-8"])
+        }) { port async throws in
+            let calls = CheckedCalls(mayCallLoopback: true, limits: few)
+            let address = "http://127.0.0.1:\(port)/"
+            let document = OutgoingCall(to: address, longestAnswer: 100, party: .clientDocument)
+            try await withThrowingTaskGroup(of: OutgoingAnswer.self) { group in
+                var arrivals = gate.arrivals.makeAsyncIterator()
+                for call in [document, Self.get(address), Self.get(address)] {
+                    group.addTask { try await calls.send(call) }
+                    _ = await arrivals.next()
+                }
+                for (call, count) in [(document, 1), (Self.get(address), 2)] {
+                    let refused = await Self.reason { try await calls.send(call) }
+                    #expect(refused == "too many calls are under way, \(count) to 127.0.0.1")
+                }
+                await gate.open()
+                for try await answer in group { #expect(answer.mediaType == "application/json") }
+                // A call that has ended leaves its place.
+                group.addTask { try await calls.send(document) }
+                _ = await arrivals.next()
+                await gate.open()
+                for try await answer in group { #expect(answer.status == 200) }
+            }
         }
     }
 

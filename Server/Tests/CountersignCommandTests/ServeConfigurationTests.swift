@@ -137,6 +137,19 @@ struct ServeConfigurationTests {
         #expect(configuration.issuer == "http://localhost:3")
     }
 
+    @Test("nobody's clients come unless the operator says so, by either way alone")
+    func strangers() async throws {
+        let usual = try await self.load()
+        #expect(!usual.openClientRegistration && !usual.clientIDDocuments)
+        #expect(!usual.printed.contains("openClientRegistration") && !usual.printed.contains("clientIdDocuments"))
+        let open = try await self.load(["openClientRegistration": "true"])
+        #expect(open.openClientRegistration && !open.clientIDDocuments && !open.clientRegistration)
+        #expect(open.printed.contains("openClientRegistration: true"))
+        let documents = try await self.load(["clientIdDocuments": "true"])
+        #expect(!documents.openClientRegistration && documents.clientIDDocuments)
+        #expect(documents.printed.contains("clientIdDocuments: true"))
+    }
+
     @Test(
         "the listener for clients' certificates has the public one's certificate and host, unless it is told otherwise")
     func mutualTLS() async throws {

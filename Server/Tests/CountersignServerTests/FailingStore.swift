@@ -411,6 +411,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.register(client, by: digest, at: moment, limit: limit, audit: audit)
     }
 
+    func addStranger(_ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent) async throws {
+        try await self.store.addStranger(client, limit: limit, unusedSince: unusedSince, audit: audit)
+    }
+
     func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {

@@ -37,7 +37,8 @@ final class ServerFixture: Sendable {
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
         calls: (any OutgoingCalls)? = nil, sendsMail: Bool = true, terms: Terms? = nil,
         signInService: SignInService.Names = SignInService.Names(), simulatedPeople: SimulatedPeople? = nil,
-        pins: (any PinEvaluating)? = nil, identities: IdentityRules = IdentityRules()
+        pins: (any PinEvaluating)? = nil, identities: IdentityRules = IdentityRules(),
+        configure: (inout ServerAssembly.Configuration) -> Void = { _ in }
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -61,6 +62,7 @@ final class ServerFixture: Sendable {
         configuration.pins = pins
         configuration.identities = identities
         if let logger { configuration.logger = logger }
+        configure(&configuration)
         self.assembly = try await ServerAssembly.open(
             configuration,
             store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource, random: random)

@@ -90,6 +90,7 @@ struct ProviderFixture: Sendable {
     static func run(
         limits: Limits = Limits(), levels: [AssuranceWord] = [], closing: Bool = true,
         mutualTLS: OpenIDProvider.Configuration.MutualTLS? = nil, calls: (any OutgoingCalls)? = nil,
+        configure: (inout OpenIDProvider.Configuration) -> Void = { _ in },
         _ body: (ProviderFixture) async throws -> Void
     ) async throws {
         let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
@@ -99,6 +100,7 @@ struct ProviderFixture: Sendable {
         let people = ListedPeople()
         var configuration = OpenIDProvider.Configuration(issuer: self.issuer, limits: limits, levels: levels)
         (configuration.mutualTLS, configuration.calls) = (mutualTLS, calls)
+        configure(&configuration)
         let provider = try await OpenIDProvider.open(
             configuration, store: store,
             methods: [outcomes],

@@ -35,7 +35,7 @@ struct RegisteredRulesTests {
         func register(_ changes: [String: JSON?] = [:]) async throws -> ProviderAnswer {
             let token = try await self.registrations.makeInitialToken(lifetime: nil, uses: 1, by: "root").secret
             return try await self.registrations.register(
-                header: "Bearer \(token)", body: RegisteredRulesTests.body(changes))
+                header: "Bearer \(token)", body: RegisteredRulesTests.body(changes), source: "a")
         }
 
         func client(_ changes: [String: JSON?] = [:]) async throws -> Registered {

@@ -90,7 +90,13 @@ extension ClientCommand {
             "details         \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
             "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
             "whose           \(try client.requiredString("party"))",
-            try client.string("registeredBy").map { "registered by   itself, with token \($0)" },
+            try client.string("registeredBy").map { way in
+                switch ExactText(way) {
+                case "open-registration": "registered by   itself, unasked: nobody here knows whose it is"
+                case "client-id-document": "registered by   nobody: it has a document at that address"
+                default: "registered by   itself, with token \(way)"
+                }
+            },
             try client.string("jwksUri").map { "keys at         \($0)" },
             try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
             "answers by      \(try client.requiredString("backchannelTokenDeliveryMode"))",

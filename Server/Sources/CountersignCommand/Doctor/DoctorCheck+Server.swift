@@ -41,7 +41,13 @@ extension DoctorCheck {
             let pkce = try client.string("pkce").flatMap { $0.hasSameBytes(as: "none") ? ", let in without PKCE" : nil }
             return try (client.strings("warnings") ?? []).map { "\(name)\(pkce ?? ""): \($0)" }
         }
-        return problems.isEmpty ? .good("\(clients.count) clients.") : .bad(problems)
+        let strangers = clients.filter { client in
+            guard case .object(let client) = client, let way = try? client.string("registeredBy") else { return false }
+            return ["open-registration", "client-id-document"].containsBytes(of: way)
+        }
+        let known = "\(clients.count - strangers.count) clients"
+        let all = strangers.isEmpty ? "\(known)." : "\(known), and \(strangers.count) that you do not know."
+        return problems.isEmpty ? .good(all) : .bad(problems)
     }
 
     static let names = DoctorCheck(

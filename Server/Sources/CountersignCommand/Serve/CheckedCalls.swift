@@ -33,8 +33,8 @@ final class CheckedCalls: OutgoingCalls {
     private let limits: Limits
     private let lookUp: @Sendable (String) throws -> [String]
     private let tls: TLSConfiguration
-    /// How many calls to clients' addresses are under way, by host.
-    private let underWay = Mutex<[ExactText: Int]>([:])
+    /// How many calls to clients' addresses are under way, by whose the addresses are and by host.
+    private let underWay = Mutex<[OutgoingCall.Party: [ExactText: Int]]>([:])
 
     /// Calls of a server.
     ///
@@ -56,8 +56,8 @@ final class CheckedCalls: OutgoingCalls {
 
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
         let target = try Target(call.address)
-        if call.party == .client { try self.enter(target) }
-        defer { if call.party == .client { self.leave(target) } }
+        if let most = self.mostCalls(of: call.party) { try self.enter(target, of: call.party, most: most) }
+        defer { self.leave(target, of: call.party) }
         let deadline = ContinuousClock.now + self.limits.oauth.outgoingCallTime
         let addresses = try await self.addresses(of: target)
         guard !addresses.isEmpty else {
@@ -100,23 +100,32 @@ final class CheckedCalls: OutgoingCalls {
             && !Self.privateNetworks.contains { $0.contains(address) }
     }
 
-    private func enter(_ target: Target) throws {
-        let limits = self.limits.oauth
-        try self.underWay.withLock { underWay in
-            let key = ExactText(target.host)
-            let (here, all) = (underWay[key] ?? 0, underWay.values.reduce(0, +))
-            guard here < limits.outgoingCallsPerHost, all < limits.outgoingCalls else {
-                throw OutgoingCallError("too many calls are under way, \(here) to \(target.host)")
-            }
-            underWay[key] = here + 1
+    /// How many calls of a kind can be under way at once; `nil` if those who call bound them.
+    private func mostCalls(of party: OutgoingCall.Party) -> Int? {
+        switch party {
+        case .client: self.limits.oauth.outgoingCalls
+        case .clientDocument: self.limits.oauth.clientDocumentCalls
+        case .provider: nil
         }
     }
 
-    private func leave(_ target: Target) {
+    private func enter(_ target: Target, of party: OutgoingCall.Party, most: Int) throws {
+        try self.underWay.withLock { underWay in
+            let key = ExactText(target.host)
+            let calls = underWay[party] ?? [:]
+            let (here, all) = (calls[key] ?? 0, calls.values.reduce(0, +))
+            guard here < self.limits.oauth.outgoingCallsPerHost, all < most else {
+                throw OutgoingCallError("too many calls are under way, \(here) to \(target.host)")
+            }
+            underWay[party, default: [:]][key] = here + 1
+        }
+    }
+
+    private func leave(_ target: Target, of party: OutgoingCall.Party) {
         self.underWay.withLock { underWay in
             let key = ExactText(target.host)
-            let left = (underWay[key] ?? 1) - 1
-            underWay[key] = left > 0 ? left : nil
+            guard let count = underWay[party]?[key] else { return }
+            underWay[party]?[key] = count > 1 ? count - 1 : nil
         }
     }
 
@@ -231,6 +240,7 @@ final class CheckedCalls: OutgoingCalls {
             }
             return OutgoingAnswer(
                 status: Int(response.status.code), body: body,
+                mediaType: Self.mediaType(response.headers.first(name: "Content-Type")),
                 mayBeKept: Self.age(response.headers[canonicalForm: "Cache-Control"].map(String.init)))
         } catch is NIOTooManyBytesError {
             throw OutgoingCallError("its answer has more than \(call.longestAnswer ?? 0) bytes")
@@ -247,6 +257,11 @@ final class CheckedCalls: OutgoingCalls {
         } catch {
             throw OutgoingCallError("there is no connection to it")
         }
+    }
+
+    /// The type of a body without its parameters (RFC 9110, section 8.3.1).
+    private static func mediaType(_ field: String?) -> String? {
+        field.map { String($0.prefix { $0 != ";" && $0 != " " && $0 != "\t" }).asciiLowercased }
     }
 
     /// `max-age`, in the form that nearly everybody sends it in; none for what must not be kept.

@@ -98,6 +98,22 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Let clients register themselves (RFC 7591), with tokens of `countersign admin registration-token`.")
     var clientRegistration = false
 
+    @Flag(
+        name: .long,
+        help: """
+            Let anybody register a client, without a token. People are asked each time, and told that nobody here knows the \
+            service.
+            """)
+    var openClientRegistration = false
+
+    @Flag(
+        name: .long,
+        help: """
+            Let services come whose client_id is the https address of their own metadata. People are asked each time, and \
+            told that nobody here knows the service.
+            """)
+    var clientIdDocuments = false
+
     @Option(
         name: .long,
         help: "With --client-registration: a JSON file of who may vouch for software, {\"ISSUER\": JWK set, …}.")
@@ -274,6 +290,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["connections"] = self.connections
         flags["trustedProxies"] = self.trustedProxies
         if self.clientRegistration { flags["clientRegistration"] = "true" }
+        if self.openClientRegistration { flags["openClientRegistration"] = "true" }
+        if self.clientIdDocuments { flags["clientIdDocuments"] = "true" }
         flags["softwareStatements"] = self.softwareStatements
         flags["termsVersion"] = self.termsVersion
         flags["termsUri"] = self.termsUri

@@ -53,6 +53,10 @@ struct ServeConfiguration: Sendable {
     var trustedProxies: [String]
     /// Whether clients can register themselves.
     var clientRegistration: Bool
+    /// `true` if anybody can register a client.
+    var openClientRegistration: Bool
+    /// `true` if a client's identifier can be the address of its metadata.
+    var clientIDDocuments: Bool
     /// A file of who may vouch for their software.
     var softwareStatements: String?
     /// The version of the terms that everybody has to agree to, and where people read them.
@@ -156,6 +160,8 @@ extension ServeConfiguration {
             connections: try Self.count(reader, "connections"),
             trustedProxies: Self.list(Self.several(reader, "trustedProxies")),
             clientRegistration: try Self.flag(reader, "clientRegistration"),
+            openClientRegistration: try Self.flag(reader, "openClientRegistration"),
+            clientIDDocuments: try Self.flag(reader, "clientIdDocuments"),
             softwareStatements: reader.string(forKey: "softwareStatements").map(Self.absolute),
             termsVersion: reader.string(forKey: "termsVersion"), termsURI: reader.string(forKey: "termsUri"),
             outgoingNetworks: Self.list(Self.several(reader, "outgoingNetworks")),
@@ -435,6 +441,8 @@ extension ServeConfiguration {
             lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
         }
         if self.clientRegistration { lines.append("clientRegistration: true") }
+        if self.openClientRegistration { lines.append("openClientRegistration: true") }
+        if self.clientIDDocuments { lines.append("clientIdDocuments: true") }
         if let file = self.softwareStatements { lines.append("softwareStatements: \(file)") }
         if let version = self.termsVersion, let address = self.termsURI {
             lines += ["termsVersion: \(version)", "termsUri: \(address)"]

@@ -232,6 +232,8 @@ struct ServerProcess {
         configuration.pins = pins
         configuration.identities = self.configuration.identities
         configuration.hasRegistration = self.configuration.clientRegistration
+        configuration.isRegistrationOpen = self.configuration.openClientRegistration
+        configuration.takesClientDocuments = self.configuration.clientIDDocuments
         configuration.mutualTLS = self.configuration.mtlsBind.flatMap { _ in self.configuration.mtlsAddress }.map {
             .init(origin: $0, hasAuthorities: self.configuration.mtlsAuthorities != nil)
         }

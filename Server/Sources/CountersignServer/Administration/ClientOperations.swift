@@ -66,7 +66,10 @@ struct ClientOperations: Sendable {
             "What it is to the app sign-in service, if it is a client of it."
         ),
         .optional("warnings", .strings, "What is dangerous about it."),
-        .optional("registeredBy", "The initial access token by which it registered itself: a third party's service."),
+        .optional(
+            "registeredBy",
+            "How a third party's service came by itself: the initial access token that it registered with, open-registration or client-id-document."
+        ),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
@@ -357,7 +360,13 @@ struct ClientOperations: Sendable {
         object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
         object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
         object["backchannelClientNotificationEndpoint"] = client.settings.answers.address.map(JSON.string)
-        object["registeredBy"] = client.registration.map { .string($0.initialToken) }
+        object["registeredBy"] = client.registration.map { registration in
+            switch registration {
+            case .invited(_, let initialToken): .string(initialToken)
+            case .open: .string("open-registration")
+            case .document: .string("client-id-document")
+            }
+        }
         object["jwksUri"] = client.settings.keySetAddress.map(JSON.string)
         object["clientUri"] = client.clientURI.map(JSON.string)
         object["formerSecretEndsAt"] = client.formerSecret.map { .string($0.endsAt.description) }

@@ -100,7 +100,7 @@ extension ServerAssembly {
                 refreshPath: IssuerPath(of: self.configuration.issuer).text + SignInServiceRoutes.refreshPath),
             limits: limits, trace: self.trace, time: self.time
         ).mount(on: router)
-        if self.configuration.hasRegistration {
+        if self.configuration.hasRegistration || self.configuration.isRegistrationOpen {
             RegistrationRoutes(registrations: self.registrations, bodyLimit: limits.bodyBytes).mount(on: router)
         }
         TokenRoutes(

@@ -43,7 +43,8 @@ extension PublicOperations {
                 method: .post, path: "/oauth2/register", id: "registerClient", summary: "Register a client.",
                 caller: .token, body: (.json, metadata),
                 answers: [.init(status: 201, meaning: "It is registered.", type: "application/json", members: answer)],
-                refusals: .oauth, refusing: refusing + [(503, "There are too many clients.")]),
+                refusals: .oauth,
+                refusing: refusing + [Self.tooMany, (503, "There are too many clients.")]),
             PublicOperation(
                 method: .get, path: "/oauth2/register/{id}", id: "readClient", summary: "A client's registration.",
                 caller: .token,

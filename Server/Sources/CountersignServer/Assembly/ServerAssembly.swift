@@ -52,6 +52,10 @@ public struct ServerAssembly: Sendable {
         public var breachedPasswords: BreachedPasswordList?
         /// Whether clients can register themselves (RFC 7591).
         public var hasRegistration = false
+        /// `true` if anybody can register a client (RFC 7591, section 3).
+        public var isRegistrationOpen = false
+        /// `true` if a client's identifier can be the address of its metadata.
+        public var takesClientDocuments = false
         /// Who may vouch for the software of those that do.
         public var softwareStatements = SoftwareStatementIssuers()
         /// What people have to agree to before anything is issued for them; `nil` for nothing.
@@ -168,6 +172,8 @@ public struct ServerAssembly: Sendable {
         settings.simulatedPeople = configuration.simulatedPeople
         settings.detailTypes = DetailType.all(textCharacters: limits.transactionCharacters)
         settings.hasRegistration = configuration.hasRegistration
+        settings.isRegistrationOpen = configuration.isRegistrationOpen
+        settings.takesClientDocuments = configuration.takesClientDocuments
         settings.mutualTLS = configuration.mutualTLS
         let provider = try await OpenIDProvider.open(
             settings,

@@ -17,7 +17,8 @@ struct RegistrationRoutes: Sendable {
     @Sendable private func register(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await TokenRoutes.answer(context) {
             let body = try await request.jsonObject(limit: self.bodyLimit, leavesOutNull: true)
-            return try await self.registrations.register(header: TokenRoutes.authorization(of: request), body: body)
+            return try await self.registrations.register(
+                header: TokenRoutes.authorization(of: request), body: body, source: context.source)
         }
     }
 

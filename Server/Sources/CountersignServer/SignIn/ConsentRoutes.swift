@@ -71,6 +71,7 @@ struct ConsentRoutes: Sendable {
             items: asked.items.map(\.pageItem), scopes: asked.scopes, resources: asked.resources,
             confirmation: self.cookies.formToken(session))
         page.agreement = asked.agreement
+        page.isStranger = asked.isStranger
         return .page(self.answers.pages.html(page))
     }
 

@@ -28,11 +28,13 @@ extension OpenIDProvider {
                 parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes),
                 repeating: Self.repeatable)
             clientID = parameters["client_id"]
-            asked = try await self.asked(by: parameters, browser: browser)
-            (client, reply) = try await self.recipient(of: asked.parameters, setting: &setting)
+            asked = try await self.asked(by: parameters, browser: browser, from: source)
+            (client, reply) = try await self.recipient(of: asked.parameters, from: source, setting: &setting)
         } catch let error as OAuthError {
             explain(ProviderRefusal(error, client: clientID, setting: setting))
             return .page(error)
+        } catch let shortage as Shortage {
+            return .tooMany(shortage)
         }
         do {
             return try await self.answer(
@@ -116,10 +118,10 @@ extension OpenIDProvider {
     /// Finds out whom the answer may go to. Until this is known, nobody is sent anywhere (RFC 6749, section 4.1.2.1).
     ///
     /// - Parameter setting: Is set to the setting of the client that the request does not fit.
-    private func recipient(of parameters: Parameters, setting: inout String?) async throws -> (
+    private func recipient(of parameters: Parameters, from source: String, setting: inout String?) async throws -> (
         ClientRecord, AuthorizationReply
     ) {
-        guard let client = try await self.store.client(parameters.required("client_id")) else {
+        guard let client = try await self.client(parameters.required("client_id"), for: .network(source)) else {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
         guard !client.settings.isDisabled else {

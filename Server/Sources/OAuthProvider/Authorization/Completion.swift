@@ -49,7 +49,7 @@ extension OpenIDProvider {
     /// Cost: two queries, one hash.
     public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
         guard let request = try await self.openRequest(id, browser),
-            let client = try await self.servedClient(request.client)
+            let client = try await self.client(of: request)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         return PendingAuthorization(
@@ -87,7 +87,7 @@ extension OpenIDProvider {
     ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         guard let request = try await self.openRequest(id, browser),
-            let client = try await self.servedClient(request.client),
+            let client = try await self.client(of: request),
             let (outcome, method) = try await self.outcome(of: request, browser: browser)
         else {
             explain(ProviderRefusal(ended))
@@ -261,7 +261,7 @@ extension OpenIDProvider {
         AuthenticationOutcome, String
     )? {
         let allowed =
-            try await self.servedClient(request.client).map {
+            try await self.client(of: request).map {
                 try self.methods(of: $0, for: AuthorizationWishes(of: request))
             } ?? []
         for method in self.methods where allowed.contains(where: method.isWay) {

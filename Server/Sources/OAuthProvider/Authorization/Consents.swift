@@ -121,8 +121,8 @@ struct ConsentTerms {
     init?(of client: ClientRecord, scope: Scope, resources: [String], _ wishes: AuthorizationWishes) {
         let isWanted = wishes.prompts.contains(.consent)
         guard client.settings.party == .third || isWanted else { return nil }
-        // Whoever agreed to one payment has not agreed to the next.
-        self.isAlwaysAsked = isWanted || wishes.details != nil
+        // Whoever agreed to one payment has not agreed to the next. And nobody here knows whose a stranger's client is.
+        self.isAlwaysAsked = isWanted || wishes.details != nil || client.isStranger
         self.client = client.id
         self.scope = scope
         self.claims = wishes.personClaims
@@ -152,6 +152,8 @@ public struct ConsentQuestion: Sendable, Equatable {
     public let clientName: String
     /// Scheme, host and port where the person will be led.
     public let clientOrigin: String
+    /// `true` if the operator does not know whose the client is (``ClientRecord/isStranger``).
+    public var isStranger = false
     /// Whose account it is about, by the name that the person signs in with.
     public let username: String
     /// What the client gets.
@@ -210,7 +212,7 @@ extension OpenIDProvider {
         guard let request = try await self.openRequest(id, browser), let secret,
             let session = try await self.liveSession(secret),
             request.session?.hasSameBytes(as: session.id) ?? false,
-            let client = try await self.servedClient(request.client)
+            let client = try await self.client(of: request)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         // Where the operator has made the client one of their own meanwhile, the person is asked all the same.
@@ -256,11 +258,13 @@ extension OpenIDProvider {
                 client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
                 scopes: [], resources: [], agreement: nil, terms: missing, connection: nil)
         }
-        return ConsentQuestion(
+        var question = ConsentQuestion(
             client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName,
             items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
             resources: terms.resources, agreement: try self.agreement(to: wishes.details), terms: nil,
             connection: nil)
+        question.isStranger = client.isStranger
+        return question
     }
 
     /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told
@@ -338,6 +342,10 @@ extension OpenIDProvider {
                 of: session.account, to: request, by: client, signedInBy: session.authentication.method, wishes)
         }
         if known?.isMissing == true { return .consent(request: id, client: client.id) }
+        do { try await self.keep(client) } catch let error as OAuthError {
+            explain(ProviderRefusal(error, client: client.id))
+            return try await self.store.removeRequest(id) ? .client(reply.answer(error: error)) : .page(ended)
+        }
         let issue = try await self.issue(
             session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,
             challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint, wishes: wishes,

@@ -51,7 +51,7 @@ extension OpenIDProvider {
     ) async throws -> ProviderAnswer {
         try await self.answerClient(
             header: header, body: body, proofs: proofs, over: connection,
-            for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }
+            for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }, from: source
         ) { client, form, proof in
             var setting: String?
             guard form["request_uri"] == nil else {
@@ -119,10 +119,13 @@ extension OpenIDProvider {
 
     /// What a browser asks for: what its parameters say, or the pushed request that they name.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` where they name one that is not there, not theirs or not this browser's.
-    func asked(by parameters: Parameters, browser: BrowserSecret) async throws -> AskedAuthorization {
+    /// Throws `OAuthError` `invalid_request_uri` where they name one that is not there, not theirs or not this browser's; and as
+    /// ``client(_:for:)``.
+    func asked(by parameters: Parameters, browser: BrowserSecret, from source: String) async throws
+        -> AskedAuthorization
+    {
         guard let address = parameters["request_uri"], address.hasBytes(atStart: Self.requestURIPrefix) else {
-            return try await self.asked(unpushed: parameters)
+            return try await self.asked(unpushed: parameters, from: source)
         }
         guard parameters["request"] == nil else {
             throw OAuthError(.invalidRequest, "A request has request or request_uri, and not both.")

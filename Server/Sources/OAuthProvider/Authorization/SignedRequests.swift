@@ -34,11 +34,11 @@ extension OpenIDProvider {
     /// What a browser's own parameters ask for, signed or not.
     ///
     /// Throws `OAuthError` `invalid_request_object`: the object's own address is not to be trusted then, and nobody is sent
-    /// there. Cost: for a signed one, one query and one signature.
-    func asked(unpushed parameters: Parameters) async throws -> AskedAuthorization {
+    /// there. And as ``client(_:for:)``. Cost: for a signed one, one query and one signature.
+    func asked(unpushed parameters: Parameters, from source: String) async throws -> AskedAuthorization {
         // Whose the request is has to stand beside the object, too (section 5).
         guard parameters["request"] != nil, let id = parameters["client_id"],
-            let client = try await self.store.client(id),
+            let client = try await self.client(id, for: .network(source)),
             let signed = try await self.signedParameters(parameters, of: client)
         else { return AskedAuthorization(parameters: parameters, pushed: nil) }
         return AskedAuthorization(parameters: signed, pushed: nil, isSigned: true)

@@ -2,9 +2,11 @@
 /// or another provider's, by which people sign in.
 public struct OutgoingCall: Sendable, Equatable {
     /// Whose address it is. The calls of one kind never use up the places of the other.
-    public enum Party: Sendable {
+    public enum Party: Hashable, Sendable {
         /// A client's, whoever has registered it.
         case client
+        /// That of a client's metadata document: anybody can name such an address.
+        case clientDocument
         /// Another provider's, which the operator has set up. How many of these are under way at once is bounded by those who
         /// call (``Limits/OAuth/arrivalsAtOnce``, and two documents of each provider).
         case provider
@@ -50,11 +52,15 @@ public struct OutgoingAnswer: Sendable, Equatable {
     public let status: Int
     /// The body.
     public let body: [UInt8]
+    /// What the answer says that its body is (`Content-Type`), without parameters and in small letters; `nil` where it says
+    /// nothing.
+    public let mediaType: String?
     /// For how long the answer says that it may be kept (`Cache-Control`, `max-age`); `nil` where it says nothing.
     public let mayBeKept: Duration?
 
     /// An answer.
-    public init(status: Int, body: [UInt8], mayBeKept: Duration? = nil) {
+    public init(status: Int, body: [UInt8], mediaType: String? = nil, mayBeKept: Duration? = nil) {
+        self.mediaType = mediaType
         self.status = status
         self.body = body
         self.mayBeKept = mayBeKept

@@ -3,11 +3,31 @@ import Store
 import Synchronization
 import _Primitives
 
+/// How documents of a kind are fetched and kept.
+struct RemoteDocumentRules {
+    /// Whose addresses they are.
+    let party: OutgoingCall.Party
+    /// Bytes of a document, at most.
+    let bytes: Int
+    /// How often an address is called, at most.
+    let pause: Duration
+    /// How long a document is kept where the answer does not say.
+    let usualAge: Duration
+    /// How long a document is kept, whatever the answer says.
+    let longestAge: Duration
+    /// How much longer a document is taken where its address does not answer.
+    let grace: Duration
+    /// How many requests can wait for a document that is fetched.
+    let waiters: Int
+    /// How many documents are kept.
+    let places: Int
+}
+
 /// Documents that others keep at addresses of their own, fetched when they are needed.
 ///
 /// A copy of this process: each node fetches for itself. What was fetched is kept for as long as the answer says,
-/// within bounds. One that is not enough has it fetched again, every ``OAuthLimits/keySetPause`` at most, as anybody
-/// can ask for what is not in it. Where an address does not answer with such a document, the one of before is taken for
+/// within bounds. One that is not enough has it fetched again, every ``RemoteDocumentRules/pause`` at most, as anybody can ask for what is
+/// not in it. Where an address does not answer with such a document, the one of before is taken for
 /// a while longer. Of one holder one fetch is under way at a time: who comes meanwhile goes by what is there, or waits
 /// for it where nothing is.
 final class RemoteDocuments<Document: Sendable>: Sendable {
@@ -32,21 +52,18 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     }
 
     private let calls: (any OutgoingCalls)?
-    /// Whose addresses they are.
-    private let party: OutgoingCall.Party
-    private let limits: Limits
-    /// Reads an answer. Throws ``OutgoingCallError`` with what it lacks.
-    private let read: @Sendable ([UInt8]) throws(OutgoingCallError) -> Document
+    private let rules: RemoteDocumentRules
+    /// Reads the answer of an address. Throws ``OutgoingCallError`` with what it lacks.
+    private let read: @Sendable (OutgoingAnswer, _ address: String) throws(OutgoingCallError) -> Document
     /// By holder and address: a holder that names another address begins anew.
     private let kept = Mutex<[ExactText: Kept]>([:])
 
     init(
-        calls: (any OutgoingCalls)?, of party: OutgoingCall.Party, limits: Limits,
-        read: @escaping @Sendable ([UInt8]) throws(OutgoingCallError) -> Document
+        calls: (any OutgoingCalls)?, by rules: RemoteDocumentRules,
+        read: @escaping @Sendable (OutgoingAnswer, _ address: String) throws(OutgoingCallError) -> Document
     ) {
         self.calls = calls
-        self.party = party
-        self.limits = limits
+        self.rules = rules
         self.read = read
     }
 
@@ -56,15 +73,16 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     ///   - isStaleEnough: Whether one that is kept is taken as long as it is where the address does not answer, without a
     ///     look whether it does.
     ///   - isEnough: Whether one that is kept is what is looked for.
+    ///   - admit: Is asked before the address is called. What it throws, this throws, and nobody is called.
     ///
     /// Throws ``OutgoingCallError`` where there is none. Cost: nothing where it is there; else a call.
     func document(
         of holder: String, at address: String, now: Timestamp, isStaleEnough: Bool = false,
-        isEnough: (Document) -> Bool = { _ in true }
+        isEnough: (Document) -> Bool = { _ in true }, admit: () throws -> Void = {}
     ) async throws -> Document {
         let place = ExactText("\(holder) \(address)")
         while true {
-            switch self.look(place, at: now, isStaleEnough, isEnough) {
+            switch try self.look(place, at: now, isStaleEnough, isEnough, admit) {
             case .found(let document): return document
             case .missing(let error): throw error
             case .fetch: await self.fetch(place, address, at: now)
@@ -81,25 +99,19 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         }
     }
 
-    /// How many can wait for one that is fetched: of a client's requests, or of the people who sign in by a provider.
-    private var mostWaiters: Int {
-        switch self.party {
-        case .client: self.limits.oauth.keySetWaiters
-        case .provider: self.limits.oauth.waitingArrivals
-        }
-    }
-
     private func look(
-        _ place: ExactText, at now: Timestamp, _ isStaleEnough: Bool, _ isEnough: (Document) -> Bool
-    ) -> Look {
-        self.kept.withLock { kept in
+        _ place: ExactText, at now: Timestamp, _ isStaleEnough: Bool, _ isEnough: (Document) -> Bool,
+        _ admit: () throws -> Void
+    ) throws -> Look {
+        try self.kept.withLock { kept in
             self.makeRoom(for: place, in: &kept)
             var entry = kept[place] ?? Kept()
             defer { kept[place] = entry }
             let usable = now < entry.usableUntil ? entry.document : nil
             if let usable, isStaleEnough || now < entry.freshUntil, isEnough(usable) { return .found(usable) }
-            let mayTry = now >= entry.triedAt + self.limits.oauth.keySetPause
+            let mayTry = now >= entry.triedAt + self.rules.pause
             if mayTry, !entry.isBeingFetched {
+                try admit()
                 (entry.isBeingFetched, entry.triedAt) = (true, now)
                 return .fetch
             }
@@ -107,16 +119,16 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
             guard entry.isBeingFetched else {
                 return .missing(entry.failure ?? OutgoingCallError("nothing was there a moment ago"))
             }
-            guard entry.waiters.count < self.mostWaiters else {
+            guard entry.waiters.count < self.rules.waiters else {
                 return .missing(OutgoingCallError("too many requests wait for it"))
             }
             return .wait
         }
     }
 
-    /// Forgets the holder that was looked at least recently, where there are as many as a server has clients.
+    /// Forgets the holder that was looked at least recently, where there are as many as are kept.
     private func makeRoom(for place: ExactText, in kept: inout [ExactText: Kept]) {
-        guard kept[place] == nil, kept.count >= self.limits.oauth.clients else { return }
+        guard kept[place] == nil, kept.count >= self.rules.places else { return }
         let oldest = kept.filter { !$0.value.isBeingFetched }.min { $0.value.triedAt < $1.value.triedAt }
         if let oldest { kept[oldest.key] = nil }
     }
@@ -130,11 +142,11 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
             var entry = kept[place] ?? Kept()
             switch outcome {
             case .success(let (document, age)):
-                let limits = self.limits.oauth
-                let lifetime = min(max(age ?? limits.usualKeySetAge, limits.keySetPause), limits.longestKeySetAge)
+                let rules = self.rules
+                let lifetime = min(max(age ?? rules.usualAge, rules.pause), rules.longestAge)
                 (entry.document, entry.failure) = (document, nil)
                 entry.freshUntil = now + lifetime
-                entry.usableUntil = entry.freshUntil + limits.keySetGrace
+                entry.usableUntil = entry.freshUntil + rules.grace
             case .failure(let error): entry.failure = error
             }
             defer { kept[place] = entry }
@@ -148,8 +160,8 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     private func fetched(_ address: String) async throws -> (Document, Duration?) {
         guard let calls = self.calls else { throw OutgoingCallError("this server calls nobody") }
         let answer = try await calls.send(
-            OutgoingCall(to: address, longestAnswer: self.limits.oauth.keySetBytes, party: self.party))
+            OutgoingCall(to: address, longestAnswer: self.rules.bytes, party: self.rules.party))
         guard answer.status == 200 else { throw OutgoingCallError("it answers \(answer.status)") }
-        return (try self.read(answer.body), answer.mayBeKept)
+        return (try self.read(answer, address), answer.mayBeKept)
     }
 }

@@ -8,10 +8,11 @@ struct RemoteKeySets: Sendable {
     private let documents: RemoteDocuments<JWKSet>
 
     init(calls: (any OutgoingCalls)?, of party: OutgoingCall.Party, limits: Limits) {
-        self.documents = RemoteDocuments(calls: calls, of: party, limits: limits) { body throws(OutgoingCallError) in
+        self.documents = RemoteDocuments(calls: calls, by: limits.keySetRules(of: party)) {
+            answer, _ throws(OutgoingCallError) in
             // What is of no use here may be of use to others: sets that are fetched are read more leniently than those that
             // somebody registers, who can be told (RFC 7517, section 5).
-            guard let set = try? JWKSet(parsing: body) else { throw OutgoingCallError("it answers no key set") }
+            guard let set = try? JWKSet(parsing: answer.body) else { throw OutgoingCallError("it answers no key set") }
             // A set without a key is an answer, too: whoever has lost a key takes it away like this.
             return JWKSet(
                 set.keys.filter { key in
@@ -30,5 +31,18 @@ struct RemoteKeySets: Sendable {
         try await self.documents.document(of: holder, at: address, now: now) { keys in
             name.map { name in keys.keys.contains { $0.keyID?.hasSameBytes(as: name) == true } } ?? true
         }
+    }
+}
+
+extension Limits {
+    /// How key sets, and the descriptions of other providers, are fetched and kept.
+    func keySetRules(of party: OutgoingCall.Party) -> RemoteDocumentRules {
+        RemoteDocumentRules(
+            party: party, bytes: self.oauth.keySetBytes, pause: self.oauth.keySetPause,
+            usualAge: self.oauth.usualKeySetAge, longestAge: self.oauth.longestKeySetAge,
+            grace: self.oauth.keySetGrace,
+            // Of a client's requests, or of the people who sign in by a provider.
+            waiters: party == .provider ? self.oauth.waitingArrivals : self.oauth.keySetWaiters,
+            places: self.oauth.clients)
     }
 }

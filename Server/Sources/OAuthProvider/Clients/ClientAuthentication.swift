@@ -51,8 +51,11 @@ extension OpenIDProvider {
 
     /// The client that a credential proves, in the way that the client is registered for and in no other (RFC 7591, section
     /// 2): whoever has found out one of its secrets cannot choose where to show it. Throws `OAuthError` `invalid_client`.
-    func authenticate(_ credential: any ClientCredential) async throws -> ClientRecord {
-        let client = try await self.store.client(credential.clientID)
+    ///
+    /// - Parameter source: Where the client is, for a request that can be the client's first: a document of the client's is
+    ///   fetched for that network. Every other request is of a client that has had something.
+    func authenticate(_ credential: any ClientCredential, from source: String? = nil) async throws -> ClientRecord {
+        let client = try await self.client(credential.clientID, for: source.map { .network($0) })
         let methods = type(of: credential).methods
         let method = client?.settings.authenticationMethod
         let isRegistered = method.map { methods.containsBytes(of: $0) } ?? false

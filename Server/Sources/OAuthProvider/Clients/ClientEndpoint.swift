@@ -34,23 +34,24 @@ extension OpenIDProvider {
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: What it came over.
     ///   - endpoint: The address that proofs have to name, of what its origin is.
+    ///   - source: Where the client is, if the request can be the client's first.
     ///   - answer: Is given the client, what the form has, and the proof, where there is one.
     ///
     /// Cost: one query, two hashes, and what the answer costs; with a proof one signature and two HMACs.
     func answerClient(
         header: String?, body: String, proofs: [String], over connection: ClientConnection,
-        for endpoint: (String) -> String,
+        for endpoint: (String) -> String, from source: String? = nil,
         _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
         var given = try await self.answerProvenClient(
-            header: header, body: body, proofs: proofs, over: connection, for: endpoint, answer)
+            header: header, body: body, proofs: proofs, over: connection, for: endpoint, from: source, answer)
         if !proofs.isEmpty { given.headers.append(self.keyProofNonceField) }
         return given
     }
 
     private func answerProvenClient(
         header: String?, body: String, proofs: [String], over connection: ClientConnection,
-        for endpoint: (String) -> String,
+        for endpoint: (String) -> String, from source: String? = nil,
         _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
         // Said to the operator alone, so that an identifier that nobody has is told as well.
@@ -66,7 +67,7 @@ extension OpenIDProvider {
             try self.checkTime(of: connection, else: .invalidClient, "The client did not authenticate.")
             let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.origin(of: connection)))
             let proof = proofs.isEmpty ? nil : try self.keyProof(proofs, purpose)
-            let client = try await self.authenticate(credential)
+            let client = try await self.authenticate(credential, from: source)
             if let proof { try self.checkClock(of: proof, by: client) }
             try await self.burnToken(parameters, shownBy: client)
             guard client.settings.signInService == nil else {
@@ -79,6 +80,8 @@ extension OpenIDProvider {
             return ProviderAnswer(
                 status: error.status, body: error.json, headers: error.status == 401 ? challenge : [],
                 refusal: ProviderRefusal(error, client: clientID))
+        } catch let shortage as Shortage {
+            return ProviderAnswer(shortage)
         }
     }
 }

@@ -14,7 +14,7 @@ extension ClientRecord {
     var reasonForChallenges: String? {
         if self.settings.isPublic { return "A client without a way to authenticate" }
         if self.settings.isFAPI2 { return "A client of fapi2" }
-        if self.registration != nil { return "A client that has registered itself" }
+        if self.registration != nil { return "A client that no operator has registered" }
         return self.settings.party == .third ? "A third party's client" : nil
     }
 
@@ -148,6 +148,7 @@ extension OpenIDProvider {
                 "People sign in to a client in one way or more of these, each once: \(ways.joined(separator: ", ")).")
         }
         try self.checkProfile(of: client)
+        if client.isStranger { try Strangers.check(settings) }
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try settings.redirectURI(address)
         }

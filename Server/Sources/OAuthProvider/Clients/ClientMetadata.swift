@@ -43,8 +43,9 @@ struct ClientMetadata {
     ]
 
     /// The names of the members that were not kept; `nil` for none.
-    static func ignoredMembers(of json: JSONObject) -> JSON? {
-        let names = json.members.filter { !self.known.contains(ExactText($0.name)) }.map(\.name)
+    static func ignoredMembers(of json: JSONObject, by client: ClientRecord) -> JSON? {
+        let known = client.isStranger ? self.known.subtracting([ExactText("client_uri")]) : self.known
+        let names = json.members.filter { !known.contains(ExactText($0.name)) }.map(\.name)
         return names.isEmpty ? nil : .array(names.map(JSON.string))
     }
 

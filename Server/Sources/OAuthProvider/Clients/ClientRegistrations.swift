@@ -4,12 +4,15 @@ public import _Primitives
 
 /// Clients that register themselves (RFC 7591), and see, change and delete their registration (RFC 7592).
 ///
-/// Nobody registers without an initial access token, which an operator made. A client that did so is a third party's: it has
-/// the ways to tokens of a service that signs people in, and no more.
+/// A client registers with an initial access token, which an operator made, or without one where the operator has opened
+/// registration. Such a client is a third party's: it has the ways to tokens of a service that signs people in, and no more.
+/// For a client that came without a token, ``Strangers`` holds as well.
 public struct ClientRegistrations: Sendable {
     private let provider: OpenIDProvider
     private let store: any RegistrationStore
     private let issuers: SoftwareStatementIssuers
+    /// What networks may register without a token.
+    private let openRegistrations: Budget
 
     /// Registrations at a provider.
     public init(
@@ -19,6 +22,10 @@ public struct ClientRegistrations: Sendable {
         self.provider = provider
         self.store = store
         self.issuers = issuers
+        let limits = provider.limits
+        self.openRegistrations = Budget(
+            "openRegistrationsPerMinute", burst: limits.oauth.openRegistrationBurst,
+            perMinute: limits.oauth.openRegistrationsPerMinute, sources: limits.countedSources)
     }
 
     private var now: Timestamp { self.provider.time.now() }
@@ -70,40 +77,63 @@ public struct ClientRegistrations: Sendable {
     /// Registers a client (RFC 7591, section 3).
     ///
     /// - Parameters:
-    ///   - header: The value of `Authorization`, of the scheme `Bearer`: the initial access token.
+    ///   - header: The value of `Authorization`, of the scheme `Bearer`: the initial access token. `nil` is for open
+    ///     registration.
     ///   - body: The metadata.
+    ///   - source: Where the request comes from. Each network has a budget of open registrations.
     ///
     /// Cost: one query, one hash, one store step; a key generation where nobody else has ID tokens signed so.
-    public func register(header: String?, body: JSONObject) async throws -> ProviderAnswer {
+    public func register(header: String?, body: JSONObject, source: String) async throws -> ProviderAnswer {
         try await self.answer(client: nil) {
+            if header == nil, self.provider.configuration.isRegistrationOpen {
+                if let shortage = self.openRegistrations.spend(source, at: self.now) { return ProviderAnswer(shortage) }
+                return try await self.register(body, ClientRegistration.open, by: nil) { client in
+                    try await self.store.addStranger(
+                        client, limit: self.limits.strangers,
+                        unusedSince: self.now - self.limits.unusedStrangerLifetime,
+                        audit: AuditEvent(.clientAdded, at: client.createdAt, actor: client.id, detail: client.id))
+                }
+            }
             let digest = Sealing.digest(ofSecret: try BearerToken(header: header).text)
             guard let initial = try await self.store.initialToken(digest: digest, at: self.now) else {
                 throw Self.noToken
             }
-            let stated = try self.stated(body)
-            let made = try await self.client(stated, by: initial.id)
-            try await self.checkSector(of: made.client)
-            let token = self.provider.random.token(byteCount: 32)
-            var client = made.client
-            client.registration = ClientRegistration(
-                tokenDigest: Sealing.digest(ofSecret: token), initialToken: initial.id)
-            do {
+            return try await self.register(
+                body, { .invited(tokenDigest: $0, initialToken: initial.id) }, by: initial.id
+            ) { client in
                 try await self.store.register(
                     client, by: digest, at: self.now, limit: self.limits.clients,
                     audit: AuditEvent(.clientAdded, at: client.createdAt, actor: initial.id, detail: client.id))
-            } catch let error as StoreError where error.code == .notFound {
-                throw Self.noToken
-            } catch let error as StoreError where error.code == .conflict {
-                throw OAuthError(
-                    .temporarilyUnavailable, "There are as many clients as this server takes.",
-                    detail: "the operator can delete some")
             }
-            var answer = self.answer(client, secret: made.secret)
-            answer["registration_access_token"] = .string(token)
-            answer["software_statement"] = body["software_statement"]
-            answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated)
-            return ProviderAnswer(status: 201, body: answer)
         }
+    }
+
+    /// Registers a client.
+    ///
+    /// - Parameters:
+    ///   - registration: How it came, of the digest of its registration access token.
+    ///   - add: Writes the client down.
+    private func register(
+        _ body: JSONObject, _ registration: ([UInt8]) -> ClientRegistration, by actor: String?,
+        add: (ClientRecord) async throws -> Void
+    ) async throws -> ProviderAnswer {
+        let stated = try self.stated(body)
+        let token = self.provider.random.token(byteCount: 32)
+        let made = try await self.client(stated, registration(Sealing.digest(ofSecret: token)), by: actor)
+        try await self.checkSector(of: made.client)
+        do { try await add(made.client) } catch let error as StoreError where error.code == .notFound {
+            throw Self.noToken
+        } catch let error as StoreError where error.code == .conflict {
+            guard !made.client.isStranger else { throw Strangers.tooMany }
+            throw OAuthError(
+                .temporarilyUnavailable, "There are as many clients as this server takes.",
+                detail: "the operator can delete some")
+        }
+        var answer = self.answer(made.client, secret: made.secret)
+        answer["registration_access_token"] = .string(token)
+        answer["software_statement"] = body["software_statement"]
+        answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated, by: made.client)
+        return ProviderAnswer(status: 201, body: answer)
     }
 
     /// The registration of a client, for itself (RFC 7592, section 2.1).
@@ -138,7 +168,8 @@ public struct ClientRegistrations: Sendable {
             }
             // Judged as a new one, of which nothing is kept but what it says of itself.
             let stated = try self.stated(body)
-            let asked = try await self.client(stated, by: id, given: known.settings.grantTypes)
+            let asked = try await self.client(
+                stated, known.registration, by: id, given: known.settings.grantTypes)
             // The names that the client knows people by follow from its sector.
             guard
                 asked.client.settings.sectorIdentifierURI.map(ExactText.init)
@@ -175,7 +206,7 @@ public struct ClientRegistrations: Sendable {
             guard let changed else { throw Self.noToken }
             var answer = try self.answer(
                 changed, secret: known.secretDigest == nil ? secret : nil, shown: header)
-            answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated)
+            answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated, by: changed)
             return ProviderAnswer(status: 200, body: answer)
         }
     }
@@ -202,8 +233,9 @@ public struct ClientRegistrations: Sendable {
         let digest = try Self.digest(ofToken: header)
         let client = try await self.provider.store.client(id)
         // As many bytes are compared whether or not there is one.
-        let expected = client?.registration?.tokenDigest ?? [UInt8](repeating: 0, count: digest.count)
-        guard constantTimeEqual(digest, expected), let client, client.registration != nil else { throw Self.noToken }
+        let known = client?.registration?.tokenDigest
+        let expected = known ?? [UInt8](repeating: 0, count: digest.count)
+        guard constantTimeEqual(digest, expected), let client, known != nil else { throw Self.noToken }
         guard !client.settings.isDisabled else { throw OpenIDProvider.disabled(.invalidToken) }
         return client
     }
@@ -224,16 +256,23 @@ public struct ClientRegistrations: Sendable {
     }
 
     /// A client as its metadata have it, not kept yet. Throws `OAuthError`.
-    private func client(_ body: JSONObject, by actor: String, given: [String] = []) async throws -> RegisteredClient {
+    private func client(
+        _ body: JSONObject, _ registration: ClientRegistration?, by actor: String?, given: [String] = []
+    ) async throws -> RegisteredClient {
         let asked = try ClientMetadata(body, given: given)
         // Nobody here vouches for it: people are asked what it may have.
         var settings = asked.settings
         settings.party = .third
+        let isStranger = registration?.isStranger ?? false
         do {
             return try await self.provider.newClient(
-                name: asked.name, redirectURIs: asked.redirectURIs,
-                postLogoutRedirectURIs: asked.postLogoutRedirectURIs, clientURI: asked.clientURI,
-                settings: settings, by: actor)
+                name: isStranger
+                    ? Strangers.name(of: Strangers.hosts(of: asked.redirectURIs), limits: self.provider.limits)
+                    : asked.name,
+                redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs,
+                // No page of this server leads to a stranger's.
+                clientURI: isStranger ? nil : asked.clientURI, settings: settings, registration: registration,
+                by: actor)
         } catch let error as OAuthError where error.code == .invalidRequest {
             throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
         }

@@ -263,27 +263,35 @@ extension OpenIDProvider {
     /// ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
     func newClient(
         id: String? = nil, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
-        settings: ClientSettings, by operator: String?
+        settings: ClientSettings, registration: ClientRegistration? = nil, by operator: String?
     ) async throws -> RegisteredClient {
-        let asked = ClientChange(
-            name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
-            clientURI: clientURI)
-        try self.check(asked)
-        for algorithm in settings.answerAlgorithms { try Self.check(algorithm) }
         var settings = settings
         settings.keySet = try settings.keySet.map(self.keySet)
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
-        let client = ClientRecord(
+        var client = ClientRecord(
             id: id ?? self.random.identifier(), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: secret.map { Sealing.digest(ofSecret: $0) },
-            createdAt: self.time.now(), settings: settings, clientURI: asked.home)
+            createdAt: self.time.now(), settings: settings,
+            clientURI: clientURI.flatMap { $0.isEmpty ? nil : $0 })
         guard id == nil || settings.signInService != nil else {
             throw OAuthError(.invalidRequest, "Only a client of the app sign-in service is called what you like.")
         }
-        try self.checkKind(of: client)
+        client.registration = registration
+        try self.check(client)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
         try await self.provideSigningKeys(of: settings, by: `operator`)
         return RegisteredClient(client: client, secret: secret)
+    }
+
+    /// Holds a client that is new against the rules. Throws `OAuthError` `invalid_request` with a sentence for the
+    /// administrator.
+    func check(_ client: ClientRecord) throws {
+        try self.check(
+            ClientChange(
+                name: client.name, redirectURIs: client.redirectURIs,
+                postLogoutRedirectURIs: client.postLogoutRedirectURIs, clientURI: client.clientURI))
+        for algorithm in client.settings.answerAlgorithms { try Self.check(algorithm) }
+        try self.checkKind(of: client)
     }
 
     /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError`
@@ -354,7 +362,7 @@ extension OpenIDProvider {
         Self.served(try await self.store.client(owning: resource))
     }
 
-    private static func served(_ client: ClientRecord?) -> ClientRecord? {
+    static func served(_ client: ClientRecord?) -> ClientRecord? {
         client.flatMap { $0.settings.isDisabled ? nil : $0 }
     }
 
@@ -397,6 +405,13 @@ extension OpenIDProvider {
             if change.clientURI != nil { current.clientURI = change.home }
             if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
             try self.checkKind(of: current, insteadOf: before)
+            var disabled = before
+            disabled.settings.isDisabled = current.settings.isDisabled
+            guard before.registration != .document || current == disabled else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The client has what its document says. Here it can be switched off (--disabled), and deleted.")
+            }
             return current.events(after: before, at: now, by: `operator`)
         }
         if let changed { self.warn(of: changed) }

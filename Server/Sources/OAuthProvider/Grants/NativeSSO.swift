@@ -75,7 +75,7 @@ struct NativeSSO {
     /// Looks for what was shown. An attempt is counted for its source before that, and given back where it was right, which
     /// it may be past the budget, too; a right one is counted for the person.
     ///
-    /// Throws ``SpentBudget`` in the place of a refusal that the source has had too many of, and where the person's apps
+    /// Throws `Shortage` in the place of a refusal that the source has had too many of, and where the person's apps
     /// have signed in too often.
     private func counted(
         at now: Timestamp, _ held: () async throws -> (HeldDeviceSecret, first: ClientRecord)
@@ -84,11 +84,11 @@ struct NativeSSO {
         let shortage = budgets.guesses.spend(self.request.source, at: now)
         let found: (HeldDeviceSecret, first: ClientRecord)
         do { found = try await held() } catch let error as OAuthError {
-            if let shortage { throw SpentBudget(shortage: shortage) }
+            if let shortage { throw shortage }
             throw error
         }
         if shortage == nil { budgets.guesses.refund(self.request.source) }
-        if let spent = budgets.people.spend(found.0.session.account, at: now) { throw SpentBudget(shortage: spent) }
+        if let spent = budgets.people.spend(found.0.session.account, at: now) { throw spent }
         return found
     }
 

@@ -42,9 +42,7 @@ extension OpenIDProvider {
             if let proof { try await self.take(proof) }
             let request = TokenRequest(
                 client: client, parameters: parameters, source: source, proof: proof, binding: binding)
-            do {
-                return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
-            } catch let error as SpentBudget { return ProviderAnswer(error.shortage) }
+            return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
         }
     }
 }

@@ -294,7 +294,8 @@ extension OpenIDProvider {
         metadata.idTokenEncryptions = ContentEncryption.all.map(\.rawValue)
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
-        metadata.hasRegistration = self.configuration.hasRegistration
+        metadata.hasRegistration = self.configuration.hasRegistration || self.configuration.isRegistrationOpen
+        metadata.takesClientIDDocuments = self.configuration.takesClientDocuments
         metadata.backchannelModes =
             self.configuration.calls == nil
             ? [ClientSettings.AnswerDelivery.Mode.poll.rawValue]

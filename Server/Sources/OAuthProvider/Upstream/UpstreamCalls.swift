@@ -12,9 +12,9 @@ struct UpstreamCalls: Sendable {
     init(_ provider: OpenIDProvider) {
         let (calls, limits) = (provider.configuration.calls, provider.limits)
         self.provider = provider
-        self.documents = RemoteDocuments(calls: calls, of: .provider, limits: limits) {
-            body throws(OutgoingCallError) in
-            try UpstreamMetadata(parsing: body)
+        self.documents = RemoteDocuments(calls: calls, by: limits.keySetRules(of: .provider)) {
+            answer, _ throws(OutgoingCallError) in
+            try UpstreamMetadata(parsing: answer.body)
         }
         self.keySets = RemoteKeySets(calls: calls, of: .provider, limits: limits)
     }

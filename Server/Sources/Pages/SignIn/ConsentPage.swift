@@ -38,6 +38,8 @@ public struct ConsentPage: Sendable {
     public var resources: [String]
     /// What the person has signed beside, in words.
     public var agreement: String?
+    /// `true` if the operator does not know whose the service is.
+    public var isStranger = false
     /// What the form carries as a sign that it stood on this page.
     public var confirmation: String
 
@@ -69,6 +71,7 @@ extension PageRenderer {
         let username: String
         let items: [String]
         let agreement: String?
+        let isStranger: Bool
         let confirmation: String
     }
 
@@ -79,7 +82,7 @@ extension PageRenderer {
             origin: page.returnOrigin, username: page.username,
             items: page.items.map(\.words) + page.scopes.map { "what it calls “\($0)”" }
                 + page.resources.map { "to act for you at \($0)" },
-            agreement: page.agreement, confirmation: page.confirmation)
+            agreement: page.agreement, isStranger: page.isStranger, confirmation: page.confirmation)
         return self.render(
             view, template: "consent", title: "What \(page.clientName) may have", formTargets: [page.returnOrigin])
     }

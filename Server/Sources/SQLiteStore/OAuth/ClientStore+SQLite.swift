@@ -92,12 +92,8 @@ extension SQLiteDatabase: ClientStore {
 
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.endIssued(toClient: id)
-            try db.deleteRows(
-                of: ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"], ofClient: id)
             try db.revokeInvites("service = ?", [id], audit, sealing)
-            try db.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
-            guard db.changesCount > 0 else { return false }
+            guard try db.deleteClient(id) else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -172,9 +168,9 @@ extension SQLiteDatabase: ClientStore {
                 }
                 return FormerSecret(digest: digest, endsAt: endsAt)
             }, clientURI: try row.optionalText(ClientColumn.clientURI))
-        client.registration = try row.optionalBytes(ClientColumn.registrationDigest).map { digest in
-            ClientRegistration(tokenDigest: digest, initialToken: try row.text(ClientColumn.registeredBy))
-        }
+        client.registration = try ClientRegistration(
+            digest: row.optionalBytes(ClientColumn.registrationDigest),
+            registeredBy: row.optionalText(ClientColumn.registeredBy))
         return client
     }
 
@@ -223,9 +219,22 @@ extension Database {
         }
     }
 
-    /// Adds a client within the present step, where there are fewer than `limit`.
+    /// Deletes a client with everything that it was given, within the present step. `false` if there is no such client.
+    @discardableResult
+    func deleteClient(_ id: String) throws -> Bool {
+        try self.endIssued(toClient: id)
+        try self.deleteRows(
+            of: ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"], ofClient: id)
+        try self.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
+        return self.changesCount > 0
+    }
+
+    /// Adds a client within the present step if fewer than `limit` of its kind are there. Strangers' clients take no place of
+    /// those that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
-        let count = try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
+        let isOfKind = client.isStranger ? ClientRegistration.isStranger : "NOT (\(ClientRegistration.isStranger))"
+        let count =
+            try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client WHERE \(isOfKind)")) ?? 0
         guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
         try self.insert(
@@ -247,8 +256,8 @@ extension Database {
                 .sectorIdentifierURI: client.settings.sectorIdentifierURI,
                 .requiresPushedRequests: client.settings.profile.requiresPushedRequests,
                 .defaultMaxAge: client.settings.profile.defaultMaximumAge?.components.seconds,
-                .registrationDigest: client.registration?.tokenDigest.blob,
-                .registeredBy: client.registration?.initialToken,
+                .registrationDigest: client.registration?.tokenDigest?.blob,
+                .registeredBy: client.registration?.registeredBy,
                 .backchannelMode: client.settings.answers.mode.rawValue,
                 .backchannelAddress: client.settings.answers.address,
                 .backchannelLogoutURI: client.settings.logout?.text,

@@ -89,6 +89,76 @@ extension SQLiteDatabase: RegistrationStore {
             try db.appendAudit(audit, sealing)
         }
     }
+
+    public func addStranger(
+        _ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent
+    ) async throws {
+        try await self.step { [sealing] db in
+            for id in try db.unusedStrangers(since: unusedSince) {
+                try db.deleteClient(id)
+                try db.appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
+            }
+            try db.add(client, limit: limit)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+}
+
+extension Database {
+    /// The strangers' clients of before that moment which nobody uses.
+    ///
+    /// Cost: grows with the clients that strangers have.
+    fileprivate func unusedStrangers(since moment: Timestamp) throws -> [String] {
+        let isUnused = ["oauth_consent", "oauth_grant", "oauth_request"].map {
+            "NOT EXISTS (SELECT 1 FROM \($0) WHERE \($0).client = oauth_client.id)"
+        }
+        // A client that an operator has switched off stays switched off. A service of personalised identities is the operator's.
+        return try String.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT id FROM oauth_client
+                    WHERE \(ClientRegistration.isStranger) AND created_at <= ? AND is_disabled = 0
+                        AND NOT EXISTS (SELECT 1 FROM service WHERE service.id = oauth_client.id)
+                        AND \(isUnused.joined(separator: " AND "))
+                    """), arguments: [moment.milliseconds])
+    }
+}
+
+extension ClientRegistration {
+    /// Kept in place of an initial access token's identifier for a client that came by a document.
+    private static let documentWord = "client-id-document"
+
+    /// The condition that finds strangers' clients: an open registration has a token of its own and no initial access token,
+    /// a document has no token.
+    static let isStranger = "(registration_digest IS NULL) <> (registered_by IS NULL)"
+
+    /// The initial access token's identifier, or the word for a document.
+    var registeredBy: String? {
+        switch self {
+        case .invited(_, let initialToken): initialToken
+        case .open: nil
+        case .document: Self.documentWord
+        }
+    }
+
+    /// Reads a registration; `nil` for a client of the operator's. Throws ``StoreError``.
+    init?(digest: [UInt8]?, registeredBy: String?) throws {
+        switch (digest, registeredBy) {
+        case (nil, nil): return nil
+        case (let digest?, let token?): self = .invited(tokenDigest: digest, initialToken: token)
+        case (let digest?, nil): self = .open(tokenDigest: digest)
+        case (nil, let word?):
+            guard word.hasSameBytes(as: Self.documentWord) else {
+                throw StoreError(.corrupt, "how a client was registered")
+            }
+            self = .document
+        }
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A stranger's client that nobody used was deleted to make room; the detail is its identifier.
+    static let unusedClientDeleted = Self(rawValue: "unused-client-deleted")
 }
 
 extension InitialTokenRecord {

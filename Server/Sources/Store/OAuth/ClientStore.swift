@@ -174,7 +174,7 @@ public struct ClientRecord: Sendable, Equatable {
     public let createdAt: Timestamp
     /// What the operator has decided about it.
     public var settings: ClientSettings
-    /// That it has registered itself; `nil` where an operator did.
+    /// How it came by itself; `nil` for a client that an operator has registered.
     public var registration: ClientRegistration?
 
     /// A record of these values.
@@ -228,18 +228,36 @@ extension ClientRecord {
     }
 }
 
-/// That a client has registered itself. Such a client is a third party's.
-public struct ClientRegistration: Sendable, Equatable {
-    /// SHA-256 of what the client manages itself by (a registration access token), which has 256 random bits.
-    public let tokenDigest: [UInt8]
-    /// The initial token that it was registered by, by its identifier.
-    public let initialToken: String
+/// How a client came that no operator has registered. Such a client is a third party's.
+///
+/// A digest is the SHA-256 of the token that the client manages itself by (a registration access token, RFC 7592), which has
+/// 256 random bits.
+public enum ClientRegistration: Sendable, Equatable {
+    /// The client registered itself with an initial access token that an operator had made, named by its identifier.
+    case invited(tokenDigest: [UInt8], initialToken: String)
+    /// The client registered itself with nothing (open registration, RFC 7591, section 3).
+    case open(tokenDigest: [UInt8])
+    /// The client has not registered: its identifier is the address of its metadata
+    /// (draft-ietf-oauth-client-id-metadata-document).
+    case document
 
-    /// A registration of these values.
-    public init(tokenDigest: [UInt8], initialToken: String) {
-        self.tokenDigest = tokenDigest
-        self.initialToken = initialToken
+    /// The digest of the token that the client manages itself by; `nil` for a client that manages nothing here.
+    public var tokenDigest: [UInt8]? {
+        switch self {
+        case .invited(let digest, _), .open(let digest): digest
+        case .document: nil
+        }
     }
+
+    /// `true` if nobody let the client in: the operator does not know whose the client is.
+    public var isStranger: Bool {
+        if case .invited = self { false } else { true }
+    }
+}
+
+extension ClientRecord {
+    /// `true` if the operator does not know whose the client is: the client came by open registration or by a document.
+    public var isStranger: Bool { self.registration?.isStranger ?? false }
 }
 
 /// Keeps the relying parties.

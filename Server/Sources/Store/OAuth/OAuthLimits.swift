@@ -137,6 +137,29 @@ extension Limits {
         public var initialTokens = 100
         /// Clients of one server.
         public var clients = 1000
+        /// Clients of strangers on one server: of open registration, and those with a metadata document that people have let
+        /// have something. They take no place of ``clients``. Past it: `temporarily_unavailable`.
+        public var strangers = 500
+        /// How long a stranger's client that nobody uses stays when another one needs the place.
+        public var unusedStrangerLifetime: Duration = .seconds(24 * 60 * 60)
+        /// Clients that one network can register at once by open registration. Past it: 429.
+        public var openRegistrationBurst = 5
+        /// Clients that one network can register each minute after that. Past it: 429.
+        public var openRegistrationsPerMinute = 1
+        /// Metadata documents of clients that one network can have fetched at once. Past it: 429.
+        public var clientDocumentBurst = 10
+        /// Metadata documents that one network can have fetched each minute after that. Past it: 429.
+        public var clientDocumentsPerMinute = 10
+        /// Metadata documents that are fetched from one host at once, for clients that nobody has used yet. Past it: 429.
+        public var clientDocumentBurstPerHost = 10
+        /// Metadata documents that are fetched from one host each minute after that. Past it: 429.
+        public var clientDocumentsPerHostAndMinute = 10
+        /// How long a client's metadata document is kept, and how long at most where the answer says.
+        public var clientDocumentAge: Duration = .seconds(60 * 60)
+        /// Metadata documents that are kept.
+        public var clientDocuments = 1000
+        /// Calls for metadata documents that are under way at once. They take no place of ``outgoingCalls``.
+        public var clientDocumentCalls = 32
         /// Other providers by which people can sign in.
         public var upstreamProviders = 32
         /// How long a browser can be at another provider for one sign-in. Past it: a page that begins anew.

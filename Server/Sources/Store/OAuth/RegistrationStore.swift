@@ -46,4 +46,11 @@ public protocol RegistrationStore: Sendable {
     /// counted.
     func register(_ client: ClientRecord, by digest: [UInt8], at moment: Timestamp, limit: Int, audit: AuditEvent)
         async throws
+
+    /// Adds a stranger's client (``ClientRecord/isStranger``), with the audit event, and deletes the strangers' clients that
+    /// nobody uses: those from before `unusedSince` that have no consent, no grant and no sign-in under way.
+    ///
+    /// Must be one step. Throws ``StoreError/Code/conflict`` if the identifier is taken, or if as many strangers' clients as
+    /// `limit` are in use or newer than that.
+    func addStranger(_ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent) async throws
 }

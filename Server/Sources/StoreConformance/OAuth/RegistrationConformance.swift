@@ -7,7 +7,7 @@ public enum RegistrationConformance {
     public typealias Subject = any AuditStore & ClientStore & RegistrationStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.tokens + Self.registrations
+    public static let checks: [ConformanceCheck<Subject>] = Self.tokens + Self.registrations + Self.strangers
 
     private static let start = Timestamp.start
     private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
@@ -30,7 +30,7 @@ public enum RegistrationConformance {
         var client = ClientRecord(
             id: id, name: "Self", redirectURIs: ["https://self.example/"], postLogoutRedirectURIs: [],
             secretDigest: nil, createdAt: Self.start, settings: ClientSettings(authenticationMethod: "none"))
-        client.registration = ClientRegistration(tokenDigest: Self.bytes(77), initialToken: "token-1")
+        client.registration = .invited(tokenDigest: Self.bytes(77), initialToken: "token-1")
         return client
     }
 
@@ -101,6 +101,62 @@ public enum RegistrationConformance {
             try expect(try await store.initialTokens(at: Self.start).map(\.left) == [1], "as it was")
             try expect(try await store.clients().isEmpty, "nobody")
             try expect(try await Self.register("a", store), "it is still good")
+        },
+    ]
+
+    private static func stranger(_ id: String, _ registration: ClientRegistration, seconds: Int = 0) -> ClientRecord {
+        var client = ClientRecord(
+            id: id, name: "Stranger", redirectURIs: ["https://stranger.example/"], postLogoutRedirectURIs: [],
+            secretDigest: nil, createdAt: Self.start + .seconds(seconds),
+            settings: ClientSettings(authenticationMethod: "none", party: .third))
+        client.registration = registration
+        return client
+    }
+
+    private static func add(_ client: ClientRecord, _ store: Subject, limit: Int = 2, unusedSince seconds: Int = -1)
+        async throws
+    {
+        try await store.addStranger(
+            client, limit: limit, unusedSince: Self.start + .seconds(seconds), audit: Self.event)
+    }
+
+    private static let strangers: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a stranger's client comes back with how it came") { store in
+            let open = Self.stranger("open", .open(tokenDigest: Self.bytes(5)))
+            let document = Self.stranger("https://stranger.example/client", .document, seconds: 1)
+            for client in [open, document] { try await Self.add(client, store) }
+            try expect(try await store.clients() == [open, document], "both, whole")
+            try await expectError(StoreError(.conflict, "")) { try await Self.add(open, store, limit: 9) }
+        },
+        ConformanceCheck("strangers' clients and those that were let in take no place of each other") { store in
+            for number in 0..<2 { try await Self.add(Self.stranger("\(number)", .document), store) }
+            try await expectError(StoreError(.conflict, "")) {
+                try await Self.add(Self.stranger("2", .document), store)
+            }
+            try await Self.add(Self.token(1), store)
+            try expect(try await Self.register("invited", store, limit: 1), "there is a place")
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.addClient(
+                    ClientRecord(
+                        id: "own", name: "Own", redirectURIs: [], postLogoutRedirectURIs: [], secretDigest: nil,
+                        createdAt: Self.start, settings: ClientSettings()), limit: 1, audit: Self.event)
+            }
+        },
+        ConformanceCheck("strangers' clients that nobody uses make room, and no others") { store in
+            try await Self.add(Self.stranger("old", .open(tokenDigest: Self.bytes(5))), store)
+            try await Self.add(Self.stranger("off", .document), store)
+            _ = try await store.changeClient("off") { client in
+                client.settings.isDisabled = true
+                return []
+            }
+            try await Self.add(Self.token(1), store)
+            try expect(try await Self.register("invited", store), "an older one, let in")
+            try await Self.add(Self.stranger("new", .document, seconds: 9), store, unusedSince: 0)
+            try expect(try await Set(store.clients().map(\.id)) == ["off", "invited", "new"], "the old one is gone")
+            try await expectError(StoreError(.conflict, "")) {
+                try await Self.add(Self.stranger("next", .document, seconds: 9), store, unusedSince: 8)
+            }
+            try expect(try await store.clients().count == 3, "nothing has changed")
         },
     ]
 }

@@ -1,0 +1,75 @@
+import OAuth
+import Store
+import _Primitives
+
+/// The metadata documents of clients whose identifiers are addresses (draft-ietf-oauth-client-id-metadata-document).
+///
+/// Anybody can name an address. So a document is fetched within two budgets: that of the network which names the address,
+/// and that of the address's host. A client that somebody has let have something before is fetched without them: no stranger
+/// can use up the budgets and keep its people out.
+struct ClientDocuments: Sendable {
+    /// Who has an address called.
+    enum Asker {
+        /// A request from a network that names a client.
+        case network(String)
+        /// A sign-in that has begun.
+        case signIn
+        /// A client that has authenticated people before.
+        case usedClient
+    }
+
+    private let documents: RemoteDocuments<ClientIDDocument>
+    private let networks: Budget
+    private let hosts: Budget
+
+    init(calls: (any OutgoingCalls)?, limits: Limits) {
+        let rules = RemoteDocumentRules(
+            party: .clientDocument, bytes: ClientIDDocument.longest, pause: limits.oauth.keySetPause,
+            usualAge: limits.oauth.clientDocumentAge, longestAge: limits.oauth.clientDocumentAge,
+            // A sign-in that has begun ends by the document that it began with.
+            grace: limits.authorizationRequestLifetime, waiters: limits.oauth.keySetWaiters,
+            places: limits.oauth.clientDocuments)
+        self.documents = RemoteDocuments(calls: calls, by: rules) { answer, text throws(OutgoingCallError) in
+            guard let type = answer.mediaType, Self.isJSON(type) else {
+                throw OutgoingCallError("it answers no application/json")
+            }
+            guard let address = ClientIDAddress(text) else {
+                throw OutgoingCallError("its address is none of a client")
+            }
+            do throws(OAuthError) { return try ClientIDDocument(answer.body, at: address) } catch {
+                throw OutgoingCallError(error.message ?? "it is no metadata document")
+            }
+        }
+        self.networks = Budget(
+            "clientDocumentsPerMinute", burst: limits.oauth.clientDocumentBurst,
+            perMinute: limits.oauth.clientDocumentsPerMinute, sources: limits.countedSources)
+        self.hosts = Budget(
+            "clientDocumentsPerHostAndMinute", burst: limits.oauth.clientDocumentBurstPerHost,
+            perMinute: limits.oauth.clientDocumentsPerHostAndMinute, sources: limits.countedSources,
+            remedy: "Too many services of this host are new here. Wait.")
+    }
+
+    /// The document at an address.
+    ///
+    /// Throws ``OutgoingCallError`` if there is none, and `Shortage`. Cost: nothing if the document is kept; else a call.
+    func document(at address: ClientIDAddress, for asker: Asker, now: Timestamp) async throws -> ClientIDDocument {
+        let isBegun = if case .signIn = asker { true } else { false }
+        return try await self.documents.document(
+            of: "", at: address.text, now: now, isStaleEnough: isBegun,
+            admit: { try self.admit(address, for: asker, now: now) })
+    }
+
+    /// Counts a call before it is made. Throws `Shortage`.
+    private func admit(_ address: ClientIDAddress, for asker: Asker, now: Timestamp) throws {
+        if case .usedClient = asker { return }
+        if case .network(let source) = asker, let shortage = self.networks.spend(source, at: now) {
+            throw shortage
+        }
+        if let shortage = self.hosts.spend(address.host, at: now) { throw shortage }
+    }
+
+    /// `true` for `application/json`, and for a type that is JSON by its suffix (RFC 6839, section 3.1).
+    private static func isJSON(_ type: String) -> Bool {
+        type.hasSameBytes(as: "application/json") || type.hasBytes(atStart: "application/") && type.hasSuffix("+json")
+    }
+}

@@ -1,0 +1,103 @@
+import OAuth
+import Store
+import _Primitives
+
+extension OpenIDProvider {
+    /// The client that a request names: registered, or at the address of a document of its own.
+    ///
+    /// - Parameter asker: Who has the document fetched; `nil` to go by a document for no client but one that is used.
+    ///
+    /// Throws `OAuthError` `invalid_client_metadata` if the document cannot be had, or makes no client; `Shortage`.
+    /// Cost: a query; for a document that is not kept a call.
+    func client(_ id: String, for asker: ClientDocuments.Asker?) async throws -> ClientRecord? {
+        let kept = try await self.store.client(id)
+        // An operator can have called a client of the app sign-in service anything.
+        if let kept, kept.registration != .document || kept.settings.isDisabled { return kept }
+        guard self.configuration.takesClientDocuments, let address = ClientIDAddress(id),
+            let asker = kept == nil ? asker : .usedClient
+        else { return nil }
+        let document: ClientIDDocument
+        do {
+            document = try await self.clientDocuments.document(at: address, for: asker, now: self.time.now())
+        } catch let error as OutgoingCallError {
+            // Whoever names an address does not learn what this server can reach.
+            throw OAuthError(
+                .invalidClientMetadata, "The metadata document of the service \(address.host) cannot be used.",
+                detail: error.reason)
+        }
+        var client = try self.client(document, at: address)
+        if let kept { client = client.keeping(kept) }
+        return client
+    }
+
+    /// The client of a sign-in that has begun, if it is there and not switched off.
+    ///
+    /// Cost: as ``client(_:for:)``. A document that cannot be had ends the sign-in.
+    func client(of request: AuthorizationRequestRecord) async throws -> ClientRecord? {
+        do { return Self.served(try await self.client(request.client, for: .signIn)) } catch is OAuthError {
+            return nil
+        } catch is Shortage { return nil }
+    }
+
+    /// A client as its document has it, which is written nowhere. Throws `OAuthError` `invalid_client_metadata`.
+    private func client(_ document: ClientIDDocument, at address: ClientIDAddress) throws -> ClientRecord {
+        if let own = TargetURI(self.issuer)?.origin, own.hasSameBytes(as: "https://" + address.host) {
+            throw OAuthError(.invalidClientMetadata, "A client's document is not at this server itself.")
+        }
+        let asked = try ClientMetadata(document.metadata)
+        var settings = asked.settings
+        settings.party = .third
+        settings.keySet = try settings.keySet.map(self.keySet)
+        var client = ClientRecord(
+            id: address.text, name: try Strangers.name(of: [address.host], limits: self.limits),
+            redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs, secretDigest: nil,
+            createdAt: self.time.now(), settings: settings)
+        client.registration = .document
+        do { try self.check(client) } catch let error as OAuthError where error.code == .invalidRequest {
+            throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
+        }
+        return client
+    }
+
+    /// Writes a stranger's client down that its person is about to let have something: as the client was when the person was
+    /// asked. Every other client is there already.
+    ///
+    /// Throws `OAuthError` `temporarily_unavailable` if there are too many. Cost: a query; where something is new, a store step.
+    func keep(_ client: ClientRecord) async throws {
+        guard client.registration == .document else { return }
+        let now = self.time.now()
+        guard let kept = try await self.store.client(client.id) else {
+            try await self.provideSigningKeys(of: client.settings, by: client.id)
+            do {
+                return try await self.store.addStranger(
+                    client, limit: self.limits.oauth.strangers,
+                    unusedSince: now - self.limits.oauth.unusedStrangerLifetime,
+                    audit: AuditEvent(.clientAdded, at: now, actor: client.id, detail: client.id))
+            } catch let error as StoreError where error.code == .conflict {
+                // Two of its people at once: one of them was first.
+                guard try await self.store.client(client.id) != nil else { throw Strangers.tooMany }
+                return
+            }
+        }
+        guard kept != client.keeping(kept) else { return }
+        try await self.provideSigningKeys(of: client.settings, by: client.id)
+        _ = try await self.store.changeClient(client.id) { current in
+            let before = current
+            current = client.keeping(before)
+            return current.events(after: before, at: now, by: client.id)
+        }
+    }
+}
+
+extension ClientRecord {
+    /// The client as its document has it now, with what is known of it here: since when, and whether it is switched off.
+    fileprivate func keeping(_ kept: ClientRecord) -> ClientRecord {
+        var client = ClientRecord(
+            id: self.id, name: self.name, redirectURIs: self.redirectURIs,
+            postLogoutRedirectURIs: self.postLogoutRedirectURIs, secretDigest: nil, createdAt: kept.createdAt,
+            settings: self.settings)
+        client.registration = self.registration
+        client.settings.isDisabled = kept.settings.isDisabled
+        return client
+    }
+}

@@ -1,0 +1,63 @@
+import OAuth
+import Store
+import _Primitives
+
+/// What holds for clients of whom the operator knows nothing (``ClientRecord/isStranger``): those of open registration, and
+/// those with a metadata document of their own.
+enum Strangers {
+    /// What such a client is refused for whom there is no place.
+    static let tooMany = OAuthError(
+        .temporarilyUnavailable, "There are as many clients as this server takes.",
+        detail: "the limit strangers; the operator can delete some")
+
+    /// What people are shown in place of a name that a stranger has chosen: the hosts, which nobody can choose freely.
+    ///
+    /// Throws `OAuthError` `invalid_client_metadata` if the hosts do not fit the name of a client: a host that is shown in part
+    /// can look like another one.
+    static func name(of hosts: [String], limits: Limits) throws -> String {
+        let name = "\(hosts.joined(separator: ", ")) (not known to the operator)"
+        guard name.unicodeScalars.count <= limits.nameCharacters else {
+            throw OAuthError(.invalidClientMetadata, "The hosts of the client are too long to be shown.")
+        }
+        return name
+    }
+
+    /// The hosts of redirect addresses, each once: of an app's own scheme the scheme.
+    static func hosts(of addresses: [String]) throws -> [String] {
+        var hosts: [String] = []
+        for address in addresses {
+            let origin = try RedirectURI(registered: address).origin
+            let scheme = ["https://", "http://"].first { origin.hasBytes(atStart: $0) } ?? ""
+            let host = String(origin.dropFirst(scheme.utf8.count))
+            if !hosts.containsBytes(of: host) { hosts.append(host) }
+        }
+        return hosts
+    }
+
+    /// Sees to it that a stranger's client has nothing that an operator gives to services whom the operator knows. Throws
+    /// `OAuthError` `invalid_request` with a sentence for the administrator.
+    static func check(_ settings: ClientSettings) throws {
+        func refuse(_ isGiven: Bool, _ what: String) throws {
+            guard !isGiven else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "Nobody has let this client in, so it cannot \(what). Register the service yourself: countersign admin client add."
+                )
+            }
+        }
+        try refuse(settings.party == .first, "be a first party's")
+        try refuse(
+            !settings.grantTypes.allSatisfy(ClientMetadata.grantTypes.containsBytes),
+            "have another grant type than \(ClientMetadata.grantTypes.joined(separator: " and "))")
+        try refuse(
+            settings.signInMethods.count != 1 || !settings.signInMethods.containsBytes(of: "phone"),
+            "have people sign in otherwise than by their phone")
+        try refuse(settings.tokens.group != nil, "be of a group of apps that sign in by each other")
+        try refuse(!settings.tokens.resources.isEmpty || !settings.tokens.subjects.isEmpty, "own or exchange tokens")
+        try refuse(settings.profile.signsInDirectly, "sign people in without a browser")
+        try refuse(!settings.profile.detailTypes.isEmpty, "ask for authorization details")
+        try refuse(settings.mayDeregister, "have keys deleted")
+        try refuse(settings.signInService != nil, "be one of the app sign-in service")
+        try refuse(settings.sectorIdentifierURI != nil, "share a sector (sector_identifier_uri)")
+    }
+}
