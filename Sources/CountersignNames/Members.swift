@@ -34,15 +34,15 @@ extension ClientConfiguration {
         set { self.facetID = newValue }
     }
 
-    /// How long one exchange with the server may take, in whole seconds: `networkTimeout`.
+    /// How long one exchange with the server may take, in whole seconds, rounded up: `networkTimeout`.
     public var networkTimeoutInSeconds: Int {
-        get { Int(self.networkTimeout.components.seconds) }
+        get { Int(self.networkTimeout.secondsRoundedUp) }
         set { self.networkTimeout = .seconds(newValue) }
     }
 
-    /// How long the person has for each answer, in whole seconds: `userInteractionTimeout`.
+    /// How long the person has for each answer, in whole seconds, rounded up: `userInteractionTimeout`.
     public var userInteractionTimeoutInSeconds: Int {
-        get { Int(self.userInteractionTimeout.components.seconds) }
+        get { Int(self.userInteractionTimeout.secondsRoundedUp) }
         set { self.userInteractionTimeout = .seconds(newValue) }
     }
 }

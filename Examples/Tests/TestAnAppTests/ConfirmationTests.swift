@@ -26,7 +26,10 @@ import Testing
         _ = try await phone.enroll(try await server.registration(for: "alice", by: .pin))
         let payment = "Payment\nAmount: EUR 12.50\nTo: Jo\nAccount: 7"
         let code = try await server.authentication(username: "alice", text: payment)
-        guard case .authentication(let operation) = try await phone.redeem(code) else { return }
+        guard case .authentication(let operation) = try await phone.redeem(code) else {
+            Issue.record("the code is for something else")
+            return
+        }
         let person = Person(answering: isAgreed)
         try await confirm(operation, on: ConfirmationScreen { await person.ask($0, $1) })
         #expect(await person.lines == ["Amount: EUR 12.50", "To: Jo", "Account: 7"])

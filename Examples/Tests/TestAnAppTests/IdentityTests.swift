@@ -8,6 +8,7 @@ import Testing
         try await phone.personalize(pin: "824193")
         let data = try phone.authenticationData(try await phone.server.authenticationCode())
         guard case .lockout(let lockout, let information) = try await phone.authenticate(data, pin: "111111") else {
+            Issue.record("the wrong PIN rests nothing")
             return
         }
         #expect(!lockout.isPermanent)

@@ -145,7 +145,10 @@ struct InventedAccountTests {
         let keys = models.map { "{\"aaid\":\"\($0.text)\",\"keyIdLength\":32}" }.joined(separator: ",")
         let text =
             "{\"devices\":[{\"count\":1,\"weight\":16}],\"sets\":[{\"weight\":16,\"keys\":[\(keys)]}]}"
-        guard case .object(let document) = try JSON(parsing: Array(text.utf8)) else { return }
+        guard case .object(let document) = try JSON(parsing: Array(text.utf8)) else {
+            Issue.record("no object: \(text)")
+            return
+        }
         try await scene.server.engine.inventedAccounts.setKeyDistribution(
             try KeyDistribution(json: document), by: "test")
         // Alice has a PIN, as everybody here; her face comes after it, and her finger after that.

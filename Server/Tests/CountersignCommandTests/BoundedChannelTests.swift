@@ -31,11 +31,13 @@ struct BoundedChannelTests {
 
     @Test("Bytes that keep coming gain no time, also where nobody reads them")
     func trickle() async throws {
-        try await Listener.run(Self.short) { port, _ in
+        let connections = Listener.connections(9)
+        try await Listener.run(Self.short, connections) { port, _ in
             let connection = try RawConnection(port)
             try connection.send(Listener.post("/unread", "Transfer-Encoding: chunked"))
             try await connection.sendUntilClosed("1\r\nx\r\n")
         }
+        #expect(connections.metrics.contains("countersign_requests_late_total 1\n"))
     }
 
     @Test("A head that does not come whole ends with the connection's idle time")

@@ -204,7 +204,10 @@ struct MutualTLSTests {
             var settings = Self.settings(Self.issued, name: Self.name)
             settings.grantTypes = ["authorization_code", "urn:openid:params:grant-type:ciba"]
             settings.answers = .init(.push, at: "https://client.example/told")
-            await #expect(throws: OAuthError(.invalidRequest)) { _ = try await f.register(settings) }
+            let refused = await #expect(throws: OAuthError.self) { _ = try await f.register(settings) }
+            #expect(refused?.code == .invalidRequest)
+            #expect(refused?.message?.contains("a certificate") == true)
+            #expect(refused?.message?.contains("DPoP key") == true)
             settings.tokens.certificateBound = false
             _ = try await f.register(settings)
         }

@@ -347,7 +347,7 @@ struct RegisteredRulesTests {
         }
     }
 
-    @Test("tokens that are bound to a key are not pushed, as nobody proves the key then")
+    @Test("tokens that are bound to a key are not pushed, as nobody proves the key then, and the refusal says so")
     func nothingPushed() async throws {
         try await ProviderFixture.run(calls: TestCalls()) { f in
             var push = ClientChange()
@@ -356,9 +356,12 @@ struct RegisteredRulesTests {
             _ = try await f.provider.changeClient(f.bank.client.id, push)
             var bound = ClientChange()
             bound.tokens.keyBound = true
-            await #expect(throws: OAuthError(.invalidRequest)) {
+            let refused = await #expect(throws: OAuthError.self) {
                 try await f.provider.changeClient(f.bank.client.id, bound)
             }
+            #expect(refused?.code == .invalidRequest)
+            #expect(refused?.message?.contains("a certificate") == true)
+            #expect(refused?.message?.contains("DPoP key") == true)
         }
     }
 

@@ -339,7 +339,10 @@ struct RemoteKeySetTests {
             let signing = try await Signing(f)
             let key = try ClientKey(.es256, named: "one")
             let known = try JSON(parsing: Array(key.set.utf8))
-            guard case .object(let set) = known, let mine = try set.array("keys") else { return }
+            guard case .object(let set) = known, let mine = try set.array("keys") else {
+                Issue.record("no set: \(key.set)")
+                return
+            }
             let foreign: [JSON] = [
                 .object(["kty": .string("EC"), "crv": .string("P-521"), "x": .string("AA"), "y": .string("AA")]),
                 .object(["kty": .string("OKP"), "crv": .string("X25519"), "x": .string("AA")]),

@@ -123,7 +123,10 @@ struct TermsTests {
             let (node, client) = (try await self.node(f, Self.first), try await self.client(f))
             let (request, answer) = try await self.authenticate(f, node, client)
             let session = try self.asked(answer)
-            guard case .client(let told) = try await self.decide(f, node, request, session, false) else { return }
+            guard case .client(let told) = try await self.decide(f, node, request, session, false) else {
+                Issue.record("the client is told nothing")
+                return
+            }
             #expect(try ProviderFixture.fields(of: told)["error"] == "access_denied")
             #expect(try await f.store.hasAgreed(account: "account-a", version: "2027-01") == false)
             // The session is one, and gives no code to anybody.
@@ -169,7 +172,10 @@ struct TermsTests {
     func refreshing() async throws {
         try await ProviderFixture.run { f async throws in
             let (node, client) = (try await self.node(f, nil), try await self.client(f, isPublic: true))
-            guard case .signedIn(let answer, _, _) = try await self.authenticate(f, node, client).answer else { return }
+            guard case .signedIn(let answer, _, _) = try await self.authenticate(f, node, client).answer else {
+                Issue.record("nobody is signed in")
+                return
+            }
             let code = try #require(try ProviderFixture.fields(of: answer)["code"])
             let body = try #require(try await self.tokens(f, node, client, code).body)
             let token = try body.requiredString("refresh_token")
@@ -190,7 +196,10 @@ struct TermsTests {
     func codes() async throws {
         try await ProviderFixture.run { f async throws in
             let (node, client) = (try await self.node(f, nil), try await self.client(f))
-            guard case .signedIn(let answer, _, _) = try await self.authenticate(f, node, client).answer else { return }
+            guard case .signedIn(let answer, _, _) = try await self.authenticate(f, node, client).answer else {
+                Issue.record("nobody is signed in")
+                return
+            }
             let code = try #require(try ProviderFixture.fields(of: answer)["code"])
             let refused = try await self.tokens(f, try await self.node(f, Self.first), client, code)
             #expect(refused.status == 400 && refused.error == "invalid_grant")

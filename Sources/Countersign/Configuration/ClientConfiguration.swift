@@ -9,7 +9,7 @@ import _Primitives
 /// Where the server is and how long to wait for it and for the person.
 ///
 /// Decodable, so that an app can keep it in a file: only `baseURL` must be there, and unknown members are ignored.
-/// Times are whole seconds in a file.
+/// Times are whole seconds in a file, and a part of a second is written as a whole one.
 public struct ClientConfiguration: Hashable, Sendable {
     /// The server's address, with the path below which it is, if it has one. `https`, or `http` on this device:
     /// `localhost` or a literal loopback address.
@@ -76,4 +76,12 @@ public struct ClientConfiguration: Hashable, Sendable {
 
     /// Whether a token may be sent to a host. Hosts are the same where their bytes are.
     func mayRedeem(at authority: String) -> Bool { self.redeemHosts.containsBytes(of: authority) }
+}
+
+extension Duration {
+    /// Whole seconds, a part of one as a whole one: a time that is not none is not written as none.
+    package var secondsRoundedUp: Int64 {
+        let (seconds, attoseconds) = self.components
+        return attoseconds > 0 && seconds < .max ? seconds + 1 : seconds
+    }
 }

@@ -93,37 +93,37 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 }
 
 /// How an ASM ends a command: UAF_ASM_STATUS_* (§5.3).
-public struct ASMStatusCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+package struct ASMStatusCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number of the interface.
-    public let rawValue: UInt16
+    package let rawValue: UInt16
     /// Any number decodes.
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// 0x00: done.
-    public static let ok = Self(rawValue: 0x00)
+    package static let ok = Self(rawValue: 0x00)
     /// 0x01: failed.
-    public static let error = Self(rawValue: 0x01)
+    package static let error = Self(rawValue: 0x01)
     /// 0x02: the authenticator refused.
-    public static let accessDenied = Self(rawValue: 0x02)
+    package static let accessDenied = Self(rawValue: 0x02)
     /// 0x03: the user cancelled.
-    public static let userCancelled = Self(rawValue: 0x03)
+    package static let userCancelled = Self(rawValue: 0x03)
     /// 0x04: the transaction cannot be shown.
-    public static let cannotRenderTransactionContent = Self(rawValue: 0x04)
+    package static let cannotRenderTransactionContent = Self(rawValue: 0x04)
     /// 0x09: the key is gone for good.
-    public static let keyDisappearedPermanently = Self(rawValue: 0x09)
+    package static let keyDisappearedPermanently = Self(rawValue: 0x09)
     /// 0x0B: the authenticator is not there any more.
-    public static let authenticatorDisconnected = Self(rawValue: 0x0B)
+    package static let authenticatorDisconnected = Self(rawValue: 0x0B)
     /// 0x0E: the user did not react.
-    public static let userNotResponsive = Self(rawValue: 0x0E)
+    package static let userNotResponsive = Self(rawValue: 0x0E)
     /// 0x0F: the authenticator has no room.
-    public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
+    package static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
     /// 0x10: too many wrong tries.
-    public static let userLockout = Self(rawValue: 0x10)
+    package static let userLockout = Self(rawValue: 0x10)
     /// 0x11: nobody is enrolled at the authenticator.
-    public static let userNotEnrolled = Self(rawValue: 0x11)
+    package static let userNotEnrolled = Self(rawValue: 0x11)
 
     /// What the UAF client tells the app for this status (§5.3). What is not in the table is ``ErrorCode/unknown``.
-    public var errorCode: ErrorCode {
+    package var errorCode: ErrorCode {
         switch self {
         case .ok: .noError
         case .accessDenied: .authenticatorAccessDenied
@@ -139,5 +139,5 @@ public struct ASMStatusCode: RawRepresentable, Hashable, Sendable, CustomStringC
         }
     }
 
-    public var description: String { String(self.rawValue) }
+    package var description: String { String(self.rawValue) }
 }

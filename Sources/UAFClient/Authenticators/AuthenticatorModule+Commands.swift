@@ -1,5 +1,5 @@
 import Crypto
-public import UAF
+package import UAF
 import _Primitives
 
 #if canImport(FoundationEssentials)
@@ -9,13 +9,13 @@ import _Primitives
 #endif
 
 /// A new key, as the authenticator attests it.
-public struct RegisteredKey: Hashable, Sendable {
+package struct RegisteredKey: Hashable, Sendable {
     /// The new key's name.
-    public let name: KeyName
+    package let name: KeyName
     /// The attestation for the server.
-    public let assertion: EncodedAssertion
+    package let assertion: EncodedAssertion
     /// The device that the attestation tells of, where it does.
-    public let device: IdentityKeys?
+    package let device: IdentityKeys?
 }
 
 extension AuthenticatorModule {
@@ -23,7 +23,7 @@ extension AuthenticatorModule {
     ///
     /// The key is pending until ``notify(_:_:)`` hears of the server's answer. The attestation tells of the `device` where
     /// that can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
-    public func register(
+    package func register(
         _ model: AuthenticatorModel, appID: String, username: String, finalChallenge: String,
         attestationType: AttestationType, announcing device: AnnouncedDevice = .nobody,
         options: BiometricOptions = BiometricOptions(), verification: any UserInteraction
@@ -101,7 +101,7 @@ extension AuthenticatorModule {
     /// shown here. A silent authenticator confirms nothing and refuses one. What is signed tells of the
     /// `device` where that can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; after the last one
     /// no signature has left.
-    public func authenticate(
+    package func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
         announcing device: IdentityKeys? = nil, verification: any UserInteraction
     ) async throws -> EncodedAssertion {

@@ -1,16 +1,16 @@
 import Crypto
 import Foundation
-public import UAF
+package import UAF
 import _Primitives
 
 /// How strictly a key of finger or face is bound to what the operating system has enrolled. It holds for the key's life.
-public struct BiometricOptions: Hashable, Sendable {
+package struct BiometricOptions: Hashable, Sendable {
     /// Whether the key ends when fingers or faces are added or removed. Such a key never opens to the device's passcode,
     /// whatever its model would let it.
-    public var invalidatesOnNewBiometrics: Bool
+    package var invalidatesOnNewBiometrics: Bool
 
     /// By default the strictest.
-    public init(invalidatesOnNewBiometrics: Bool = true) {
+    package init(invalidatesOnNewBiometrics: Bool = true) {
         self.invalidatesOnNewBiometrics = invalidatesOnNewBiometrics
     }
 }
@@ -238,7 +238,7 @@ extension AuthenticatorModule {
     /// throws ``UserVerificationError``. Throws ``OperationFailure`` (`userLockout`, `userCancelled`,
     /// `userNotResponsive`; `authenticatorAccessDenied` where there is no such key, or none with a secret) and
     /// ``StorageError``: the old one then still holds, or the new one, never neither.
-    public func changeSecret(
+    package func changeSecret(
         of name: KeyName,
         ask:
             @Sendable (_ status: AuthenticatorProtectionStatus, _ lastError: SecretRefusal?) async throws
@@ -349,7 +349,7 @@ extension AuthenticatorModule {
 
     /// Whether a model's keys have the operating system asked by each of their signatures, so that there is nothing to ask
     /// before.
-    public nonisolated func asksWhileSigning(_ model: AuthenticatorModel) -> Bool {
+    package nonisolated func asksWhileSigning(_ model: AuthenticatorModel) -> Bool {
         self.keys(of: model)?.verifiesWhileSigning ?? false
     }
 
@@ -358,7 +358,7 @@ extension AuthenticatorModule {
     ///
     /// Throws ``OperationFailure``: `keyDisappearedPermanently` for such a key and for one that is not there,
     /// `userNotEnrolled` where nobody is enrolled, and what a sensor's silence comes to; ``StorageError``.
-    public func checkEnrolment(of name: KeyName) async throws {
+    package func checkEnrolment(of name: KeyName) async throws {
         guard let index = self.ownIndex(of: name), let model = AuthenticatorModel(aaid: name.aaid) else {
             throw OperationFailure(.keyDisappearedPermanently, of: .sign, "no such key")
         }

@@ -11,26 +11,31 @@ import _Primitives
 /// The ASM and its authenticators (UAF ASM API 1.1, UAF Authenticator Commands 1.1): keys, counters and the verification
 /// of the person.
 ///
+/// Public for programs that answer messages without an app, as the terminal phone with its test keys: they open it, hand it
+/// to a ``MessageClient`` and say what a server said of a key. An app has a client of `Countersign`.
+///
 /// Every change is durable before it shows: a counter before the signature that uses it leaves, an attempt at a PIN or a
 /// password before it is checked, a key's end before its answer.
 public actor AuthenticatorModule: CustomReflectable {
     /// What the module needs to know beside the platform.
     public struct Configuration: Sendable {
         /// The app that calls, as its facet identifier: other apps' keys stay closed to it (the standard's CallerID).
-        public var callerID: FacetID
+        package var callerID: FacetID
         /// How often a PIN or a password can be tried.
-        public var attemptLimit: AttemptLimit
+        package var attemptLimit: AttemptLimit
         /// What a try costs. It holds for keys made from now on.
-        public var pinHardening: PinHardening
+        package var pinHardening: PinHardening
         /// How many keys the module keeps.
-        public var maximumKeys: Int
+        package var maximumKeys: Int
         /// The user or profile of the operating system (the standard's PersonaID); empty where there is one alone.
-        public var personaID: String
+        package var personaID: String
         /// The pictures of transactions that the app can show; none: it shows texts alone.
-        public var pictureDisplays: [DisplayPNGCharacteristics]
+        package var pictureDisplays: [DisplayPNGCharacteristics]
 
-        /// The defaults for an app.
-        public init(
+        /// The defaults, for the app of this facet identifier.
+        public init(callerID: FacetID) { self.init(callerID: callerID, attemptLimit: AttemptLimit()) }
+
+        package init(
             callerID: FacetID, attemptLimit: AttemptLimit = AttemptLimit(), pinHardening: PinHardening = PinHardening(),
             maximumKeys: Int = 256, personaID: String = "",
             pictureDisplays: [DisplayPNGCharacteristics] = []
@@ -58,7 +63,7 @@ public actor AuthenticatorModule: CustomReflectable {
     private(set) var database: KeyDatabase
     /// The keys of this persona that were here at the start and were made when the app had another name, each with that
     /// name. They sign as soon as the app has that name again.
-    public nonisolated let formerNames: [KeyName: String]
+    package nonisolated let formerNames: [KeyName: String]
     /// The operations that use a key or wait for it.
     private let uses = ExclusiveUse<KeyName>()
 
@@ -97,11 +102,11 @@ public actor AuthenticatorModule: CustomReflectable {
     public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Where the keys are that this device makes.
-    public nonisolated var keyStore: AuthenticatorModel.KeyStore { self.keys.keyStore }
+    package nonisolated var keyStore: AuthenticatorModel.KeyStore { self.keys.keyStore }
 
     /// The authenticators of this device (GetInfo): those that make keys, and those whose keys it made when it kept them
     /// elsewhere.
-    public nonisolated var authenticators: [AuthenticatorAvailability] {
+    package nonisolated var authenticators: [AuthenticatorAvailability] {
         get async {
             var statuses: [AuthenticatorAvailability] = []
             let models = AuthenticatorModel.Factor.allCases.map {
@@ -131,6 +136,15 @@ public actor AuthenticatorModule: CustomReflectable {
         }
     }
 
+    /// The authenticators that a person can register with now: those that make keys, where whoever is to be recognised by
+    /// the operating system is enrolled with it.
+    public nonisolated var usableModels: [AuthenticatorModel] {
+        get async {
+            await self.authenticators.filter { $0.isSupportedByHardware && $0.isUserEnrolled && $0.makesKeys }
+                .map(\.model)
+        }
+    }
+
     /// The models of the keys that are here and can sign here.
     private var keptModels: [AuthenticatorModel] {
         self.ownKeys.reduce(into: []) { models, key in
@@ -150,34 +164,34 @@ public actor AuthenticatorModule: CustomReflectable {
     }
 
     /// What a policy sees of a model on this device: pictures can be shown where the app says so.
-    public nonisolated func info(of model: AuthenticatorModel) -> AuthenticatorInfo {
+    package nonisolated func info(of model: AuthenticatorModel) -> AuthenticatorInfo {
         var info = model.info
         if !info.tcDisplay.isEmpty { info.pngCharacteristics = self.configuration.pictureDisplays }
         return info
     }
 
     /// The keys that were made for an AppID by this app (GetRegistrations), oldest first.
-    public func registrations(appID: String) -> [KeyRegistration] {
+    package func registrations(appID: String) -> [KeyRegistration] {
         self.ownKeys.filter { $0.appID.hasSameBytes(as: appID) }.map {
             KeyRegistration(name: $0.name, isPending: $0.isPending)
         }
     }
 
     /// How the PIN or the password of a key stands. A key that is not there counts as locked. Throws ``StorageError``.
-    public func protectionStatus(of name: KeyName) throws -> AuthenticatorProtectionStatus {
+    package func protectionStatus(of name: KeyName) throws -> AuthenticatorProtectionStatus {
         guard self.ownIndex(of: name) != nil else { return .lockedOut }
         return try self.ledger.status(name.keyID.base64URL)
     }
 
     /// Whether a key can still answer: it is there, and not locked after too many wrong tries. Throws ``StorageError``.
-    public func canAnswer(_ name: KeyName) throws -> Bool {
+    package func canAnswer(_ name: KeyName) throws -> Bool {
         guard let index = self.ownIndex(of: name) else { return false }
         guard self.database.keys[index].protection.secretSalt != nil else { return true }
         return try self.ledger.status(name.keyID.base64URL) != .lockedOut
     }
 
     /// Whether there is room for that many new keys.
-    public func hasRoom(for count: Int) -> Bool {
+    package func hasRoom(for count: Int) -> Bool {
         self.database.keys.count <= self.configuration.maximumKeys - count
     }
 
@@ -201,7 +215,7 @@ public actor AuthenticatorModule: CustomReflectable {
     /// Deletes keys of an AppID (Deregister): the one named, those of a model, or all.
     ///
     /// Keys that are not there are no error: nobody learns whether they were. Throws ``StorageError``.
-    public func deregister(appID: String, aaid: AAID? = nil, keyID: KeyID? = nil) throws {
+    package func deregister(appID: String, aaid: AAID? = nil, keyID: KeyID? = nil) throws {
         try self.delete(
             self.ownKeys.filter { key in
                 key.appID.hasSameBytes(as: appID) && aaid.map { key.aaid == $0 } ?? true
@@ -212,14 +226,14 @@ public actor AuthenticatorModule: CustomReflectable {
     /// Deletes every key of this app that is not in `names`: leftovers of a registration that was cut off.
     ///
     /// Throws ``StorageError``.
-    public func deleteAll(except names: Set<KeyName>) throws {
+    package func deleteAll(except names: Set<KeyName>) throws {
         try self.delete(self.ownKeys.map(\.name).filter { !names.contains($0) })
     }
 
     /// Runs `body` while no other operation uses these keys: signatures reach the server in the order of their counters.
     ///
     /// Throws `CancellationError` where the task is cancelled while it waits.
-    public func withExclusiveUse<Result: Sendable>(
+    package func withExclusiveUse<Result: Sendable>(
         of names: [KeyName], _ body: @Sendable () async throws -> Result
     ) async throws -> Result {
         // One order for all, so that two operations never wait for each other.
@@ -255,7 +269,7 @@ extension AuthenticatorModule {
     private var ownKeys: [KeyRecord] { self.database.keys.filter(self.isOwn) }
 
     /// The name that the app had when keys were made, where it has another one now and none of them signs because of that.
-    public nonisolated func formerName(of names: [KeyName]) -> String? {
+    package nonisolated func formerName(of names: [KeyName]) -> String? {
         let former = names.map { self.formerNames[$0] }
         return former.contains(nil) ? nil : former.compactMap(\.self).first
     }
@@ -287,22 +301,22 @@ extension AuthenticatorModule {
 }
 
 /// An authenticator of the device and whether it can be used.
-public struct AuthenticatorAvailability: Hashable, Sendable {
+package struct AuthenticatorAvailability: Hashable, Sendable {
     /// Which authenticator.
-    public let model: AuthenticatorModel
+    package let model: AuthenticatorModel
     /// Whether the device has what the authenticator needs.
-    public let isSupportedByHardware: Bool
+    package let isSupportedByHardware: Bool
     /// Whether a person is enrolled with the operating system. For a PIN, a password and device possession always true,
     /// as the registration itself enrols.
-    public let isUserEnrolled: Bool
+    package let isUserEnrolled: Bool
     /// Whether it makes new keys. One that does not answers with those that it has.
-    public let makesKeys: Bool
+    package let makesKeys: Bool
 }
 
 /// A key of the device.
-public struct KeyRegistration: Hashable, Sendable {
+package struct KeyRegistration: Hashable, Sendable {
     /// The key's name.
-    public let name: KeyName
+    package let name: KeyName
     /// Whether the server has not confirmed the key yet.
-    public let isPending: Bool
+    package let isPending: Bool
 }

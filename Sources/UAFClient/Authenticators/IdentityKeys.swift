@@ -1,9 +1,9 @@
 import UAF
-public import _Primitives
+package import _Primitives
 
 /// The keys by which a device speaks for itself towards the server of one account: one that signs, and one that what is
 /// sealed to the device is opened with. Nothing locks them, and no other account has them.
-public struct IdentityKeys: Hashable, Sendable, CustomReflectable {
+package struct IdentityKeys: Hashable, Sendable, CustomReflectable {
     /// One of the two, as it is kept.
     fileprivate struct Kept: Hashable {
         let handle: [UInt8]
@@ -16,16 +16,16 @@ public struct IdentityKeys: Hashable, Sendable, CustomReflectable {
     fileprivate let opening: Kept
 
     /// The public half of the key that signs: an uncompressed point on P-256, 65 bytes.
-    public var signingKey: [UInt8] { self.signing.publicKey }
+    package var signingKey: [UInt8] { self.signing.publicKey }
     /// The public half of the key for what is sealed to the device: an uncompressed point on P-256, 65 bytes.
-    public var openingKey: [UInt8] { self.opening.publicKey }
+    package var openingKey: [UInt8] { self.opening.publicKey }
 
     /// Without children: handles are the device's own.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Which device an answer tells of, beside what it answers.
-public enum AnnouncedDevice: Sendable {
+package enum AnnouncedDevice: Sendable {
     /// None at all.
     case nobody
     /// The one of these keys.
@@ -36,7 +36,7 @@ public enum AnnouncedDevice: Sendable {
 
 extension IdentityKeys {
     /// Reads what ``json`` has written. Throws ``StorageError`` `corrupt`, and `JSONError`.
-    public init(json object: JSONObject) throws {
+    package init(json object: JSONObject) throws {
         guard let keyStore = AuthenticatorModel.KeyStore(rawValue: try object.requiredInteger("keyStore")) else {
             throw StorageError(.corrupt, "a place of keys")
         }
@@ -47,7 +47,7 @@ extension IdentityKeys {
     }
 
     /// As it is stored.
-    public var json: JSONObject {
+    package var json: JSONObject {
         [
             "keyStore": .integer(Int64(self.keyStore.rawValue)), "id": .string(Base64URL.encode(self.id)),
             "signing": .object(Self.json(self.signing)), "opening": .object(Self.json(self.opening)),
@@ -81,7 +81,7 @@ extension AuthenticatorModule {
     /// Makes the keys of a device for one account. They are the caller's to keep; until it has, ``deleteIdentity(_:)``.
     ///
     /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key is left then.
-    public nonisolated func makeIdentity() throws -> IdentityKeys {
+    package nonisolated func makeIdentity() throws -> IdentityKeys {
         let id = self.platform.random.bytes(32)
         let signing = try self.keys.make(self.name(Self.signingKind, id), owner: "", lock: .none)
         do {
@@ -98,14 +98,14 @@ extension AuthenticatorModule {
 
     /// Signs for the device (ES256: 64 bytes). Throws ``DeviceKeyError``, `gone` also where the place of its keys is; and
     /// ``StorageError``.
-    public nonisolated func sign(_ message: [UInt8], by identity: IdentityKeys) async throws -> [UInt8] {
+    package nonisolated func sign(_ message: [UInt8], by identity: IdentityKeys) async throws -> [UInt8] {
         try await self.keys(of: identity).sign(
             message, with: identity.signing.handle, of: self.name(Self.signingKind, identity.id), unlocking: .none)
     }
 
     /// What the device's key agrees on with a point of P-256 (65 bytes): the coordinate x, 32 bytes. Throws as
     /// ``sign(_:by:)`` does, and ``DeviceKeyError`` `closed` for what is no such point.
-    public nonisolated func agree(with point: [UInt8], by identity: IdentityKeys) throws -> SecretBytes {
+    package nonisolated func agree(with point: [UInt8], by identity: IdentityKeys) throws -> SecretBytes {
         try self.keys(of: identity).agree(
             with: point, by: identity.opening.handle, of: self.name(Self.openingKind, identity.id))
     }
@@ -143,7 +143,7 @@ extension AuthenticatorModule {
     }
 
     /// Deletes the keys of a device for one account. Throws ``StorageError``.
-    public nonisolated func deleteIdentity(_ identity: IdentityKeys) throws {
+    package nonisolated func deleteIdentity(_ identity: IdentityKeys) throws {
         guard let keys = try? self.keys(of: identity) else { return }
         try keys.delete(identity.signing.handle, of: self.name(Self.signingKind, identity.id))
         try keys.delete(identity.opening.handle, of: self.name(Self.openingKind, identity.id))

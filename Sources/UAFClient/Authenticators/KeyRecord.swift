@@ -101,7 +101,7 @@ public struct KeyName: Hashable, Sendable, CustomStringConvertible {
     public let keyID: KeyID
 
     /// The name of a key.
-    public init(aaid: AAID, keyID: KeyID) {
+    package init(aaid: AAID, keyID: KeyID) {
         self.aaid = aaid
         self.keyID = keyID
     }

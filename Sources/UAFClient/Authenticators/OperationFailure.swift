@@ -7,12 +7,12 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
     /// The code for the app and, as `clientErrorCode`, for the server.
     public let code: ErrorCode
     /// What the authenticator said, where one was asked.
-    public let asmStatus: ASMStatusCode?
+    package let asmStatus: ASMStatusCode?
     /// The authenticator that turned out to be gone, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
     let disconnected: AuthenticatorModel?
     /// With ``UAF/ErrorCode/userLockout``: whether the operating system has locked finger, face or passcode, and will
     /// unlock them; a lock of this client's own stays.
-    public let isLockOfOperatingSystem: Bool
+    package let isLockOfOperatingSystem: Bool
     /// For the log: never a secret, and nothing that a server has chosen.
     public let reason: String
 
@@ -49,7 +49,7 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     /// The ways to answer that are left (§5.3): those without the authenticator that is gone. `nil` for every other
     /// failure, and where none is left: then the operation ends with this one.
-    public func ways<Way>(leftOf ways: [Way], models: (Way) -> [AuthenticatorModel]) -> [Way]? {
+    package func ways<Way>(leftOf ways: [Way], models: (Way) -> [AuthenticatorModel]) -> [Way]? {
         guard let disconnected else { return nil }
         let left = ways.filter { !models($0).contains(disconnected) }
         return left.isEmpty ? nil : left

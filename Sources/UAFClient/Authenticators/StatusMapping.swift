@@ -1,13 +1,13 @@
-public import UAF
+package import UAF
 
 /// What an authenticator answers to a command (UAF Authenticator Commands 1.1, UAF_CMD_STATUS).
-public struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The commands whose answers the module maps.
-    public enum Command: CaseIterable, Sendable {
+    package enum Command: CaseIterable, Sendable {
         case register, sign, deregister
 
         /// The request of the module's own interface that leads to the command.
-        public var request: ASMRequestType {
+        package var request: ASMRequestType {
             switch self {
             case .register: .register
             case .sign: .authenticate
@@ -16,43 +16,43 @@ public struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomStringC
         }
     }
 
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Done.
-    public static let ok = Self(rawValue: 0x00)
+    package static let ok = Self(rawValue: 0x00)
     /// Something else went wrong.
-    public static let errorUnknown = Self(rawValue: 0x01)
+    package static let errorUnknown = Self(rawValue: 0x01)
     /// The person was not verified, or the key is not this caller's.
-    public static let accessDenied = Self(rawValue: 0x02)
+    package static let accessDenied = Self(rawValue: 0x02)
     /// Nobody is enrolled with the authenticator.
-    public static let userNotEnrolled = Self(rawValue: 0x03)
+    package static let userNotEnrolled = Self(rawValue: 0x03)
     /// The transaction cannot be shown.
-    public static let cannotRenderTransactionContent = Self(rawValue: 0x04)
+    package static let cannotRenderTransactionContent = Self(rawValue: 0x04)
     /// The person gave up.
-    public static let userCancelled = Self(rawValue: 0x05)
+    package static let userCancelled = Self(rawValue: 0x05)
     /// The authenticator does not know the command.
-    public static let commandNotSupported = Self(rawValue: 0x06)
+    package static let commandNotSupported = Self(rawValue: 0x06)
     /// The authenticator cannot attest so.
-    public static let attestationNotSupported = Self(rawValue: 0x07)
+    package static let attestationNotSupported = Self(rawValue: 0x07)
     /// The command is malformed.
-    public static let parametersInvalid = Self(rawValue: 0x08)
+    package static let parametersInvalid = Self(rawValue: 0x08)
     /// The key is gone for good.
-    public static let keyDisappearedPermanently = Self(rawValue: 0x09)
+    package static let keyDisappearedPermanently = Self(rawValue: 0x09)
     /// The authenticator did not answer.
-    public static let timeout = Self(rawValue: 0x0A)
+    package static let timeout = Self(rawValue: 0x0A)
     /// The person did not answer.
-    public static let userNotResponsive = Self(rawValue: 0x0E)
+    package static let userNotResponsive = Self(rawValue: 0x0E)
     /// No room for another key.
-    public static let insufficientResources = Self(rawValue: 0x0F)
+    package static let insufficientResources = Self(rawValue: 0x0F)
     /// Too many wrong tries.
-    public static let userLockout = Self(rawValue: 0x10)
+    package static let userLockout = Self(rawValue: 0x10)
 
-    public var description: String { String(self.rawValue) }
+    package var description: String { String(self.rawValue) }
 
     /// The module's status for an authenticator's answer (§5.3). Every status has one, and it is among those that the
     /// request allows: what the table does not give for it is ``UAF/ASMStatusCode/error``.
-    public func asmStatus(of command: Command) -> ASMStatusCode {
+    package func asmStatus(of command: Command) -> ASMStatusCode {
         let status: ASMStatusCode =
             switch self {
             case .ok: .ok
@@ -73,7 +73,7 @@ public struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomStringC
 }
 
 /// What a client asks a module for (ASMRequest.requestType, §2.9).
-public enum ASMRequestType: String, CaseIterable, Sendable {
+package enum ASMRequestType: String, CaseIterable, Sendable {
     case getInfo = "GetInfo"
     case register = "Register"
     case authenticate = "Authenticate"
@@ -82,7 +82,7 @@ public enum ASMRequestType: String, CaseIterable, Sendable {
     case openSettings = "OpenSettings"
 
     /// The statuses that may answer the request (§5.3).
-    public var statuses: Set<ASMStatusCode> {
+    package var statuses: Set<ASMStatusCode> {
         switch self {
         case .getInfo: [.ok, .error]
         case .register:

@@ -1,19 +1,19 @@
-public import UAF
-public import _Primitives
+package import UAF
+package import _Primitives
 
 /// What a client can do (DiscoveryData, §2.8). It is the same for every caller and names no key.
-public struct DiscoveryData: Hashable, Sendable {
+package struct DiscoveryData: Hashable, Sendable {
     /// `supportedUAFVersions`, the preferred one first.
-    public let supportedUAFVersions: [Version]
+    package let supportedUAFVersions: [Version]
     /// `clientVendor`
-    public let clientVendor: String
+    package let clientVendor: String
     /// `clientVersion`
-    public let clientVersion: Version
+    package let clientVersion: Version
     /// `availableAuthenticators`: those that the device's hardware supports.
-    public let availableAuthenticators: [DiscoveredAuthenticator]
+    package let availableAuthenticators: [DiscoveredAuthenticator]
 
     /// The dictionary.
-    public var json: JSONObject {
+    package var json: JSONObject {
         [
             "supportedUAFVersions": Self.json(self.supportedUAFVersions), "clientVendor": .string(self.clientVendor),
             "clientVersion": Self.json(self.clientVersion),
@@ -29,16 +29,16 @@ public struct DiscoveryData: Hashable, Sendable {
 }
 
 /// An authenticator that can be used (Authenticator, §2.8).
-public struct DiscoveredAuthenticator: Hashable, Sendable {
+package struct DiscoveredAuthenticator: Hashable, Sendable {
     /// `title`: a plain default, which an app replaces by its own words.
-    public let title: String
+    package let title: String
     /// `description`: a plain default, as the title.
-    public let description: String
+    package let description: String
     /// What a policy asks about.
-    public let info: AuthenticatorInfo
+    package let info: AuthenticatorInfo
 
     /// `icon`: one transparent pixel. The standard wants a picture; the app has the fitting one.
-    public static let icon =
+    package static let icon =
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR4nGNgYAAAAAMAAbitOmMAAAAASUVORK5CYII="
 
     init(_ factor: AuthenticatorModel.Factor, _ info: AuthenticatorInfo) {
@@ -79,7 +79,7 @@ public struct DiscoveredAuthenticator: Hashable, Sendable {
 
 extension MessageClient {
     /// What this client can do (discover).
-    public func discover() async -> DiscoveryData {
+    package func discover() async -> DiscoveryData {
         let available = await self.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
         return DiscoveryData(
             supportedUAFVersions: self.versions.sorted(by: >), clientVendor: "Countersign",
@@ -93,7 +93,7 @@ extension MessageClient {
     ///
     /// Throws ``OperationFailure`` as ``prepare(_:channel:)`` does, and `noSuitableAuthenticator` where no authenticator
     /// or no key of this device meets the policy. It says nothing about the person: what needs an enrolment counts.
-    public func checkPolicy(_ message: some Collection<UInt8>) async throws {
+    package func checkPolicy(_ message: some Collection<UInt8>) async throws {
         let isPossible: Bool
         switch try await self.prepare(message) {
         case .registration(let prepared):

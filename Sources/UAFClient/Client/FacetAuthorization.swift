@@ -1,4 +1,4 @@
-public import UAF
+package import UAF
 import _Primitives
 
 #if canImport(FoundationEssentials)
@@ -55,7 +55,7 @@ public struct FacetAuthorization: Sendable {
     let fetch: Fetch
 
     /// A check for the app of this facet; without a `cache` each check fetches.
-    public init(facetID: FacetID, cache: FacetListCache? = nil, fetch: @escaping Fetch) {
+    package init(facetID: FacetID, cache: FacetListCache? = nil, fetch: @escaping Fetch) {
         self.facetID = facetID
         self.cache = cache
         self.fetch = fetch
@@ -65,7 +65,7 @@ public struct FacetAuthorization: Sendable {
     ///
     /// Throws ``OperationFailure`` with `untrustedFacetID` in every other case; what `fetch` throws is one of them, except
     /// that a `CancellationError` goes on.
-    public func authorize(appID: String, version: Version) async throws -> String {
+    package func authorize(appID: String, version: Version) async throws -> String {
         // Steps 1 and 2: no AppID, or the facet itself.
         if appID.isEmpty || appID.hasSameBytes(as: self.facetID.text) { return self.facetID.text }
         guard let url = URL(string: appID), let host = Self.httpsHost(of: url, writtenAs: appID), url.user() == nil
@@ -93,7 +93,7 @@ public struct FacetAuthorization: Sendable {
     /// The facets that a list names for a version, in their order by letters, fetched anew.
     ///
     /// Throws as ``authorize(appID:version:)`` does, and what `fetch` throws.
-    public func trustedFacets(at url: URL, version: Version) async throws -> [String] {
+    package func trustedFacets(at url: URL, version: Version) async throws -> [String] {
         guard let host = url.host()?.asciiLowercased, !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw Self.refused("the facet list's address has no host, or one with other letters than ASCII's")
         }

@@ -4,7 +4,7 @@ import _Primitives
 /// Facet lists that a server allows to be kept, in memory, for as long as it allows and a day at most.
 ///
 /// One for an app: operations share it. Time is the clock that nobody can set.
-public actor FacetListCache {
+package actor FacetListCache {
     private static let capacity = 16
     private static let longestLifetime = Duration.seconds(86_400)
 
@@ -18,7 +18,7 @@ public actor FacetListCache {
     private var entries: [ExactText: Entry] = [:]
 
     /// An empty cache.
-    public init(clock: any DeviceClock) { self.clock = clock }
+    package init(clock: any DeviceClock) { self.clock = clock }
 
     /// The trusted facets of an AppID by the versions of its list; `nil` where nothing is kept or its time is over.
     func facets(of appID: String) -> [Version: Set<ExactText>]? {

@@ -7,7 +7,7 @@ public import UAF
 /// refused by the client, before anybody is asked.
 public struct MessageClient: Sendable {
     /// The protocol versions that a client takes where it is not told otherwise.
-    public static let supportedVersions: Set<Version> = [.uaf11]
+    package static let supportedVersions: Set<Version> = [.uaf11]
 
     /// The authenticators.
     public let module: AuthenticatorModule
@@ -15,10 +15,15 @@ public struct MessageClient: Sendable {
     private let facetID: FacetID
     private let facets: FacetAuthorization
 
+    /// A client for the app of this facet. Each message fetches its facet list.
+    public init(module: AuthenticatorModule, facetID: FacetID, fetchFacets: @escaping FacetAuthorization.Fetch) {
+        self.init(module: module, facetID: facetID, cache: nil, fetchFacets: fetchFacets)
+    }
+
     /// A client for the app of this facet, which takes messages of the given protocol versions.
     ///
     /// Give the same `cache` to all clients of an app; without it each message fetches its facet list.
-    public init(
+    package init(
         module: AuthenticatorModule, facetID: FacetID, versions: Set<Version> = Self.supportedVersions,
         cache: FacetListCache? = nil, fetchFacets: @escaping FacetAuthorization.Fetch
     ) {
@@ -74,7 +79,7 @@ public struct MessageClient: Sendable {
     }
 
     /// As ``prepare(_:channel:)``, for a message that must be a registration: another is a `protocolError`.
-    public func prepareRegistration(
+    package func prepareRegistration(
         _ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()
     ) async throws -> PreparedRegistration {
         guard case .registration(let prepared) = try await self.prepare(message, channel: channel) else {
@@ -84,7 +89,7 @@ public struct MessageClient: Sendable {
     }
 
     /// As ``prepare(_:channel:)``, for a message that must be an authentication: another is a `protocolError`.
-    public func prepareAuthentication(
+    package func prepareAuthentication(
         _ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()
     ) async throws -> PreparedAuthentication {
         guard case .authentication(let prepared) = try await self.prepare(message, channel: channel) else {
@@ -94,7 +99,7 @@ public struct MessageClient: Sendable {
     }
 
     /// As ``prepare(_:channel:)``, for a message that must be a deregistration: another is a `protocolError`.
-    public func prepareDeregistration(_ message: some Collection<UInt8>) async throws -> PreparedDeregistration {
+    package func prepareDeregistration(_ message: some Collection<UInt8>) async throws -> PreparedDeregistration {
         guard case .deregistration(let prepared) = try await self.prepare(message) else {
             throw OperationFailure(.protocolError, "not a deregistration")
         }
@@ -124,7 +129,7 @@ extension UAFRequest {
     }
 }
 
-/// A request that can be answered.
+/// A request that can be answered: what ``MessageClient/prepare(_:channel:)`` tells programs without an app.
 public enum PreparedRequest: Sendable {
     case registration(PreparedRegistration)
     case authentication(PreparedAuthentication)
@@ -159,14 +164,25 @@ public struct PreparedRegistration: Sendable {
         }
     }
 
+    /// Makes a key with each authenticator and the message for the server. Keys of finger or face end when others are
+    /// enrolled.
+    ///
+    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
+    public func register(_ models: [AuthenticatorModel], verification: any UserInteraction) async throws
+        -> PreparedAnswer
+    {
+        try await self.register(
+            models, announcing: .nobody, options: BiometricOptions(), verification: verification)
+    }
+
     /// Makes a key with each authenticator and the message for the server.
     ///
     /// The first key, one that a person answers with, tells of the `device`: ``PreparedAnswer/device`` says whether.
     ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
-    public func register(
-        _ models: [AuthenticatorModel], announcing device: AnnouncedDevice = .nobody,
-        options: BiometricOptions = BiometricOptions(), verification: any UserInteraction
+    package func register(
+        _ models: [AuthenticatorModel], announcing device: AnnouncedDevice,
+        options: BiometricOptions, verification: any UserInteraction
     ) async throws -> PreparedAnswer {
         var keys: [RegisteredKey] = []
         do {
@@ -211,13 +227,13 @@ public struct PreparedAuthentication: Sendable {
     /// What the person is to confirm, in the rendering that can be shown; `nil` where there is nothing.
     public let transaction: Transaction?
     /// All keys of the AppID when the request came, also those that are not asked for.
-    let registered: [KeyName]
+    public let registered: [KeyName]
 
     /// The AppID that the keys were made for.
     public var appID: String { self.header.appID }
 
     /// Whether the server knows whom it asks: every alternative names keys.
-    public var namesKeys: Bool {
+    package var namesKeys: Bool {
         self.request.policy.accepted.allSatisfy { $0.contains { $0.keyIDs != nil } }
     }
 
@@ -243,11 +259,14 @@ public struct PreparedAuthentication: Sendable {
     /// Signs with each key and makes the message for the server. What is to be confirmed is confirmed with every key
     /// that a person unlocks.
     ///
-    /// The first key tells of the `device`, as in a registration, where its keys sign.
-    ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``.
-    public func authenticate(
-        _ keys: [KeyName], announcing device: IdentityKeys? = nil, verification: any UserInteraction
+    public func authenticate(_ keys: [KeyName], verification: any UserInteraction) async throws -> PreparedAnswer {
+        try await self.authenticate(keys, announcing: nil, verification: verification)
+    }
+
+    /// As ``authenticate(_:verification:)``; the first key tells of the `device`, as in a registration, where its keys sign.
+    package func authenticate(
+        _ keys: [KeyName], announcing device: IdentityKeys?, verification: any UserInteraction
     ) async throws -> PreparedAnswer {
         func isSilent(_ key: KeyName) -> Bool { AuthenticatorModel(aaid: key.aaid)?.info.isSilent ?? false }
         guard keys.contains(where: { !isSilent($0) }) else {
@@ -268,12 +287,12 @@ public struct PreparedAuthentication: Sendable {
     }
 }
 
-/// A message for the server and the keys that it is about.
+/// A message for the server and the keys that it is about, for whoever sends it.
 public struct PreparedAnswer: Sendable {
     /// The message, UTF-8.
     public let message: [UInt8]
     /// The keys that were made or have signed.
     public let keys: [KeyName]
     /// The device that it tells of, where there is one: whether the server has taken its keys, the answer says.
-    public let device: IdentityKeys?
+    package let device: IdentityKeys?
 }

@@ -16,7 +16,7 @@ public struct PreparedDeregistration: Sendable {
     }
 
     /// Whether the message is about a key, if that is one of its AppID.
-    public func isAbout(_ key: KeyName) -> Bool {
+    package func isAbout(_ key: KeyName) -> Bool {
         self.request.authenticators.contains { entry in
             entry.aaid.map { $0 == key.aaid } ?? true && entry.keyID.map { $0 == key.keyID } ?? true
         }

@@ -13,16 +13,16 @@ public enum AuthenticatorProtectionStatus: Hashable, Sendable {
 }
 
 /// How many PINs or passwords may be tried and how long to wait in between (operations parity 50 to 54).
-public struct AttemptLimit: Hashable, Sendable {
+package struct AttemptLimit: Hashable, Sendable {
     /// The waiting time after the first, second, … wrong try. One more wrong try locks: see
     /// ``AuthenticatorProtectionStatus/lockedOut``.
-    public var coolDowns: [Duration]
+    package var coolDowns: [Duration]
 
     /// Five tries; after the third wrong one 60 seconds, after the fourth 180.
-    public init(coolDowns: [Duration] = [.zero, .zero, .seconds(60), .seconds(180)]) { self.coolDowns = coolDowns }
+    package init(coolDowns: [Duration] = [.zero, .zero, .seconds(60), .seconds(180)]) { self.coolDowns = coolDowns }
 
     /// How many tries there are.
-    public var tries: Int { self.coolDowns.count + 1 }
+    package var tries: Int { self.coolDowns.count + 1 }
 }
 
 /// The wrong tries of one key, on disk before each check.

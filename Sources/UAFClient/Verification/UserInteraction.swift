@@ -48,14 +48,14 @@ public enum SecretRefusal: Hashable, Sendable {
 }
 
 /// The person's answer to the question for another PIN or password.
-public struct SecretChange: Sendable {
+package struct SecretChange: Sendable {
     /// The one so far, a try of which is spent.
-    public var old: SecretBytes
+    package var old: SecretBytes
     /// The one from now on. Its quality is the app's business.
-    public var new: SecretBytes
+    package var new: SecretBytes
 
     /// An answer of the two.
-    public init(old: SecretBytes, new: SecretBytes) {
+    package init(old: SecretBytes, new: SecretBytes) {
         self.old = old
         self.new = new
     }

@@ -195,7 +195,10 @@ struct PinSchemeTests {
             (#"{"scheme":"pin/1","rounds":1024,"blockSize":8,"parallelism":1}"#, .unsupported),
         ])
     func refusedParameters(text: String, code: PinSchemeError.Code) throws {
-        guard case .object(let object) = try JSON(parsing: text) else { return }
+        guard case .object(let object) = try JSON(parsing: text) else {
+            Issue.record("no object: \(text)")
+            return
+        }
         #expect(throws: PinSchemeError(code)) { try PinParameters(json: object) }
     }
 }

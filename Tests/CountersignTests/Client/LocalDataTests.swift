@@ -256,6 +256,22 @@ struct InitializationTests {
         #expect(await self.initialize(storage) == InitializationError(.storageUnavailable))
     }
 
+    @Test("A device that was not unlocked yet is a typed error, and has its accounts once it is unlocked")
+    func protected() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        let values = world.phone.storage.snapshot
+        let storage = InMemoryStorage(values)
+        storage.protect(true)
+        #expect(await self.initialize(storage) == InitializationError(.storageUnavailable))
+        #expect(storage.snapshot == values)
+        storage.protect(false)
+        let client =
+            try await MobileAuthenticationClientInitializer().configuration(world.phone.client.configuration)
+            .platform(DevicePlatform(storage: storage, clock: world.phone.clock)).execute()
+        #expect(await client.localData.accounts.map(\.username) == ["alice"])
+    }
+
     @Test("The SDK tells its version and the app's facet")
     func metaData() {
         #expect(!MetaData.mobileAuthenticationVersion.isEmpty)

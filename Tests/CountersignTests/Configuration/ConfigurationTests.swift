@@ -46,6 +46,21 @@ struct ConfigurationTests {
     }
 
     @Test(
+        "A time is written as whole seconds, and a part of a second as a whole one",
+        arguments: [
+            (Duration.zero, 0), (.nanoseconds(1), 1), (.milliseconds(999), 1), (.seconds(1), 1),
+            (.milliseconds(1001), 2), (.milliseconds(-1500), -1), (.seconds(Int64.max) + .milliseconds(1), .max),
+        ])
+    func seconds(time: Duration, written: Int) throws {
+        var configuration = ClientConfiguration(baseURL: try #require(URL(string: "https://id.example.com")))
+        configuration.networkTimeout = time
+        configuration.userInteractionTimeout = time
+        let file = try JSONSerialization.jsonObject(with: try JSONEncoder().encode(configuration)) as? [String: Any]
+        #expect(file?["networkTimeoutInSeconds"] as? Int == written)
+        #expect(file?["userInteractionTimeoutInSeconds"] as? Int == written)
+    }
+
+    @Test(
         "A base address that is missing or none is a typed error",
         arguments: [
             "{}", #"{"baseUrl":""}"#, #"{"baseUrl":"/path"}"#, #"{"baseUrl":"no address"}"#,

@@ -16,7 +16,10 @@ struct IdentityKeysTests {
     func use() async throws {
         for device in try Self.devices() {
             let made = try device.module.makeIdentity()
-            guard case .object(let stored) = try JSON(parsing: JSON.object(made.json).serialized) else { return }
+            guard case .object(let stored) = try JSON(parsing: JSON.object(made.json).serialized) else {
+                Issue.record("what is stored is no object")
+                return
+            }
             let keys = try IdentityKeys(json: stored)
             #expect(keys == made && keys.signingKey != keys.openingKey)
             let again = try device.reopened().module
@@ -77,7 +80,10 @@ struct IdentityKeysTests {
 
     @Test("What is no record of such keys is a corrupt one", arguments: ["{}", #"{"keyStore":9,"id":"AA"}"#])
     func corrupt(text: String) throws {
-        guard case .object(let object) = try JSON(parsing: Array(text.utf8)) else { return }
+        guard case .object(let object) = try JSON(parsing: Array(text.utf8)) else {
+            Issue.record("no object: \(text)")
+            return
+        }
         #expect(throws: (any Error).self) { try IdentityKeys(json: object) }
     }
 }

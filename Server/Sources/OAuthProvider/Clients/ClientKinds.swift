@@ -188,7 +188,9 @@ extension OpenIDProvider {
         }
         guard settings.answers.mode != .push || !(settings.tokens.certificateBound || settings.tokens.keyBound) else {
             throw OAuthError(
-                .invalidRequest, "Tokens that are pushed to a client come with no certificate of its, to be bound to.")
+                .invalidRequest,
+                "Tokens that are pushed to a client are bound neither to a certificate nor to a DPoP key: the client shows none of its own then."
+            )
         }
         if let name = settings.certificateName {
             guard (1...Limits.Fixed.certificateNameBytes).contains(name.value.utf8.count),

@@ -79,8 +79,7 @@ struct TestKeyPhone {
     }
 
     private func register(_ prepared: PreparedRegistration, _ person: TestPerson) async throws -> TestKeyAnswer {
-        let usable = await self.client.module.authenticators
-            .filter { $0.isSupportedByHardware && $0.isUserEnrolled }.map(\.model)
+        let usable = await self.client.module.usableModels
         guard let models = await prepared.selections(among: usable).first(where: self.isWanted) else {
             throw OperationFailure(.noSuitableAuthenticator, "no authenticator meets the policy")
         }
@@ -91,8 +90,7 @@ struct TestKeyPhone {
     }
 
     private func authenticate(_ prepared: PreparedAuthentication, _ person: TestPerson) async throws -> TestKeyAnswer {
-        let keys = await self.client.module.registrations(appID: prepared.appID).map(\.name)
-        let selection = prepared.selections(among: keys).first {
+        let selection = prepared.selections(among: prepared.registered).first {
             self.isWanted($0.compactMap { AuthenticatorModel(aaid: $0.aaid) })
         }
         guard let selection else { throw OperationFailure(.noSuitableAuthenticator, "no key meets the policy") }

@@ -63,6 +63,7 @@ struct DiagramConditionTests {
             let app = try await scene.start(transport: wire)
             try await app.withBrowser { true }
             let words = PasswordPlace.password.split(separator: " ").map(String.init)
+            #expect(!wire.requests.isEmpty && !scene.device.storage.snapshot.isEmpty)
             for request in wire.requests {
                 let text =
                     request.url.absoluteString + String(decoding: request.body, as: UTF8.self)

@@ -85,7 +85,10 @@ struct IdentityLeakTests {
 
             let pin = Self.pins.new
             let add = try await personalizer.startAddAuthenticationFactor(server)
-            guard case .apiAccessAddFactor(let adding) = try await self.permitted(phone, pin: pin, add) else { return }
+            guard case .apiAccessAddFactor(let adding) = try await self.permitted(phone, pin: pin, add) else {
+                Issue.record("no factor may be added")
+                return
+            }
             phone.sensor.feel(.match)
             adding.setFactor(try await phone.sdk.biometrics.factorForEnrolment())
             try await personalizer.finishAddAuthenticationFactor(request: adding)
@@ -116,7 +119,10 @@ struct IdentityLeakTests {
             try await search.run("merged")
 
             let end = try await personalizer.startDeletion(idmIdentifier: server)
-            guard case .apiAccessDelete(let deletion) = try await self.permitted(phone, pin: pin, end) else { return }
+            guard case .apiAccessDelete(let deletion) = try await self.permitted(phone, pin: pin, end) else {
+                Issue.record("nothing may be deleted")
+                return
+            }
             try await personalizer.finishDeletion(request: deletion)
             try await search.run("deleted")
             #expect(search.secrets.names.isSuperset(of: ["draw", "claim of an answer"]))

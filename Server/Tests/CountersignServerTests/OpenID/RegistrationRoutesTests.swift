@@ -100,7 +100,10 @@ struct RegistrationRoutesTests {
             let shown = try await client.send(.get, "/admin/v1/clients/\(id)").object
             let token = try #require(
                 try await client.send(.get, "/admin/v1/registration-tokens").object.array("tokens")?.first)
-            guard case .object(let token) = token else { return }
+            guard case .object(let token) = token else {
+                Issue.record("no object: \(token.text)")
+                return
+            }
             #expect(shown["registeredBy"] == token["id"] && token["left"] == .integer(1))
             let path = "/admin/v1/registration-tokens/\(try token.requiredString("id"))"
             #expect(try await client.send(.delete, path).response.status == .noContent)

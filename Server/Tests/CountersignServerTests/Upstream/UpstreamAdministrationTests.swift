@@ -163,7 +163,10 @@ struct UpstreamAdministrationTests {
                 let listed = try await client.send(.get, "/admin/v1/accounts?after=id:\(account.id)")
                 #expect(try listed.object.array("accounts") == [])
                 let links = try #require(try await client.send(.get, path + "/links").object.array("links"))
-                guard case .object(let link)? = links.first, links.count == 1 else { return }
+                guard case .object(let link)? = links.first, links.count == 1 else {
+                    Issue.record("not one link: \(links)")
+                    return
+                }
                 #expect(try link.string("provider") == "staff" && link.string("issuer") == TwoServers.upstream)
                 let sessions = try await client.send(.get, path + "/sessions").object.array("sessions")
                 #expect(sessions?.count == 1)

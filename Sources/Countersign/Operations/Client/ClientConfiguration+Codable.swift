@@ -56,13 +56,13 @@ extension ClientConfiguration: Codable {
         if let hosts = try values.decodeIfPresent([String].self, forKey: .redeemHosts) { self.redeemHosts = Set(hosts) }
     }
 
-    /// Writes all of it, times as whole seconds.
+    /// Writes all of it, times as whole seconds, a part of a second as a whole one.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(self.baseURL, forKey: .baseURL)
         for (key, member) in Self.texts { try values.encode(self[keyPath: member], forKey: key) }
         for (key, member) in Self.seconds {
-            try values.encode(self[keyPath: member].components.seconds, forKey: key)
+            try values.encode(self[keyPath: member].secondsRoundedUp, forKey: key)
         }
         try values.encode(self.redeemHosts, forKey: .redeemHosts)
     }
