@@ -271,7 +271,8 @@ extension OpenIDProvider {
         try self.check(asked)
         for algorithm in settings.answerAlgorithms { try Self.check(algorithm) }
         var settings = settings
-        settings.keySet = try settings.keySet.map(self.keySet)
+        let read = try settings.keySet.map(self.keySet)
+        settings.keySet = read?.text
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
         let client = ClientRecord(
             id: id ?? self.random.identifier(), name: name, redirectURIs: redirectURIs,
@@ -280,7 +281,7 @@ extension OpenIDProvider {
         guard id == nil || settings.signInService != nil else {
             throw OAuthError(.invalidRequest, "Only a client of the app sign-in service is called what you like.")
         }
-        try self.checkKind(of: client)
+        try self.checkKind(of: client, keys: read?.keys)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
         try await self.provideSigningKeys(of: settings, by: `operator`)
         return RegisteredClient(client: client, secret: secret)
@@ -377,8 +378,9 @@ extension OpenIDProvider {
     {
         try self.check(settings)
         var settings = settings
-        if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
-        let change = settings
+        var read: JWKSet?
+        if let keys = settings.keySet, !keys.isEmpty { (read, settings.keySet) = try self.keySet(keys) }
+        let (change, keys) = (settings, read)
         try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
         if settings.idTokenAlgorithm != nil || settings.tokens.userinfoAlgorithm != nil || settings.signInService != nil
         {
@@ -396,7 +398,7 @@ extension OpenIDProvider {
             current.postLogoutRedirectURIs = change.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
             if change.clientURI != nil { current.clientURI = change.home }
             if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
-            try self.checkKind(of: current, insteadOf: before)
+            try self.checkKind(of: current, insteadOf: before, keys: keys)
             return current.events(after: before, at: now, by: `operator`)
         }
         if let changed { self.warn(of: changed) }
