@@ -68,6 +68,7 @@ let package = Package(
         // C libraries from the system
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
@@ -84,7 +85,7 @@ let package = Package(
         // Floor 6
         .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto, "CSQLiteSettings"]),
         // Floor 7
-        .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CPNG"]),
+        .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CZlib"]),
         .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),
         .target(name: "OAuthProvider", dependencies: ["Store", protocols, crypto]),
         .target(name: "Accounts", dependencies: ["Store", "Passwords", protocols]),

@@ -43,12 +43,21 @@ extension JWKSet {
                 throw Self.refusal("has two keys of one name")
             }
         }
-        let isUsed = keys.contains { key in
+        self.init(keys)
+        try self.checkUse(verifies: verifies)
+    }
+
+    /// Refuses a client's set of which this server would use no key.
+    ///
+    /// - Parameter verifies: Whether one key at least has to be to verify with; otherwise it may be to encrypt to.
+    ///
+    /// Throws ``OAuthError`` `invalid_client_metadata`.
+    public func checkUse(verifies: Bool) throws(OAuthError) {
+        let isUsed = self.keys.contains { key in
             JWSAlgorithm.ofClients.contains(where: key.fits)
                 || !verifies && KeyManagementAlgorithm.all.contains(where: key.fits)
         }
         guard isUsed else { throw Self.refusal("has no key to verify with") }
-        self.init(keys)
     }
 
     private static func refusal(_ reason: String, detail: String? = nil) -> OAuthError {

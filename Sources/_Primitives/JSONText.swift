@@ -109,19 +109,56 @@ extension JSON {
     }
 }
 
-/// The names of one object's members so far, told by their bytes. Few are compared one by one, which costs less than
-/// hashing them.
+/// Tells the names of one object's members by their bytes, while the object is read. Few are compared one by one, which
+/// costs less than hashing them.
 private struct MemberNames {
-    private var few: [ExactText] = []
-    private var many: Set<ExactText> = []
+    /// Of many members, half of the hash of each one's name and, below that, the member's place, from 1 on. A table that
+    /// grows hashes no name again, and names are compared only where those halves are the same.
+    private var table: [UInt64] = []
+    private static let half: UInt64 = 0xFFFF_FFFF_0000_0000
 
-    /// Whether the name is new.
-    mutating func insert(_ name: ExactText) -> Bool {
-        guard self.many.isEmpty else { return self.many.insert(name).inserted }
-        guard !self.few.contains(name) else { return false }
-        self.few.append(name)
-        if self.few.count == 16 { self.many = Set(self.few) }
+    /// Takes the name of the next member. Says whether the name is new.
+    mutating func insert(_ name: String, after members: [(name: String, value: JSON)]) -> Bool {
+        guard members.count >= 16 else { return !members.contains { $0.name.hasSameBytes(as: name) } }
+        if self.table.isEmpty {
+            self.table = [UInt64](repeating: 0, count: 64)
+            for (index, member) in members.enumerated() { self.add(Self.hash(member.name) | UInt64(index + 1)) }
+        } else if members.count * 4 > self.table.count * 3 {
+            self.grow()
+        }
+        let hash = Self.hash(name)
+        var slot = self.slot(of: hash)
+        while self.table[slot] != 0 {
+            let entry = self.table[slot]
+            if entry & Self.half == hash, members[Int(entry & ~Self.half) - 1].name.hasSameBytes(as: name) {
+                return false
+            }
+            slot = self.slot(after: slot)
+        }
+        self.table[slot] = hash | UInt64(members.count + 1)
         return true
+    }
+
+    /// A hash that nobody outside foresees.
+    private static func hash(_ name: String) -> UInt64 {
+        var hasher = Hasher()
+        name.hashBytes(into: &hasher)
+        return UInt64(truncatingIfNeeded: hasher.finalize()) & self.half
+    }
+
+    private func slot(of entry: UInt64) -> Int { Int(entry >> 32) & (self.table.count - 1) }
+    private func slot(after slot: Int) -> Int { (slot + 1) & (self.table.count - 1) }
+
+    private mutating func add(_ entry: UInt64) {
+        var slot = self.slot(of: entry)
+        while self.table[slot] != 0 { slot = self.slot(after: slot) }
+        self.table[slot] = entry
+    }
+
+    private mutating func grow() {
+        let entries = self.table
+        self.table = [UInt64](repeating: 0, count: entries.count * 2)
+        for entry in entries where entry != 0 { self.add(entry) }
     }
 }
 
@@ -194,6 +231,12 @@ private struct JSONReader {
         }
     }
 
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard self.position < self.bytes.count, self.bytes[self.position] == byte else { return false }
+        self.position += 1
+        return true
+    }
+
     private mutating func take(_ word: StaticString) -> Bool {
         let end = self.position + word.utf8CodeUnitCount
         guard end <= self.bytes.count else { return false }
@@ -238,8 +281,10 @@ private struct JSONReader {
         self.position += 1
         var members: [(name: String, value: JSON)] = []
         var names = MemberNames()
+        // They keep their places while the object is read: their names count.
+        var nulls: Set<Int> = []
         self.skipWhitespace()
-        if self.take("}") { return JSONObject(uncheckedMembers: members) }
+        if self.take(UInt8(ascii: "}")) { return JSONObject(uncheckedMembers: members) }
         while true {
             self.skipWhitespace()
             guard self.position < self.bytes.count, self.bytes[self.position] == UInt8(ascii: "\"") else {
@@ -249,13 +294,21 @@ private struct JSONReader {
             guard name.utf8.count <= JSONLimits.nameBytes else {
                 throw JSONError(.tooLarge, "a member's name of \(name.utf8.count) bytes")
             }
-            guard names.insert(ExactText(name)) else { throw JSONError(.duplicateName, "at byte \(self.position)") }
+            guard names.insert(name, after: members) else {
+                throw JSONError(.duplicateName, "at byte \(self.position)")
+            }
             self.skipWhitespace()
-            guard self.take(":") else { throw self.malformed("a colon is missing") }
-            if let value = try self.readInnerValue(depth: depth) { members.append((name, value)) }
+            guard self.take(UInt8(ascii: ":")) else { throw self.malformed("a colon is missing") }
+            let value = try self.readInnerValue(depth: depth)
+            if value == nil { nulls.insert(members.count) }
+            members.append((name, value ?? .bool(false)))
             self.skipWhitespace()
-            if self.take("}") { return JSONObject(uncheckedMembers: members) }
-            guard self.take(",") else { throw self.malformed("a comma is missing") }
+            if self.take(UInt8(ascii: "}")) {
+                guard !nulls.isEmpty else { return JSONObject(uncheckedMembers: members) }
+                return JSONObject(
+                    uncheckedMembers: members.indices.filter { !nulls.contains($0) }.map { members[$0] })
+            }
+            guard self.take(UInt8(ascii: ",")) else { throw self.malformed("a comma is missing") }
         }
     }
 
@@ -264,12 +317,12 @@ private struct JSONReader {
         self.position += 1
         var values: [JSON] = []
         self.skipWhitespace()
-        if self.take("]") { return values }
+        if self.take(UInt8(ascii: "]")) { return values }
         while true {
             if let value = try self.readInnerValue(depth: depth) { values.append(value) }
             self.skipWhitespace()
-            if self.take("]") { return values }
-            guard self.take(",") else { throw self.malformed("a comma is missing") }
+            if self.take(UInt8(ascii: "]")) { return values }
+            guard self.take(UInt8(ascii: ",")) else { throw self.malformed("a comma is missing") }
         }
     }
 
@@ -360,23 +413,23 @@ private struct JSONReader {
     private mutating func readNumber() throws(JSONError) -> JSON {
         let start = self.position
         var isWhole = true
-        _ = self.take("-")
+        _ = self.take(UInt8(ascii: "-"))
         guard let first = self.digit() else { throw self.malformed("a number without digits") }
         if first != UInt8(ascii: "0") { while self.digit() != nil {} }
-        if self.take(".") {
+        if self.take(UInt8(ascii: ".")) {
             isWhole = false
             guard self.digit() != nil else { throw self.malformed("a fraction without digits") }
             while self.digit() != nil {}
         }
-        if self.take("e") || self.take("E") {
+        if self.take(UInt8(ascii: "e")) || self.take(UInt8(ascii: "E")) {
             isWhole = false
-            if !self.take("+") { _ = self.take("-") }
+            if !self.take(UInt8(ascii: "+")) { _ = self.take(UInt8(ascii: "-")) }
             guard self.digit() != nil else { throw self.malformed("an exponent without digits") }
             while self.digit() != nil {}
         }
         guard self.position - start <= 32 else { throw self.malformed("a number of too many digits") }
+        if isWhole, let number = Int64(digits: self.bytes[start..<self.position]) { return .integer(number) }
         let text = String(decoding: self.bytes[start..<self.position], as: UTF8.self)
-        if isWhole, let number = Int64(text) { return .integer(number) }
         guard let number = Double(text), number.isFinite else { throw self.malformed("a number out of range") }
         return .number(number)
     }
@@ -387,5 +440,23 @@ private struct JSONReader {
         else { return nil }
         defer { self.position += 1 }
         return self.bytes[self.position]
+    }
+}
+
+extension Int64 {
+    /// The number that ASCII digits write, with or without a minus sign before them; `nil` for one that does not fit.
+    fileprivate init?(digits: ArraySlice<UInt8>) {
+        let isNegative = digits.first == UInt8(ascii: "-")
+        var number: Int64 = 0
+        for digit in isNegative ? digits.dropFirst() : digits {
+            let value = Int64(digit - UInt8(ascii: "0"))
+            let (tens, isTooLong) = number.multipliedReportingOverflow(by: 10)
+            // There is one more negative number than there are positive ones.
+            let (sum, isTooLarge) =
+                isNegative ? tens.subtractingReportingOverflow(value) : tens.addingReportingOverflow(value)
+            guard !isTooLong, !isTooLarge else { return nil }
+            number = sum
+        }
+        self = number
     }
 }

@@ -37,6 +37,15 @@ struct ClientKeysTests {
         #expect(throws: OAuthError(.invalidClientMetadata)) { try JWKSet(ofClient: Self.set([other])) }
     }
 
+    @Test func aSetIsHeldAgainstWhatIsDoneByIt() throws {
+        let sealing = try JWKSet(
+            ofClient: Self.set([try Self.json(.es256, [("use", .string("enc")), ("alg", nil)])]), verifies: false)
+        try sealing.checkUse(verifies: false)
+        #expect(throws: OAuthError(.invalidClientMetadata)) { try sealing.checkUse(verifies: true) }
+        try JWKSet(ofClient: Self.set([try Self.json(.es256)])).checkUse(verifies: true)
+        #expect(throws: OAuthError(.invalidClientMetadata)) { try JWKSet([]).checkUse(verifies: false) }
+    }
+
     @Test("refuses private and symmetric keys", arguments: ["d", "p", "q", "dp", "dq", "qi", "oth", "k"])
     func refusesPrivateKeys(name: String) throws {
         let keys = [try Self.json(.ps256, [(name, .string("AAAA"))]), try Self.json(.es256)]

@@ -32,6 +32,9 @@ struct JSONTextTests {
             ("-1", .integer(-1)),
             ("9223372036854775807", .integer(.max)),
             ("-9223372036854775808", .integer(.min)),
+            ("-9223372036854775809", .number(-9_223_372_036_854_775_808)),
+            ("18446744073709551617", .number(18_446_744_073_709_551_616)),
+            ("-92233720368547758080", .number(-92_233_720_368_547_758_080)),
             ("9223372036854775808", .number(9_223_372_036_854_775_808)),
             ("1.0", .number(1)),
             ("-0.5", .number(-0.5)),
@@ -91,6 +94,39 @@ struct JSONTextTests {
             "/* c */1", "1//", "\u{FEFF}{}", "\u{A0}1",
         ])
     func refusesGrammar(text: String) { #expect(self.code(text) == .malformed) }
+
+    @Test("Section 4: each of many names is told from the others, and one that occurs twice is refused")
+    func manyNames() throws {
+        let names = (0..<1500).map { "n\($0)" }
+        func text(_ names: [String]) -> String { "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}" }
+        let read = try JSON(parsing: text(names))
+        guard case .object(let object) = read else { throw JSONError(.wrongType, "no object") }
+        #expect(object.members.map(\.name) == names)
+        for place in [0, 1, 15, 16, 17, 47, 48, 49, 750, 1499] {
+            for count in [16, 17, 18, 49, 50, 1500] where place < count {
+                let twice = text(names.prefix(count) + [names[place]])
+                #expect(self.code(twice) == .duplicateName, "\(place) of \(count)")
+            }
+        }
+    }
+
+    @Test("Section 4: a name whose null is left out counts as one that occurs")
+    func namesOfNulls() throws {
+        let many = (0..<40).map { "\"n\($0)\":\($0 % 3 == 0 ? "null" : "\($0)")" }
+        for members in [Array(many.prefix(5)), many] {
+            let read = try JSON(parsing: Array("{\(members.joined(separator: ","))}".utf8), leavesOutNull: true)
+            let left = members.indices.filter { $0 % 3 != 0 }.map { (name: "n\($0)", value: JSON.integer(Int64($0))) }
+            guard case .object(let object) = read else { throw JSONError(.wrongType, "no object") }
+            #expect(object.members.map(\.name) == left.map(\.name))
+            #expect(object == JSONObject(left))
+            for twice in ["n0", "n1"] {
+                let text = "{\(members.joined(separator: ",")),\"\(twice)\":null}"
+                #expect(throws: JSONError(.duplicateName, "")) {
+                    try JSON(parsing: Array(text.utf8), leavesOutNull: true)
+                }
+            }
+        }
+    }
 
     @Test("Refuses null wherever it stands", arguments: ["null", "[null]", #"{"a":null}"#, #"{"a":[1,{"b":null}]}"#])
     func refusesNull(text: String) { #expect(self.code(text) == .null) }

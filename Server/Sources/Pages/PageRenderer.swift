@@ -59,7 +59,7 @@ public struct PageRenderer: Sendable {
             stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,
             heartbeat: self.heartbeatSeconds, icon: self.assets.icon.path, mark: PageAssets.mark, content: content)
         // Every template is in the library: the names are constants of this target, and a test renders each.
-        let html = self.library.render(frame, withTemplate: template) ?? ""
+        let html = self.library.render(ViewValues(of: frame), withTemplate: template) ?? ""
         return RenderedPage(
             html: self.placed(html), contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
     }
@@ -75,6 +75,34 @@ public struct PageRenderer: Sendable {
         guard !self.path.isEmpty else { return html }
         return Self.addresses.reduce(html) { html, name in
             html.replacingOccurrences(of: " \(name)=\"/", with: " \(name)=\"\(self.path)/")
+        }
+    }
+}
+
+/// The properties of a view by their names, each read once. The library by itself goes through all properties of a view, by
+/// reflection, for each name of the template: nine tenths of its work on a sign-in page.
+private struct ViewValues: MustacheParent {
+    private let values: [String: Any]
+
+    init(of view: Any) { self.init(Mirror(reflecting: view)) }
+
+    private init(_ view: Mirror) {
+        let named = view.children.compactMap { property in
+            property.label.flatMap { label in Self.value(property.value).map { (label, $0) } }
+        }
+        self.values = Dictionary(uniqueKeysWithValues: named)
+    }
+
+    func child(named name: String) -> Any? { self.values[name] }
+
+    /// A view in a view has its properties read, too, and so has each of a list; `nil` for what is not there.
+    private static func value(_ value: Any) -> Any? {
+        let mirror = Mirror(reflecting: value)
+        switch mirror.displayStyle {
+        case .optional: return mirror.children.first.flatMap { Self.value($0.value) }
+        case .struct: return Self(mirror)
+        case .collection: return mirror.children.compactMap { Self.value($0.value) }
+        default: return value
         }
     }
 }

@@ -34,9 +34,11 @@ extension OpenIDProvider {
     /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
     ///
-    /// - Parameter before: The client as it was, where it is changed. The keys that it had may stay though nothing is done by
-    ///   them any more, as those that its tokens were encrypted to.
-    func checkKind(of client: ClientRecord, insteadOf before: ClientRecord? = nil) throws {
+    /// - Parameters:
+    ///   - before: The client as it was, where it is changed. The keys that it had may stay though nothing is done by them
+    ///     any more, as those that its tokens were encrypted to.
+    ///   - read: The client's keys, where its set has been read already (``keySet(_:)``).
+    func checkKind(of client: ClientRecord, insteadOf before: ClientRecord? = nil, keys read: JWKSet? = nil) throws {
         let settings = client.settings
         if settings.isPublic { try Self.checkPublic(settings) }
         if settings.codeBinding.isLoose, let reason = client.reasonForChallenges {
@@ -76,12 +78,14 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks, or jwks_uri).")
         }
+        var keys: JWKSet?
         if let text = settings.keySet {
             let isKept = before?.settings.keySet == text
             let verifies =
                 PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
                 || settings.tokens.idTokenEncryption == nil && !isKept
-            _ = try JWKSet(ofClient: Array(text.utf8), verifies: verifies)
+            keys = try read ?? JWKSet(ofClient: Array(text.utf8), verifies: false)
+            try keys?.checkUse(verifies: verifies)
         }
         if let address = settings.keySetAddress {
             guard settings.keySet == nil else {
@@ -137,7 +141,7 @@ extension OpenIDProvider {
                 .invalidRequest,
                 "An app that signs in by others needs a redirect address: people are shown where they are.")
         }
-        try self.checkTokens(of: settings)
+        try self.checkTokens(of: settings, keys: keys)
         let ways = self.methods.map(\.ways)
         guard !settings.signInMethods.isEmpty,
             settings.signInMethods.allSatisfy({ word in self.methods.contains { $0.isWay(word) } }),
@@ -147,7 +151,7 @@ extension OpenIDProvider {
                 .invalidRequest,
                 "People sign in to a client in one way or more of these, each once: \(ways.joined(separator: ", ")).")
         }
-        try self.checkProfile(of: client)
+        try self.checkProfile(of: client, keys: keys)
         if client.isStranger { try Strangers.check(settings) }
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try settings.redirectURI(address)
@@ -216,13 +220,14 @@ extension OpenIDProvider {
         }
     }
 
-    /// The keys of a client as they are kept: what is known of them, and nothing that came beside. Throws `OAuthError`
+    /// The keys of a client, and their set as it is kept: what is known of them, and nothing that came beside. Throws `OAuthError`
     /// with a sentence for the administrator.
-    func keySet(_ text: String) throws -> String {
+    func keySet(_ text: String) throws -> (keys: JWKSet, text: String) {
         let most = self.limits.oauth.keySetBytes
         guard text.utf8.count <= most else {
             throw OAuthError(.invalidClientMetadata, "The key set has more than \(most) bytes.")
         }
-        return JSON.object(try JWKSet(ofClient: Array(text.utf8), verifies: false).publicJSON).text
+        let keys = try JWKSet(ofClient: Array(text.utf8), verifies: false)
+        return (keys, JSON.object(keys.publicJSON).text)
     }
 }

@@ -20,7 +20,7 @@ extension ClientSettings {
 extension OpenIDProvider {
     /// Holds what is asked of a client's requests against what the client is. Throws `OAuthError` `invalid_request` with a
     /// sentence for the administrator.
-    func checkProfile(of client: ClientRecord) throws {
+    func checkProfile(of client: ClientRecord, keys: JWKSet?) throws {
         let (settings, profile) = (client.settings, client.settings.profile)
         if profile.requiresSignedRequests, settings.keySet == nil, settings.keySetAddress == nil {
             throw OAuthError(.invalidRequest, "A client that signs its requests needs its keys (jwks, or jwks_uri).")
@@ -66,7 +66,7 @@ extension OpenIDProvider {
                 "A client that signs people in without a browser gets codes: it needs the grant type authorization_code."
             )
         }
-        if settings.isFAPI2 { try Self.checkFAPI2(client) }
+        if settings.isFAPI2 { try Self.checkFAPI2(client, keys: keys) }
     }
 
     /// The origin of the pages of an app that is made with Capacitor, on iOS: no server is there.
@@ -79,10 +79,9 @@ extension OpenIDProvider {
     }
 
     /// FAPI 2.0 Security Profile, sections 5.3.2 and 5.4. Tells all that is missing at once.
-    private static func checkFAPI2(_ client: ClientRecord) throws {
+    private static func checkFAPI2(_ client: ClientRecord, keys: JWKSet?) throws {
         let settings = client.settings
-        let keys = try settings.keySet.map { try JWKSet(parsing: Array($0.utf8)).keys } ?? []
-        let signing = keys.filter { !($0.use ?? "sig").hasSameBytes(as: "enc") }
+        let signing = (keys?.keys ?? []).filter { !($0.use ?? "sig").hasSameBytes(as: "enc") }
         let addresses = try client.redirectURIs.map { try RedirectURI($0, allowing: RedirectURI.everyKind) }
         let rules: [(isKept: Bool, sentence: String)] = [
             (

@@ -145,7 +145,7 @@ extension TokenSettings {
 extension OpenIDProvider {
     /// Holds what tokens a client is to have against what there is. Throws `OAuthError` `invalid_request` with a sentence
     /// for the administrator.
-    func checkTokens(of settings: ClientSettings) throws {
+    func checkTokens(of settings: ClientSettings, keys: JWKSet?) throws {
         let tokens = settings.tokens
         func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
         guard tokens.scopes.count <= Limits.Fixed.scopesPerClient,
@@ -196,7 +196,7 @@ extension OpenIDProvider {
                 "A used refresh token can be taken again for \(Limits.Fixed.shortestLifetime.components.seconds) to \(Limits.Fixed.longestUsedRefreshToken.components.seconds) seconds; 0 stands for the server's own time."
             )
         }
-        try self.checkEncryption(of: settings)
+        try self.checkEncryption(of: settings, keys: keys)
         if settings.isPublic, !tokens.subjects.isEmpty {
             throw refuse("A client without a way to authenticate cannot exchange the tokens of others.")
         }

@@ -266,7 +266,8 @@ extension OpenIDProvider {
         settings: ClientSettings, registration: ClientRegistration? = nil, by operator: String?
     ) async throws -> RegisteredClient {
         var settings = settings
-        settings.keySet = try settings.keySet.map(self.keySet)
+        let read = try settings.keySet.map(self.keySet)
+        settings.keySet = read?.text
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
         var client = ClientRecord(
             id: id ?? self.random.identifier(), name: name, redirectURIs: redirectURIs,
@@ -277,7 +278,7 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "Only a client of the app sign-in service is called what you like.")
         }
         client.registration = registration
-        try self.check(client)
+        try self.check(client, keys: read?.keys)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
         try await self.provideSigningKeys(of: settings, by: `operator`)
         return RegisteredClient(client: client, secret: secret)
@@ -285,13 +286,15 @@ extension OpenIDProvider {
 
     /// Holds a client that is new against the rules. Throws `OAuthError` `invalid_request` with a sentence for the
     /// administrator.
-    func check(_ client: ClientRecord) throws {
+    ///
+    /// - Parameter keys: The client's keys, if it gives a set (``keySet(_:)``).
+    func check(_ client: ClientRecord, keys: JWKSet?) throws {
         try self.check(
             ClientChange(
                 name: client.name, redirectURIs: client.redirectURIs,
                 postLogoutRedirectURIs: client.postLogoutRedirectURIs, clientURI: client.clientURI))
         for algorithm in client.settings.answerAlgorithms { try Self.check(algorithm) }
-        try self.checkKind(of: client)
+        try self.checkKind(of: client, keys: keys)
     }
 
     /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError`
@@ -385,8 +388,9 @@ extension OpenIDProvider {
     {
         try self.check(settings)
         var settings = settings
-        if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
-        let change = settings
+        var read: JWKSet?
+        if let keys = settings.keySet, !keys.isEmpty { (read, settings.keySet) = try self.keySet(keys) }
+        let (change, keys) = (settings, read)
         try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
         if settings.idTokenAlgorithm != nil || settings.tokens.userinfoAlgorithm != nil || settings.signInService != nil
         {
@@ -404,7 +408,7 @@ extension OpenIDProvider {
             current.postLogoutRedirectURIs = change.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
             if change.clientURI != nil { current.clientURI = change.home }
             if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
-            try self.checkKind(of: current, insteadOf: before)
+            try self.checkKind(of: current, insteadOf: before, keys: keys)
             var disabled = before
             disabled.settings.isDisabled = current.settings.isDisabled
             guard before.registration != .document || current == disabled else {

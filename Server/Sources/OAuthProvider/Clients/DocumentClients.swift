@@ -47,13 +47,14 @@ extension OpenIDProvider {
         let asked = try ClientMetadata(document.metadata)
         var settings = asked.settings
         settings.party = .third
-        settings.keySet = try settings.keySet.map(self.keySet)
+        let read = try settings.keySet.map(self.keySet)
+        settings.keySet = read?.text
         var client = ClientRecord(
             id: address.text, name: try Strangers.name(of: [address.host], limits: self.limits),
             redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs, secretDigest: nil,
             createdAt: self.time.now(), settings: settings)
         client.registration = .document
-        do { try self.check(client) } catch let error as OAuthError where error.code == .invalidRequest {
+        do { try self.check(client, keys: read?.keys) } catch let error as OAuthError where error.code == .invalidRequest {
             throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
         }
         return client

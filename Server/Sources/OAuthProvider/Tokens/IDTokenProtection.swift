@@ -59,9 +59,8 @@ extension OpenIDProvider {
 
     /// Holds how a client's ID tokens are to be encrypted against the keys that it gives. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
-    func checkEncryption(of settings: ClientSettings) throws {
+    func checkEncryption(of settings: ClientSettings, keys: JWKSet?) throws {
         guard let encryption = settings.tokens.idTokenEncryption, settings.keySetAddress == nil else { return }
-        let keys = try settings.keySet.map { try JWKSet(parsing: Array($0.utf8)) }
         guard keys?.recipient(for: encryption.algorithm) != nil else {
             throw OAuthError(
                 .invalidRequest,

@@ -40,7 +40,8 @@ public struct QRCode: Sendable, Equatable {
         let side = self.width + 2 * Self.quietZone
         // Whole pixels to a module keep the edges sharp; about 300 in all are easy to read from an arm's length.
         let scale = max(2, 316 / side)
-        var path = ""
+        let numbers = (0...side).map { Array(String($0).utf8) }
+        var path: [UInt8] = []
         for row in 0..<self.width {
             var column = 0
             while column < self.width {
@@ -50,14 +51,23 @@ public struct QRCode: Sendable, Equatable {
                 }
                 let start = column
                 while self.isDark(column, row) { column += 1 }
-                path += "M\(start + Self.quietZone) \(row + Self.quietZone)h\(column - start)v1h-\(column - start)z"
+                let run = numbers[column - start]
+                path.append(UInt8(ascii: "M"))
+                path += numbers[start + Self.quietZone]
+                path.append(UInt8(ascii: " "))
+                path += numbers[row + Self.quietZone]
+                path.append(UInt8(ascii: "h"))
+                path += run
+                path += Array("v1h-".utf8)
+                path += run
+                path.append(UInt8(ascii: "z"))
             }
         }
         return """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(side) \(side)" width="\(side * scale)" \
             height="\(side * scale)" role="img" \
             aria-label="\(escapedForHTML(label))" shape-rendering="crispEdges">\
-            <rect width="\(side)" height="\(side)" fill="#fff"/><path d="\(path)" fill="#000"/></svg>
+            <rect width="\(side)" height="\(side)" fill="#fff"/><path d="\(String(decoding: path, as: UTF8.self))" fill="#000"/></svg>
             """
     }
 
@@ -94,7 +104,7 @@ public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let empty = Self(base: .empty)
         /// The text does not fit the largest code.
         public static let tooLong = Self(base: .tooLong)
-        /// The PNG library refused the picture.
+        /// No picture of that scale can be made.
         public static let picture = Self(base: .picture)
         public var description: String { self.base.rawValue }
     }
