@@ -54,7 +54,9 @@ extension OpenIDProvider {
             redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs, secretDigest: nil,
             createdAt: self.time.now(), settings: settings)
         client.registration = .document
-        do { try self.check(client, keys: read?.keys) } catch let error as OAuthError where error.code == .invalidRequest {
+        do { try self.check(client, keys: read?.keys) } catch let error as OAuthError
+            where error.code == .invalidRequest
+        {
             throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
         }
         return client
