@@ -93,6 +93,8 @@ public struct OpenIDProvider: Sendable {
     let phoneQuestions: SourceBudget
     /// The keys of clients that keep them elsewhere.
     let remoteKeys: RemoteKeySets
+    /// The keys of strangers' clients (``ClientRecord/isStranger``), which take no place of the others.
+    let strangersKeys: RemoteKeySets
     /// The metadata of clients whose identifiers are addresses.
     let clientDocuments: ClientDocuments
     let time: TimeSource
@@ -142,6 +144,7 @@ public struct OpenIDProvider: Sendable {
             phoneQuestions: SourceBudget(
                 oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources),
             remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits),
+            strangersKeys: RemoteKeySets(calls: configuration.calls, of: .clientDocument, limits: limits),
             clientDocuments: ClientDocuments(calls: configuration.calls, limits: limits), time: time, random: random)
         // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
         // there.

@@ -416,6 +416,22 @@ struct ClientDocumentTests {
         }
     }
 
+    @Test("a client with keys at an address of its own signs in, by calls that take no place of known clients")
+    func keys() async throws {
+        try await StrangerFixture.run { f in
+            let key = try ClientKey(.es256, named: "one")
+            let address = "https://app.example/keys"
+            f.put(["token_endpoint_auth_method": .string("private_key_jwt"), "jwks_uri": .string(address)])
+            f.hosts.put(key.set, at: address)
+            let code = try await f.code()
+            let answer = try await f.f.token(
+                code, assertion: key.assertion(StrangerFixture.id, f.f), ["redirect_uri": StrangerFixture.callback])
+            #expect(answer.status == 200)
+            #expect(f.hosts.calls.map(\.party) == [.clientDocument, .clientDocument])
+            #expect(f.hosts.calls.last?.address == address)
+        }
+    }
+
     @Test("a client pushes its first request, within the budget of its network")
     func pushes() async throws {
         var limits = Limits()

@@ -5,7 +5,7 @@ public struct OutgoingCall: Sendable, Equatable {
     public enum Party: Hashable, Sendable {
         /// A client's, whoever has registered it.
         case client
-        /// That of a client's metadata document: anybody can name such an address.
+        /// That of a client's metadata document, or of a stranger's keys: anybody can name such an address.
         case clientDocument
         /// Another provider's, which the operator has set up. How many of these are under way at once is bounded by those who
         /// call (``Limits/OAuth/arrivalsAtOnce``, and two documents of each provider).

@@ -77,7 +77,8 @@ extension OpenIDProvider {
             return keys
         }
         let now = self.time.now()
-        do { return try await self.remoteKeys.keys(of: client.id, at: address, naming: name, now: now) } catch let error
+        let sets = client.isStranger ? self.strangersKeys : self.remoteKeys
+        do { return try await sets.keys(of: client.id, at: address, naming: name, now: now) } catch let error
             as OutgoingCallError
         {
             self.note(

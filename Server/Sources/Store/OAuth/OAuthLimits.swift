@@ -158,7 +158,8 @@ extension Limits {
         public var clientDocumentAge: Duration = .seconds(60 * 60)
         /// Metadata documents that are kept.
         public var clientDocuments = 1000
-        /// Calls for metadata documents that are under way at once. They take no place of ``outgoingCalls``.
+        /// Calls for metadata documents and for the keys of strangers' clients that are under way at once. They take no place
+        /// of ``outgoingCalls``.
         public var clientDocumentCalls = 32
         /// Other providers by which people can sign in.
         public var upstreamProviders = 32
