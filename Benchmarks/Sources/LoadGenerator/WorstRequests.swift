@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import ServerClients
 import UAF
@@ -32,7 +33,7 @@ struct WorstRequest: Sendable {
         var requests: [WorstRequest] = []
         // What is read to its end, so that more than reading comes of it: a look for a token, a challenge, a client's secret.
         let tokens = ["escapes", "one long text", "a text of marks, 28 a letter"]
-        let objects = tokens + ["many members", "many values", "many objects"]
+        let objects = tokens + ["many members", "the most members", "many values", "many objects"]
         let credentials = ["64 parameters of one length", "a value of marks, 30 a letter", "percent signs", "scopes"]
         for (name, body) in Self.documents(json) {
             for kind in ["authentication", "registration", "deregistration"] {
@@ -77,7 +78,7 @@ struct WorstRequest: Sendable {
         }
         requests.append(
             WorstRequest(
-                "logout, a long id_token_hint", "400",
+                "logout, a long id_token_hint", "200",
                 Request("GET", "/oauth2/logout?id_token_hint=\(Self.repeated("AAAA", 7900))")))
         requests += Self.fields(14_000)
         return requests
@@ -140,6 +141,16 @@ struct WorstRequest: Sendable {
                 "admin, a client of many addresses", "400",
                 post("/clients", ["name": .string("x"), "redirectUris": .array(addresses)]), isAdministrators: true),
             WorstRequest(
+                "admin, a client of 64 keys", "201",
+                post(
+                    "/clients",
+                    [
+                        "name": .string("x"), "redirectUris": .array([addresses[0]]), "jwks": Self.keySet(64),
+                        "tokenEndpointAuthMethod": .string("private_key_jwt"), "profile": .string("fapi2"),
+                        "idTokenSignedResponseAlg": .string("ES256"),
+                        "idTokenEncryptedResponseAlg": .string("ECDH-ES"),
+                    ]), isAdministrators: true),
+            WorstRequest(
                 "admin, a long name", "400", post("/accounts", ["username": .string(Self.repeated("a", bytes))]),
                 isAdministrators: true),
             WorstRequest(
@@ -147,6 +158,33 @@ struct WorstRequest: Sendable {
                 Self.post("/admin/v1/accounts", Array("{\"username\":\"\(marks)\"}".utf8)),
                 isAdministrators: true),
         ]
+    }
+
+    /// A client that registers itself with as many keys as a set may have, of the kind that costs the most to check, and
+    /// does with them all that a client can.
+    static func registration(token: String) -> WorstRequest {
+        let metadata: JSONObject = [
+            "redirect_uris": .array([.string("https://relying-party.example/signed-in")]),
+            "token_endpoint_auth_method": .string("private_key_jwt"), "jwks": Self.keySet(64),
+            "id_token_signed_response_alg": .string("ES256"), "id_token_encrypted_response_alg": .string("ECDH-ES"),
+        ]
+        return WorstRequest(
+            "registration with 64 keys", "201",
+            Request(
+                "POST", "/oauth2/register", headers: ["Authorization: Bearer \(token)"],
+                body: JSON.object(metadata).serialized))
+    }
+
+    private static func keySet(_ count: Int) -> JSON {
+        let keys = (0..<count).map { number in
+            let point = P256.Signing.PrivateKey().publicKey.rawRepresentation
+            return JSON.object([
+                "kty": .string("EC"), "crv": .string("P-256"), "kid": .string("key-\(number)"),
+                "x": .string(Base64URL.encode(Array(point.prefix(32)))),
+                "y": .string(Base64URL.encode(Array(point.suffix(32)))),
+            ])
+        }
+        return .object(["keys": .array(keys)])
     }
 
     private static func post(_ path: String, _ body: [UInt8], type: String = "application/json") -> Request {
@@ -187,6 +225,10 @@ struct WorstRequest: Sendable {
                 "{\"token\":\"\(Self.repeated("e" + Self.repeated("\u{301}\u{323}", 56), bytes))\"}"
             ),
             ("many members", "{" + Self.numbered(bytes - 64) { "\"n\($0)\":0," } + "\"z\":0}"),
+            (
+                "the most members",
+                "{" + Self.numbered(bytes - 64) { "\"\(String($0, radix: 16))\":0," } + "\"_\":0}"
+            ),
             ("many values", "{\"a\":[" + Self.numbered(min(bytes, 19_000)) { _ in "0," } + "0]}"),
             ("many objects", "{\"a\":[" + Self.numbered(min(bytes, 29_000)) { _ in "{}," } + "{}]}"),
             ("nesting", Self.repeated("{\"a\":", bytes)),
@@ -226,6 +268,33 @@ struct WorstRequest: Sendable {
     }
 }
 
+/// What each of the worst requests costs the server.
+struct WorstCosts {
+    /// Processor time in milliseconds, the costliest first.
+    let means: [(name: String, milliseconds: Double)]
+
+    /// The most that one may cost, in milliseconds.
+    private static let bound = 3.0
+
+    func add(to report: inout Report) {
+        report.add(
+            "processor time of the worst request of an allowed size, mean of 100",
+            String(format: "%.2f ms", self.means.first?.milliseconds ?? 0), String(format: "≤ %.0f ms", Self.bound))
+        report.note(
+            "The ten worst: "
+                + self.means.prefix(10).map { String(format: "%@ %.2f ms", $0.name, $0.milliseconds) }
+                .joined(separator: "; "))
+    }
+
+    func check() throws {
+        let above = self.means.filter { $0.milliseconds > Self.bound }.map(\.name)
+        guard above.isEmpty else {
+            throw LoadError(
+                String(format: "a request costs more than %.0f ms: ", Self.bound) + above.joined(separator: "; "))
+        }
+    }
+}
+
 extension Run {
     /// Of so many requests at least so many have to be answered; a mean over others would be of nothing.
     private static let (sent, leastAnswered) = (100, 90)
@@ -233,11 +302,12 @@ extension Run {
     /// Processor time of the server for each of these requests, in milliseconds: the mean of 100, the costliest first. An
     /// answer of another status than expected, or too few answers, is an error.
     func worst(_ relyingParty: RelyingParty, _ device: inout SoftwareDevice, subject: String) throws
-        -> [(name: String, milliseconds: Double)]
+        -> WorstCosts
     {
         let all =
             try WorstRequest.all(relyingParty: relyingParty)
             + self.answers(of: &device, relyingParty, subject: subject) + WorstRequest.administrators()
+            + [WorstRequest.registration(token: self.server.registrationToken(clients: Self.sent))]
         var unexpected: [String] = []
         let means = try all.map { worst in
             func connect() throws -> HTTPConnection {
@@ -267,7 +337,7 @@ extension Run {
             return (name: worst.name, milliseconds: cost / Double(Self.sent) * 1000)
         }
         guard unexpected.isEmpty else { throw LoadError(unexpected.joined(separator: "; ")) }
-        return means.sorted { $0.milliseconds > $1.milliseconds }
+        return WorstCosts(means: means.sorted { $0.milliseconds > $1.milliseconds })
     }
 
     /// Right answers of a registered key, which are read to their end: bare, and to the longest texts.

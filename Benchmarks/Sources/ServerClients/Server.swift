@@ -97,6 +97,13 @@ package struct Server: Sendable {
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
     }
 
+    /// Lets so many clients register themselves. Returns the token that they show.
+    package func registrationToken(clients: Int) throws -> String {
+        var connection = try self.connectOperator()
+        return try self.admin("/registration-tokens", ["clients": .integer(Int64(clients))], on: &connection)
+            .requiredString("token")
+    }
+
     /// Makes a client of the app sign-in service. Returns its id.
     package func addSignInServiceClient(
         redirectURI: String, algorithm: String, _ settings: JSONObject, signInMethods: [String] = ["password"]
