@@ -3,13 +3,13 @@ import _Primitives
 /// A request as a client receives it: one dictionary, or several of different protocol versions (§2.6).
 ///
 /// Of a dictionary only the version is read at first. The rest is read when it is chosen, by the rules of its version.
-package struct RequestMessage: Sendable {
+public struct RequestMessage: Sendable {
     private static let maximumDictionaries = 8
 
     private let dictionaries: [(version: Version, members: MemberReader)]
 
     /// Reads an array of 1 to 8 dictionaries, no two of the same version. Throws ``UAFError``.
-    package init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         let value: JSON
         do { value = try JSON(parsing: bytes) } catch { throw UAFError(error, "request") }
         guard case .array(let elements) = value else { throw UAFError(.wrongType, "request is not an array") }
@@ -30,12 +30,12 @@ package struct RequestMessage: Sendable {
     }
 
     /// The versions that are offered, in the message's order.
-    package var versions: [Version] { self.dictionaries.map(\.version) }
+    public var versions: [Version] { self.dictionaries.map(\.version) }
 
     /// The dictionary of the highest version among `versions` (§9.1); `nil` where none of them is offered.
     ///
     /// Throws ``UAFError`` where that dictionary breaks its rules: a lower one is no way around it.
-    package func request(among versions: Set<Version>) throws(UAFError) -> UAFRequest? {
+    public func request(among versions: Set<Version>) throws(UAFError) -> UAFRequest? {
         var chosen: (version: Version, members: MemberReader)?
         for entry in self.dictionaries where versions.contains(entry.version) {
             if chosen.map({ $0.version < entry.version }) ?? true { chosen = entry }

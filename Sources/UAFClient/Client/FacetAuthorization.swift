@@ -1,4 +1,4 @@
-package import UAF
+public import UAF
 import _Primitives
 
 #if canImport(FoundationEssentials)
@@ -54,8 +54,11 @@ public struct FacetAuthorization: Sendable {
     let cache: FacetListCache?
     let fetch: Fetch
 
+    /// A check for the app of this facet, which fetches each time.
+    public init(facetID: FacetID, fetch: @escaping Fetch) { self.init(facetID: facetID, cache: nil, fetch: fetch) }
+
     /// A check for the app of this facet; without a `cache` each check fetches.
-    package init(facetID: FacetID, cache: FacetListCache? = nil, fetch: @escaping Fetch) {
+    package init(facetID: FacetID, cache: FacetListCache?, fetch: @escaping Fetch) {
         self.facetID = facetID
         self.cache = cache
         self.fetch = fetch
@@ -65,7 +68,7 @@ public struct FacetAuthorization: Sendable {
     ///
     /// Throws ``OperationFailure`` with `untrustedFacetID` in every other case; what `fetch` throws is one of them, except
     /// that a `CancellationError` goes on.
-    package func authorize(appID: String, version: Version) async throws -> String {
+    public func authorize(appID: String, version: Version) async throws -> String {
         // Steps 1 and 2: no AppID, or the facet itself.
         if appID.isEmpty || appID.hasSameBytes(as: self.facetID.text) { return self.facetID.text }
         guard let url = URL(string: appID), let host = Self.httpsHost(of: url, writtenAs: appID), url.user() == nil
