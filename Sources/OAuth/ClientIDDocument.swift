@@ -28,7 +28,7 @@ public struct ClientIDAddress: Hashable, Sendable, CustomStringConvertible {
 /// The metadata that a client keeps at its ``ClientIDAddress``
 /// (draft-ietf-oauth-client-id-metadata-document, section 4).
 public struct ClientIDDocument: Sendable {
-    /// How many bytes a document has at most: 5 KiB (section 6.6 of the draft).
+    /// The bytes that a document has at most: 5 KiB (section 6.6 of the draft).
     public static let longest = 5 * 1024
 
     /// The client's metadata (RFC 7591, section 2). `token_endpoint_auth_method` always stands there: `none` or

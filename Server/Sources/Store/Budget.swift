@@ -1,6 +1,6 @@
 public import _Primitives
 
-/// What of a budget has run out, for the one who asked and for the operator's log. Thrown, it is told as 429.
+/// A budget that has run out, as the asker and the operator's log are told. An endpoint that throws it answers 429.
 public struct Shortage: Error, Hashable {
     /// The setting by which an operator raises the budget, as `--limits` takes it.
     public let setting: String

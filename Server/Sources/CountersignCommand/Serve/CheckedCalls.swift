@@ -33,7 +33,7 @@ final class CheckedCalls: OutgoingCalls {
     private let limits: Limits
     private let lookUp: @Sendable (String) throws -> [String]
     private let tls: TLSConfiguration
-    /// How many calls to clients' addresses are under way, by whose the addresses are and by host.
+    /// The number of calls under way to clients' addresses, for each party and host.
     private let underWay = Mutex<[OutgoingCall.Party: [ExactText: Int]]>([:])
 
     /// Calls of a server.
@@ -100,7 +100,7 @@ final class CheckedCalls: OutgoingCalls {
             && !Self.privateNetworks.contains { $0.contains(address) }
     }
 
-    /// How many calls of a kind can be under way at once; `nil` if those who call bound them.
+    /// The number of calls to a party that can be under way at once; `nil` if the callers bound them.
     private func mostCalls(of party: OutgoingCall.Party) -> Int? {
         switch party {
         case .client: self.limits.oauth.outgoingCalls

@@ -64,7 +64,8 @@ extension OpenIDProvider {
             let now = self.time.now()
             // Anybody can push in the name of a client that proves nothing: nobody is to use its budget up for all.
             let spender = client.settings.isPublic ? source : client.id
-            if let shortage = self.pushedRequests.spend(spender, of: client.id, at: now) {
+            // A stranger's was counted before the client was judged (``authenticate(_:from:)``).
+            if !client.isStranger, let shortage = self.pushedRequests.spend(spender, of: client.id, at: now) {
                 return ProviderAnswer(shortage)
             }
             if let proof { try await self.take(proof) }

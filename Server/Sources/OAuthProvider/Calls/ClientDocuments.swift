@@ -8,7 +8,7 @@ import _Primitives
 /// and that of the address's host. A client that somebody has let have something before is fetched without them: no stranger
 /// can use up the budgets and keep its people out.
 struct ClientDocuments: Sendable {
-    /// Who has an address called.
+    /// The reason why an address is called.
     enum Asker {
         /// A request from a network that names a client.
         case network(String)

@@ -52,8 +52,7 @@ public struct OutgoingAnswer: Sendable, Equatable {
     public let status: Int
     /// The body.
     public let body: [UInt8]
-    /// What the answer says that its body is (`Content-Type`), without parameters and in small letters; `nil` where it says
-    /// nothing.
+    /// The media type of the body (`Content-Type`), without parameters and in small letters; `nil` if the answer names none.
     public let mediaType: String?
     /// For how long the answer says that it may be kept (`Cache-Control`, `max-age`); `nil` where it says nothing.
     public let mayBeKept: Duration?

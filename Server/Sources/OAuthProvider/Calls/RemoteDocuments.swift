@@ -3,23 +3,23 @@ import Store
 import Synchronization
 import _Primitives
 
-/// How documents of a kind are fetched and kept.
+/// The rules by which documents of a kind are fetched and kept.
 struct RemoteDocumentRules {
-    /// Whose addresses they are.
+    /// The party that keeps the documents.
     let party: OutgoingCall.Party
     /// Bytes of a document, at most.
     let bytes: Int
-    /// How often an address is called, at most.
+    /// The shortest time between two calls of an address.
     let pause: Duration
-    /// How long a document is kept where the answer does not say.
+    /// The age at which a document is fetched again if its answer names none.
     let usualAge: Duration
-    /// How long a document is kept, whatever the answer says.
+    /// The longest age, whatever the answer names.
     let longestAge: Duration
-    /// How much longer a document is taken where its address does not answer.
+    /// The time past that age for which a document still counts if its address does not answer.
     let grace: Duration
-    /// How many requests can wait for a document that is fetched.
+    /// The number of requests that can wait while one document is fetched.
     let waiters: Int
-    /// How many documents are kept.
+    /// The number of documents that are kept.
     let places: Int
 }
 
@@ -104,15 +104,14 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         _ admit: () throws -> Void
     ) throws -> Look {
         try self.kept.withLock { kept in
-            self.makeRoom(for: place, in: &kept)
-            var entry = kept[place] ?? Kept()
-            defer { kept[place] = entry }
+            let entry = kept[place] ?? Kept()
             let usable = now < entry.usableUntil ? entry.document : nil
             if let usable, isStaleEnough || now < entry.freshUntil, isEnough(usable) { return .found(usable) }
-            let mayTry = now >= entry.triedAt + self.rules.pause
-            if mayTry, !entry.isBeingFetched {
+            if now >= entry.triedAt + self.rules.pause, !entry.isBeingFetched {
                 try admit()
-                (entry.isBeingFetched, entry.triedAt) = (true, now)
+                self.makeRoom(for: place, in: &kept)
+                kept[place, default: Kept()].isBeingFetched = true
+                kept[place]?.triedAt = now
                 return .fetch
             }
             if let usable { return .found(usable) }

@@ -35,13 +35,13 @@ struct RemoteKeySets: Sendable {
 }
 
 extension Limits {
-    /// How key sets, and the descriptions of other providers, are fetched and kept.
+    /// The rules for key sets, and for the descriptions of other providers.
     func keySetRules(of party: OutgoingCall.Party) -> RemoteDocumentRules {
         RemoteDocumentRules(
             party: party, bytes: self.oauth.keySetBytes, pause: self.oauth.keySetPause,
             usualAge: self.oauth.usualKeySetAge, longestAge: self.oauth.longestKeySetAge,
             grace: self.oauth.keySetGrace,
-            // Of a client's requests, or of the people who sign in by a provider.
+            // People wait for a provider, requests for a client.
             waiters: party == .provider ? self.oauth.waitingArrivals : self.oauth.keySetWaiters,
             places: self.oauth.clients)
     }

@@ -56,6 +56,13 @@ extension OpenIDProvider {
     ///   fetched for that network. Every other request is of a client that has had something.
     func authenticate(_ credential: any ClientCredential, from source: String? = nil) async throws -> ClientRecord {
         let client = try await self.client(credential.clientID, for: source.map { .network($0) })
+        // Strangers are as many as they like to be: what they push is counted for their network alone, and before their
+        // statements are judged, of which each leaves a row.
+        if let source, client?.isStranger == true,
+            let shortage = self.pushedRequests.spend(source, at: self.time.now())
+        {
+            throw shortage
+        }
         let methods = type(of: credential).methods
         let method = client?.settings.authenticationMethod
         let isRegistered = method.map { methods.containsBytes(of: $0) } ?? false

@@ -11,7 +11,7 @@ public struct ClientRegistrations: Sendable {
     private let provider: OpenIDProvider
     private let store: any RegistrationStore
     private let issuers: SoftwareStatementIssuers
-    /// What networks may register without a token.
+    /// The budget of each network for registrations without a token.
     private let openRegistrations: Budget
 
     /// Registrations at a provider.

@@ -20,7 +20,7 @@ extension OpenIDProvider {
         do {
             document = try await self.clientDocuments.document(at: address, for: asker, now: self.time.now())
         } catch let error as OutgoingCallError {
-            // Whoever names an address does not learn what this server can reach.
+            // The reason is for the log alone: it would tell a stranger which addresses this server can reach.
             throw OAuthError(
                 .invalidClientMetadata, "The metadata document of the service \(address.host) cannot be used.",
                 detail: error.reason)

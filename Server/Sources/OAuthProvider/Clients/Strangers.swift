@@ -2,15 +2,15 @@ import OAuth
 import Store
 import _Primitives
 
-/// What holds for clients of whom the operator knows nothing (``ClientRecord/isStranger``): those of open registration, and
-/// those with a metadata document of their own.
+/// The rules for strangers' clients (``ClientRecord/isStranger``): clients of open registration, and clients with a metadata
+/// document of their own. The operator knows nothing of them.
 enum Strangers {
-    /// What such a client is refused for whom there is no place.
+    /// The refusal of a client for which no place is left.
     static let tooMany = OAuthError(
         .temporarilyUnavailable, "There are as many clients as this server takes.",
         detail: "the limit strangers; the operator can delete some")
 
-    /// What people are shown in place of a name that a stranger has chosen: the hosts, which nobody can choose freely.
+    /// The name that people are shown. It is made of hosts: a stranger chooses a name freely, and a host not.
     ///
     /// Throws `OAuthError` `invalid_client_metadata` if the hosts do not fit the name of a client: a host that is shown in part
     /// can look like another one.

@@ -220,21 +220,33 @@ extension Database {
     }
 
     /// Deletes a client with everything that it was given, within the present step. `false` if there is no such client.
-    @discardableResult
-    func deleteClient(_ id: String) throws -> Bool {
+    fileprivate func deleteClient(_ id: String) throws -> Bool {
         try self.endIssued(toClient: id)
+        return try self.deleteUnusedClient(id)
+    }
+
+    /// Deletes a client that has no grants, within the present step. `false` if there is no such client.
+    @discardableResult
+    func deleteUnusedClient(_ id: String) throws -> Bool {
         try self.deleteRows(
-            of: ["oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery"], ofClient: id)
+            of: [
+                "oauth_pushed_request", "oauth_request", "oauth_consent", "oauth_subject", "oauth_session_service",
+                "oauth_delivery",
+            ], ofClient: id)
         try self.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
         return self.changesCount > 0
+    }
+
+    /// The number of strangers' clients, or of those that the operator has let in.
+    func count(strangers: Bool) throws -> Int {
+        let isOfKind = strangers ? ClientRegistration.isStranger : "NOT (\(ClientRegistration.isStranger))"
+        return try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client WHERE \(isOfKind)")) ?? 0
     }
 
     /// Adds a client within the present step if fewer than `limit` of its kind are there. Strangers' clients take no place of
     /// those that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
-        let isOfKind = client.isStranger ? ClientRegistration.isStranger : "NOT (\(ClientRegistration.isStranger))"
-        let count =
-            try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client WHERE \(isOfKind)")) ?? 0
+        let count = try self.count(strangers: client.isStranger)
         guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
         try self.insert(

@@ -94,8 +94,8 @@ extension SQLiteDatabase: RegistrationStore {
         _ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent
     ) async throws {
         try await self.step { [sealing] db in
-            for id in try db.unusedStrangers(since: unusedSince) {
-                try db.deleteClient(id)
+            if try db.count(strangers: true) >= limit, let id = try db.oldestUnusedStranger(since: unusedSince) {
+                try db.deleteUnusedClient(id)
                 try db.appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
             }
             try db.add(client, limit: limit)
@@ -105,21 +105,21 @@ extension SQLiteDatabase: RegistrationStore {
 }
 
 extension Database {
-    /// The strangers' clients of before that moment which nobody uses.
+    /// The oldest stranger's client of before that moment which nobody has let have anything. A grant of a stranger's client
+    /// stands on a consent, so the consents tell.
     ///
-    /// Cost: grows with the clients that strangers have.
-    fileprivate func unusedStrangers(since moment: Timestamp) throws -> [String] {
-        let isUnused = ["oauth_consent", "oauth_grant", "oauth_request"].map {
-            "NOT EXISTS (SELECT 1 FROM \($0) WHERE \($0).client = oauth_client.id)"
-        }
-        // A client that an operator has switched off stays switched off. A service of personalised identities is the operator's.
-        return try String.fetchAll(
+    /// Cost: grows with the clients that strangers have, and with nothing else.
+    fileprivate func oldestUnusedStranger(since moment: Timestamp) throws -> String? {
+        // A client that an operator has switched off stays switched off. A service of personalised identities is the
+        // operator's.
+        try String.fetchOne(
             self.cachedStatement(
                 sql: """
                     SELECT id FROM oauth_client
                     WHERE \(ClientRegistration.isStranger) AND created_at <= ? AND is_disabled = 0
                         AND NOT EXISTS (SELECT 1 FROM service WHERE service.id = oauth_client.id)
-                        AND \(isUnused.joined(separator: " AND "))
+                        AND NOT EXISTS (SELECT 1 FROM oauth_consent WHERE oauth_consent.client = oauth_client.id)
+                    ORDER BY created_at, id LIMIT 1
                     """), arguments: [moment.milliseconds])
     }
 }

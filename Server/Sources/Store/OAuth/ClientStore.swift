@@ -174,7 +174,7 @@ public struct ClientRecord: Sendable, Equatable {
     public let createdAt: Timestamp
     /// What the operator has decided about it.
     public var settings: ClientSettings
-    /// How it came by itself; `nil` for a client that an operator has registered.
+    /// The way in which the client came by itself; `nil` for a client that an operator has registered.
     public var registration: ClientRegistration?
 
     /// A record of these values.
@@ -228,7 +228,7 @@ extension ClientRecord {
     }
 }
 
-/// How a client came that no operator has registered. Such a client is a third party's.
+/// The way in which a client came that no operator has registered. Such a client is a third party's.
 ///
 /// A digest is the SHA-256 of the token that the client manages itself by (a registration access token, RFC 7592), which has
 /// 256 random bits.

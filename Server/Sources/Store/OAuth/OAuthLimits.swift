@@ -140,7 +140,7 @@ extension Limits {
         /// Clients of strangers on one server: of open registration, and those with a metadata document that people have let
         /// have something. They take no place of ``clients``. Past it: `temporarily_unavailable`.
         public var strangers = 500
-        /// How long a stranger's client that nobody uses stays when another one needs the place.
+        /// The age from which a stranger's client without a consent makes room for a new one, when all places are taken.
         public var unusedStrangerLifetime: Duration = .seconds(24 * 60 * 60)
         /// Clients that one network can register at once by open registration. Past it: 429.
         public var openRegistrationBurst = 5
@@ -154,7 +154,7 @@ extension Limits {
         public var clientDocumentBurstPerHost = 10
         /// Metadata documents that are fetched from one host each minute after that. Past it: 429.
         public var clientDocumentsPerHostAndMinute = 10
-        /// How long a client's metadata document is kept, and how long at most where the answer says.
+        /// The time for which a client's metadata document is kept. An answer can name a shorter one.
         public var clientDocumentAge: Duration = .seconds(60 * 60)
         /// Metadata documents that are kept.
         public var clientDocuments = 1000

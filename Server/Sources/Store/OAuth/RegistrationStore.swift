@@ -47,10 +47,9 @@ public protocol RegistrationStore: Sendable {
     func register(_ client: ClientRecord, by digest: [UInt8], at moment: Timestamp, limit: Int, audit: AuditEvent)
         async throws
 
-    /// Adds a stranger's client (``ClientRecord/isStranger``), with the audit event, and deletes the strangers' clients that
-    /// nobody uses: those from before `unusedSince` that have no consent, no grant and no sign-in under way.
+    /// Adds a stranger's client (``ClientRecord/isStranger``), with the audit event. If `limit` of them are there, the oldest
+    /// from before `unusedSince` without a consent makes room, with what it has asked for.
     ///
-    /// Must be one step. Throws ``StoreError/Code/conflict`` if the identifier is taken, or if as many strangers' clients as
-    /// `limit` are in use or newer than that.
+    /// Must be one step. Throws ``StoreError/Code/conflict`` if the identifier is taken, or if no client can make room.
     func addStranger(_ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent) async throws
 }
