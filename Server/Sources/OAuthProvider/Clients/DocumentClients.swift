@@ -16,6 +16,9 @@ extension OpenIDProvider {
         guard self.configuration.takesClientDocuments, let address = ClientIDAddress(id),
             let asker = kept == nil ? asker : .usedClient
         else { return nil }
+        if let own = TargetURI(self.issuer)?.origin, own.hasSameBytes(as: "https://" + address.host) {
+            throw OAuthError(.invalidClientMetadata, "A client's document is not at this server itself.")
+        }
         let document: ClientIDDocument
         do {
             document = try await self.clientDocuments.document(at: address, for: asker, now: self.time.now())
@@ -41,9 +44,6 @@ extension OpenIDProvider {
 
     /// A client as its document has it, which is written nowhere. Throws `OAuthError` `invalid_client_metadata`.
     private func client(_ document: ClientIDDocument, at address: ClientIDAddress) throws -> ClientRecord {
-        if let own = TargetURI(self.issuer)?.origin, own.hasSameBytes(as: "https://" + address.host) {
-            throw OAuthError(.invalidClientMetadata, "A client's document is not at this server itself.")
-        }
         let asked = try ClientMetadata(document.metadata)
         var settings = asked.settings
         settings.party = .third
