@@ -1,10 +1,10 @@
-/// A client that has proved who it is.
+/// A client that has proved its identity.
 public struct AuthenticatedClient: Sendable, Equatable {
     public let id: String
-    /// What people are shown: its name.
+    /// The client's name, as people see it.
     public let name: String
-    /// Scheme, host and port of its first redirect address: what people are shown.
+    /// The scheme, host and port of the client's first redirect address, as people see them.
     public let origin: String
-    /// Whether it may have people's keys deleted.
+    /// `true` if the client may have people's keys deleted.
     public let mayDeregister: Bool
 }

@@ -2,57 +2,58 @@ import OAuth
 import Store
 import _Primitives
 
-/// How a client wants to be answered (OAuth 2.0 Multiple Response Type Encoding Practices 1.0, section 2.1; OAuth 2.0 Form
-/// Post Response Mode 1.0).
+/// The way in which a client wants to receive its answer (OAuth 2.0 Multiple Response Type Encoding Practices 1.0,
+/// section 2.1; OAuth 2.0 Form Post Response Mode 1.0).
 enum ResponseMode: String, CaseIterable {
     case query
     case formPost = "form_post"
 }
 
-/// What a request asks of the sign-in itself: how the person is asked, and how surely they have to be authenticated
+/// The wishes of a request about the sign-in itself: how to ask the person, and how surely to authenticate the person
 /// (OpenID Connect Core 1.0, sections 3.1.2.1 and 5.5.1.1; Initiating User Registration via OpenID Connect 1.0).
 ///
-/// It is kept with the request in the parameters' own spelling, and read again when the person has answered.
+/// The wishes are kept with the request in the parameters' own spelling. The server reads them again when the person
+/// has answered.
 struct AuthorizationWishes {
     /// A word of `prompt`.
     enum Prompt: String, CaseIterable {
-        /// Nobody may be asked anything. Alone.
+        /// The server may ask the person nothing. Stands alone.
         case none
-        /// The person is to authenticate anew.
+        /// The person has to authenticate anew.
         case login
-        /// The person is to agree again.
+        /// The person has to agree again.
         case consent
-        /// The person is to choose who they are: on the sign-in page, where anybody can sign in.
+        /// The person has to choose an account, on the sign-in page, which takes every account.
         case selectAccount = "select_account"
-        /// The person has no account yet. Alone.
+        /// The person has no account yet. Stands alone.
         case create
     }
 
-    /// The parameters that are kept.
+    /// The names of the parameters that are kept with the request.
     private static let names = [
         "prompt", "response_mode", "login_hint", "acr_values", "claims", "authorization_details", "max_age",
     ]
 
     let prompts: Set<Prompt>
     let responseMode: ResponseMode
-    /// Who the client believes comes. Whoever authenticates decides who it is.
+    /// The person whom the client expects. Only authentication decides who the person is.
     let loginHint: String?
-    /// How surely the person has to be authenticated.
+    /// The levels of assurance that the client requests.
     let levels: RequestedLevels
-    /// What the client has named of the person, for a grant; `nil` for nothing.
+    /// The claims about the person that the client has named, for a grant; `nil` if the client named none.
     let personClaims: String?
-    /// How long ago the person may have been authenticated; `nil` for however long.
+    /// The time that may have passed since the person was authenticated; `nil` for any time.
     let maximumAge: Duration?
-    /// Whose sign-in alone is to be answered, by the subject that the client knows.
+    /// The subject, as the client knows it, of the only person whose sign-in may be answered.
     let expectedSubject: String?
-    /// What the person is asked in detail (RFC 9396), as JSON.
+    /// The details for the person's agreement (RFC 9396), as JSON.
     let details: String?
-    /// What a request of the app sign-in service is beside it; `nil` for one of OpenID Connect.
+    /// The additional wishes of a request of the app sign-in service; `nil` for a request of OpenID Connect.
     let service: SignInServiceWishes?
-    /// The parameters that were read, encoded; `nil` where there was none.
+    /// The parameters that were read, encoded; `nil` if the request had none of them.
     let text: String?
 
-    /// Reads them. Throws `OAuthError` `invalid_request`.
+    /// Reads the wishes from a request's parameters. Throws `OAuthError` `invalid_request`.
     init(_ parameters: Parameters) throws(OAuthError) { try self.init(parameters, service: nil) }
 
     private init(_ parameters: Parameters, service: SignInServiceWishes?) throws(OAuthError) {
@@ -80,16 +81,17 @@ struct AuthorizationWishes {
         self.text = kept.members.isEmpty ? nil : kept.encoded
     }
 
-    /// The wishes of a request that waits. It was read before.
+    /// Reads the wishes of a waiting request, whose parameters were checked before.
     init(of request: AuthorizationRequestRecord) throws(OAuthError) {
         let kept = try Parameters(parsing: request.wishes ?? "", limits: Parameters.Limits(bytes: .max))
         try self.init(kept, service: SignInServiceWishes(kept))
     }
 
-    /// Whether nobody may be asked anything.
+    /// `true` if the server may ask the person nothing.
     var isSilent: Bool { self.prompts.contains(.none) }
 
-    /// Whether the browser's session is not enough, whoever's it is. To agree again it is.
+    /// `true` if no browser session is enough, and the person has to sign in. A wish for new consent alone does not
+    /// need a new sign-in.
     var isFresh: Bool { !self.prompts.isSubset(of: [.none, .consent]) }
 
     private static func maximumAge(_ text: String?) throws(OAuthError) -> Duration? {
@@ -101,7 +103,7 @@ struct AuthorizationWishes {
         return .seconds(seconds)
     }
 
-    /// `none` and `create` alone; the others in any combination.
+    /// Reads `prompt`: `none` and `create` stand alone, the others in any combination.
     private static func prompts(_ text: String?) throws(OAuthError) -> Set<Prompt> {
         var prompts: Set<Prompt> = []
         for word in text?.splitBytes(at: " ") ?? [] {
@@ -117,8 +119,8 @@ struct AuthorizationWishes {
     }
 }
 
-/// What a request of the app sign-in service is, beside what every request asks for. No parameter of OpenID Connect's
-/// endpoint is read as one of these: they are written by the service's own.
+/// The wishes of a request of the app sign-in service, in addition to those of every request. The service's own
+/// endpoint writes them, and no parameter of OpenID Connect's endpoint is read as one of them.
 struct SignInServiceWishes: Sendable, Equatable {
     private enum Name {
         static let type = "sign_in_type"
@@ -127,13 +129,13 @@ struct SignInServiceWishes: Sendable, Equatable {
         static let levels = "acr_values"
     }
 
-    /// By whom the person signs in, in the client's word (`type`).
+    /// The sign-in method or provider of the person, in the client's word (`type`).
     let type: String
-    /// How the client is told of a failure.
+    /// The way in which the client learns of a failure.
     let answers: SignInServiceSettings.Answers
-    /// How surely the person is to be authenticated, in the client's word (`acr`).
+    /// The level of assurance that the person needs, in the client's word (`acr`).
     let level: String
-    /// The level that is needed, in this server's own word; `nil` for any.
+    /// The required level, in this server's own word; `nil` for any level.
     let needed: String?
 
     init(type: String, answers: SignInServiceSettings.Answers, level: String, needed: String?) {
@@ -150,7 +152,7 @@ struct SignInServiceWishes: Sendable, Equatable {
         self.init(type: type, answers: answers, level: kept[Name.level] ?? "", needed: kept[Name.levels])
     }
 
-    /// How it is kept with the request.
+    /// The encoded wishes, as they are kept with the request.
     var text: String {
         var kept: Parameters = [
             Name.type: self.type, Name.answers: self.answers.rawValue, Name.level: self.level,
@@ -159,38 +161,39 @@ struct SignInServiceWishes: Sendable, Equatable {
         return kept.encoded
     }
 
-    /// The sign-in method of a type: the word of the method, or the name of another provider.
+    /// Returns the sign-in method of a type. A type is the word of a method, or the name of another provider.
     static func method(ofType type: String, among methods: [String]) -> String? {
         methods.first { $0.hasSameBytes(as: type) || $0.hasSameBytes(as: UpstreamProvider.method(of: type)) }
     }
 }
 
-/// A word for a level of assurance that clients may ask for (`acr_values`), and what is as sure as it says.
+/// A word for a level of assurance that clients may request (`acr_values`), and the levels of authentication that
+/// satisfy the word.
 public struct AssuranceWord: Sendable, Equatable {
     /// The word, a URN or an address.
     public let name: String
-    /// The levels of authentications (`acr`) that are enough for it; none where this server cannot vouch for it.
+    /// The levels of authentications (`acr`) that satisfy the word; empty if this server cannot vouch for the word.
     public let levels: [String]
 
-    /// A word and the levels that are enough for it.
+    /// Creates a word with the levels that satisfy the word.
     public init(_ name: String, levels: [String]) {
         self.name = name
         self.levels = levels
     }
 }
 
-/// How surely a person has to be authenticated for a request, in the client's own words.
+/// The levels of assurance that a request requires, in the client's own words.
 ///
-/// Whoever asks for levels does not get less, neither by `acr_values` (RFC 9470, section 5) nor by an essential `acr` in
-/// `claims` (OpenID Connect Core 1.0, section 5.5.1.1): a client that could do with less would have to look at what it got,
-/// and those that do not are the ones that ask. Words of `acr_values` that no level here has are passed over: libraries send
-/// words of other servers.
+/// A client that requests levels never gets less, neither by `acr_values` (RFC 9470, section 5) nor by an essential
+/// `acr` in `claims` (OpenID Connect Core 1.0, section 5.5.1.1). A client that accepts less would have to look at the
+/// level in the answer, and the clients that request levels are the very clients that do not look. The server ignores
+/// words of `acr_values` that match no level here: libraries send words of other servers.
 struct RequestedLevels {
-    /// One of these has to be met, known here or not; `nil` where no `acr` is essential.
+    /// Words of which the authentication has to meet at least one, known here or not; `nil` if no `acr` is essential.
     private let essential: [String]?
-    /// One of these that are known here has to be met (`acr_values`).
+    /// Words of `acr_values`. The authentication has to meet at least one of the words that are known here.
     private let words: [String]
-    /// What the client would like to be told, the best first.
+    /// The words that the client would like to read in the ID token, the best first.
     private let preferred: [String]
 
     init(acrValues: String?, claims: ClaimsRequest?) throws(OAuthError) {
@@ -209,16 +212,16 @@ struct RequestedLevels {
         self.preferred = values + words
     }
 
-    /// What cannot be met, whoever signs in.
+    /// The error for a request whose levels no sign-in can meet.
     static let unmet = OAuthError(
         .unmetAuthenticationRequirements, "The person cannot be authenticated as surely as the request asks.")
 
-    /// Whether some authentication could be enough.
+    /// `true` if some authentication could satisfy the request.
     func canBeMet(in table: [AssuranceWord]) -> Bool {
         self.required(in: table).isEmpty || Set(table.flatMap(\.levels)).contains { self.areMet(by: $0, in: table) }
     }
 
-    /// The lists of which one word each has to be met.
+    /// Returns lists of words. An authentication has to meet at least one word of each list.
     private func required(in table: [AssuranceWord]) -> [[String]] {
         let known = self.words.filter { word in
             table.contains { $0.name.hasSameBytes(as: word) || $0.levels.containsBytes(of: word) }
@@ -226,19 +229,21 @@ struct RequestedLevels {
         return [self.essential, known.isEmpty ? nil : known].compactMap(\.self)
     }
 
-    /// Whether an authentication of that level is enough.
+    /// `true` if an authentication of that level satisfies the request.
     func areMet(by level: String, in table: [AssuranceWord]) -> Bool {
         self.required(in: table).allSatisfy { words in words.contains { Self.isMet($0, by: level, in: table) } }
     }
 
-    /// What the ID token says (`acr`): the first of the client's words that the authentication meets, and where it meets
-    /// none, or was asked for none, `nil`: the authentication's own level.
+    /// Returns the `acr` of the ID token: the first of the client's words that the authentication meets.
+    ///
+    /// Returns `nil` if the authentication meets none of the words, or the client requested none. The ID token then has
+    /// the authentication's own level.
     func told(of level: String, in table: [AssuranceWord]) -> String? {
         self.preferred.first { Self.isMet($0, by: level, in: table) }
     }
 
     private static func isMet(_ word: String, by level: String, in table: [AssuranceWord]) -> Bool {
-        // What an authentication says of itself it is, in the table or not.
+        // An authentication meets its own level, in the table or not.
         word.hasSameBytes(as: level)
             || table.contains { $0.name.hasSameBytes(as: word) && $0.levels.containsBytes(of: level) }
     }

@@ -2,52 +2,54 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// What a person is to be asked whom a client names.
+/// A question for the person whom a client has named.
 public struct AskedPerson: Sendable, Equatable {
-    /// By what the answer is found.
+    /// The identifier by which the answer is found.
     public let request: String
-    /// The person, where the client has named one whom it may know.
+    /// The person's account, if the client has named a person whom the client may know.
     public let account: String?
-    /// What the client has said, letter by letter: budgets are counted by it, whether or not it names anybody.
+    /// The client's hint, letter by letter. Budgets count by the hint, even if the hint names no person.
     public let hint: String
-    /// What the person is to see (`binding_message`).
+    /// The message for the person (`binding_message`).
     public let message: String?
-    /// Who asks.
+    /// The asking client.
     public let client: AuthenticatedClient
-    /// Until when it can be answered.
+    /// The end of the time for the person's answer.
     public let end: Timestamp
 }
 
-/// How having somebody asked went.
+/// The result of an attempt to ask a person.
 public enum AskingResult: Sendable, Equatable {
-    /// They are asked; or nobody is, where nobody was named, and nothing tells which.
+    /// The person is asked. If the client named no person, no person is asked, and the result does not tell the
+    /// difference.
     case asked
-    /// The message cannot be shown. Nobody is asked.
+    /// The message cannot be shown. No person is asked.
     case unfitMessage(String)
-    /// The client has had too many people asked, or this one too often.
+    /// The client has asked too many people, or asked this person too often.
     case tooMany(Shortage)
 }
 
-/// What a person has said.
+/// A person's answer to a client's question.
 public enum PersonsAnswer: Sendable, Equatable {
     case waiting
     case denied
-    /// There is nothing to answer any more.
+    /// The question has ended, and can no longer be answered.
     case over
     case authenticated(AuthenticationOutcome)
 }
 
-/// A way in which people are asked who sit at no browser: by a phone of theirs (OpenID Connect CIBA Core 1.0, section 2).
+/// A way to ask people who sit at no browser: by a phone of theirs (OpenID Connect CIBA Core 1.0, section 2).
 public protocol BackchannelMethod: Sendable {
-    /// What it is called in records and metrics: a word that never changes.
+    /// The method's name in records and metrics: a word that never changes.
     var name: String { get }
 
-    /// The account of that user name.
+    /// Returns the account of a user name.
     func account(username: String) async throws -> String?
 
-    /// Has a person asked. Must take as long, and write as much, where there is none.
+    /// Asks a person. The method must take as long, and write as much, if no person was named.
     func ask(_ asked: AskedPerson) async throws -> AskingResult
 
-    /// What the person has said. The same answer is given again: the caller sees to it that one grant comes of it.
+    /// Returns the person's answer. A repeated call returns the same answer: the caller makes sure that at most one
+    /// grant comes of the answer.
     func answer(request: String, client: String) async throws -> PersonsAnswer
 }

@@ -1,18 +1,23 @@
 public import OAuth
 public import _Primitives
 
-/// A type of authorization details that people can be shown (RFC 9396). What is asked of them is one text: it stands on the
-/// page, the phone shows it, and its key signs it.
+/// A type of authorization details that people can be shown (RFC 9396).
+///
+/// The person reads one text. The page and the phone show the same text, and the phone's key signs the text.
 public struct DetailType: Sendable {
-    /// What an object of the type consists of.
+    /// The members of an object of the type.
     public let type: AuthorizationDetailsType
-    /// What a person is shown and signs, of an object in its one spelling. Throws where the object is not right.
+    /// Returns the text that a person reads and signs, for an object in its canonical spelling. Throws if the object is
+    /// not valid.
     public let text: @Sendable (JSONObject) throws -> String
-    /// An object in its one spelling, which is what the text says and what clients and resource servers are told: nobody is
-    /// told anything else than was signed. Throws where the object is not right.
+    /// Returns the canonical spelling of an object. Throws if the object is not valid.
+    ///
+    /// The text describes this spelling, and clients and resource servers receive this spelling: everybody receives
+    /// exactly the signed content.
     public let spelling: @Sendable (JSONObject) throws -> JSONObject
 
-    /// A type whose objects read as that text, and are spelled so; as they come, where there is but one way.
+    /// Creates a type with functions for the text and the canonical spelling. Without a `spelling` function, objects
+    /// keep the spelling in which they came.
     public init(
         _ type: AuthorizationDetailsType, text: @escaping @Sendable (JSONObject) throws -> String,
         spelling: @escaping @Sendable (JSONObject) throws -> JSONObject = { $0 }

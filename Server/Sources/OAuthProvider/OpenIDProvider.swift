@@ -3,7 +3,7 @@ public import OAuth
 public import Store
 public import _Primitives
 
-/// Everything that the provider keeps.
+/// The store of all data that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
     & DeviceSecretStore & GrantListStore & PushedRequestStore & RefreshStore & RegistrationStore & ReplayStore
     & SessionStore & SignInServiceStore & SigningKeyStore & TermsStore & TokenStore
@@ -11,19 +11,20 @@ public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientSto
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
 ///
-/// It has no state of its own but a copy of its keys and the budgets of sources: any number of them can answer over one
-/// store. What a caller did wrong is a result; only ``StoreError`` and, where said, `OAuthError` are thrown.
+/// The provider's only own state is a copy of its keys and the budgets of sources: any number of providers can answer
+/// over one store. A caller's mistake is a result. The provider throws only ``StoreError`` and, if the method says so,
+/// `OAuthError`.
 public struct OpenIDProvider: Sendable {
-    /// What an operator chooses.
+    /// The operator's choices.
     public struct Configuration: Sendable {
         /// A listener that asks clients for their certificates (RFC 8705).
         public struct MutualTLS: Sendable {
-            /// Where its addresses begin (`mtls_endpoint_aliases`), without a slash at its end.
+            /// The start of the listener's addresses (`mtls_endpoint_aliases`), without a slash at the end.
             public var origin: String
-            /// Whether there are authorities whose certificates count (`tls_client_auth`).
+            /// `true` if certificates of trusted authorities count (`tls_client_auth`).
             public var hasAuthorities: Bool
 
-            /// A listener at that address.
+            /// Creates the description of a listener at that address.
             public init(origin: String, hasAuthorities: Bool) {
                 self.origin = origin
                 self.hasAuthorities = hasAuthorities
@@ -32,34 +33,36 @@ public struct OpenIDProvider: Sendable {
 
         /// The issuer's address, without a slash at its end.
         public var issuer: String
-        /// The times, counts and sizes.
+        /// The operator's times, counts and sizes.
         public var limits: Limits
         /// The store's epoch (`Sealing.epoch`).
         public var epoch: String
-        /// The words for how sure an authentication can be: every `acr` that the outcomes can have, and those of others.
+        /// The words for levels of assurance: every `acr` that the outcomes can have, and words of other servers.
         public var levels: [AssuranceWord]
-        /// Whether the metadata names the address where clients register themselves.
+        /// `true` if the metadata names the address where clients register themselves.
         public var hasRegistration = false
         /// `true` if anybody can register a client, without an initial access token (RFC 7591, section 3).
         public var isRegistrationOpen = false
         /// `true` if a client's identifier can be the address of its metadata
         /// (draft-ietf-oauth-client-id-metadata-document).
         public var takesClientDocuments = false
-        /// Where clients show certificates; `nil` where nowhere.
+        /// The listener where clients show certificates; `nil` if no listener asks for certificates.
         public var mutualTLS: MutualTLS?
-        /// What people have to agree to before anything is issued for them; `nil` for nothing.
+        /// The terms that people have to agree to before the provider issues anything for them; `nil` for no terms.
         public var terms: Terms?
-        /// A simulated register of people, which clients of the app sign-in service are told of; `nil` for none.
+        /// A simulated register of people. Clients of the app sign-in service receive its results; `nil` for no
+        /// register.
         public var simulatedPeople: SimulatedPeople?
-        /// How the addresses of clients' keys are called; `nil` where none is.
+        /// Fetches from the addresses of clients' keys; `nil` if the provider fetches nothing.
         public var calls: (any OutgoingCalls)?
-        /// What people can be asked in detail (RFC 9396). Which of it a client may ask is its own setting.
+        /// The types of details that people can be asked about (RFC 9396). Each client's own setting says which types
+        /// the client may use.
         public var detailTypes: [DetailType] = []
-        /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as
-        /// anybody can send requests in its name.
+        /// Reports requests that do not fit a client's registration. Reports at most once a minute for each client, as
+        /// anybody can send requests in a client's name.
         public var note: @Sendable (ClientMisfit) -> Void
 
-        /// A provider of this issuer.
+        /// Creates the configuration of a provider with this issuer.
         public init(
             issuer: String, limits: Limits = Limits(), epoch: String = "", levels: [AssuranceWord] = [],
             note: @escaping @Sendable (ClientMisfit) -> Void = { _ in }
@@ -75,50 +78,51 @@ public struct OpenIDProvider: Sendable {
     let configuration: Configuration
     let store: any OpenIDStore
     let methods: [any SignInMethod]
-    /// How people are asked who sit at no browser, where they are.
+    /// The way to ask people who sit at no browser; `nil` if the provider has none.
     let backchannel: (any BackchannelMethod)?
     let people: any PersonDirectory
     let keys: SigningKeys
-    /// Access tokens that need not be verified again.
+    /// Already verified access tokens.
     let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
-    /// What the sources of browsers may begin.
+    /// The budget of sign-ins that each browser's source may begin.
     let signIns: Budget
-    /// How many requests clients may push.
+    /// The budget of clients' pushed requests.
     let pushedRequests: Budget
-    /// How often people's apps may sign in by each other, and how many secrets of theirs a source may have wrong.
+    /// The budgets of sign-ins from one app to another of the same person, and of wrong secrets from one source.
     let nativeSignIns: NativeSignInBudgets
-    /// How often the operator is told of a client.
+    /// The budget of reports to the operator about each client.
     let notes: SourceBudget
-    /// How often an app that signs its person in asks what a phone has said: each sign-in is a source.
+    /// The budget of an app's questions about a phone's answer, for apps that sign their person in. Each sign-in counts
+    /// as a source.
     let phoneQuestions: SourceBudget
-    /// The keys of clients that keep them elsewhere.
+    /// The keys of clients that keep their keys elsewhere.
     let remoteKeys: RemoteKeySets
-    /// The keys of strangers' clients (``ClientRecord/isStranger``), which take no place of the others.
+    /// The keys of strangers' clients (``ClientRecord/isStranger``). They have a space of their own, and take no place
+    /// from other clients' keys.
     let strangersKeys: RemoteKeySets
     /// The metadata of clients whose identifiers are addresses.
     let clientDocuments: ClientDocuments
     let time: TimeSource
     let random: RandomSource
 
-    /// The parameters that may occur more than once, each by its own specification (RFC 8707, section 2; RFC 8693, section
-    /// 2.1).
+    /// The parameters that may occur more than once (RFC 8707, section 2; RFC 8693, section 2.1).
     static let repeatable = [ResourceIndicator.parameter, "audience"]
 
     var issuer: String { self.configuration.issuer }
-    /// Scheme, host and port of the issuer, without the path of one that shares its host.
+    /// The issuer's scheme, host and port, without the path of an issuer that shares its host.
     var issuerOrigin: String {
         guard let start = self.issuer.firstRange(of: "://")?.upperBound else { return self.issuer }
         return self.issuer[start...].firstIndex(of: "/").map { String(self.issuer[..<$0]) } ?? self.issuer
     }
     var limits: Limits { self.configuration.limits }
 
-    /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise
-    /// subjects; at any other it makes the keys that clients have their ID tokens signed with and that are not there.
+    /// Opens the provider. At the first start of a store, `open` creates the signing key and the secret of the pairwise
+    /// subjects. At later starts, `open` creates missing keys that clients' ID tokens need.
     ///
     /// - Parameters:
-    ///   - methods: The ways in which people can prove who they are.
-    ///   - backchannel: The way in which people are asked who sit at no browser; `nil` for none.
-    ///   - people: Where the names of accounts come from.
+    ///   - methods: The ways for people to prove their identity.
+    ///   - backchannel: The way to ask people who sit at no browser; `nil` for none.
+    ///   - people: The source of the names of accounts.
     /// - Throws: ``StoreError``.
     public static func open(
         _ configuration: Configuration, store: any OpenIDStore, methods: [any SignInMethod],
@@ -146,8 +150,8 @@ public struct OpenIDProvider: Sendable {
             remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits),
             strangersKeys: RemoteKeySets(calls: configuration.calls, of: .clientDocument, limits: limits),
             clientDocuments: ClientDocuments(calls: configuration.calls, limits: limits), time: time, random: random)
-        // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
-        // there.
+        // A restored store may lack the key of a client's algorithm. If every key is present, this step creates and
+        // writes nothing.
         let clients = try await store.clients()
         for face in SigningKeyRecord.Face.allCases {
             let algorithms = Set(clients.filter { $0.settings.face == face }.flatMap(\.settings.answerAlgorithms))
@@ -155,15 +159,15 @@ public struct OpenIDProvider: Sendable {
                 do { try await provider.provideSigningKey(algorithm, of: face, by: nil) } catch let error as StoreError
                     where error.code == .unavailable
                 {
-                    // The disk is full. Everybody else's clients need none of it, and the token endpoint says what is
-                    // missing.
+                    // The disk is full. Other clients do not need this key, and the token endpoint reports the missing
+                    // key.
                 }
             }
         }
         return provider
     }
 
-    /// How many sessions go on, of all people.
+    /// Returns the number of all people's running sessions.
     ///
     /// Cost: one query, which reads every session.
     public func sessionCount() async throws -> Int {
@@ -171,8 +175,8 @@ public struct OpenIDProvider: Sendable {
         return try await self.store.sessionCount(at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime)
     }
 
-    /// Deletes what has ended: requests, grants, sessions and authentications. Says how many there were; call again while that is not
-    /// zero.
+    /// Deletes requests, grants, sessions and authentications that have ended. Returns the number of deleted records;
+    /// call again until the number is zero.
     ///
     /// Cost: one store step.
     public func sweep() async throws -> Int {
@@ -182,14 +186,14 @@ public struct OpenIDProvider: Sendable {
     }
 }
 
-/// The operator's terms of use that are in force.
+/// The operator's terms of use in force.
 public struct Terms: Sendable, Equatable {
-    /// A word for this version: another one is other terms.
+    /// A word for this version. Another word means other terms.
     public let version: String
-    /// Where people read them.
+    /// The address where people read the terms.
     public let address: String
 
-    /// Terms of these values.
+    /// Creates terms from their version and address.
     public init(version: String, address: String) {
         self.version = version
         self.address = address
@@ -201,40 +205,40 @@ extension AuditEvent.Kind {
     static let clientAdded = Self(rawValue: "client-added")
     /// A client was deleted; the detail is its identifier.
     static let clientDeleted = Self(rawValue: "client-deleted")
-    /// A browser that had a session was let in to a service, without a phone; the detail says to which, how the person
-    /// had been authenticated, and the browser's address.
+    /// A browser with a session was admitted to a service without a phone. The detail names the service, the person's
+    /// earlier authentication, and the browser's address.
     static let signedInBySession = Self(rawValue: "signed-in-by-session")
-    /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.
+    /// A client showed a code a second time, and the code's tokens were revoked; the actor is the client.
     static let codeReplayed = Self(rawValue: "code-replayed")
-    /// A refresh token was shown that another had taken the place of, and its family ended; the actor is the client that
-    /// showed it.
+    /// A client showed a refresh token that had already been replaced, and the token's family ended; the actor is the
+    /// client.
     static let refreshTokenReused = Self(rawValue: "refresh-token-reused")
-    /// A client gave up what it had been granted; the actor is the client.
+    /// A client gave up a grant of its own; the actor is the client.
     static let grantRevoked = Self(rawValue: "grant-revoked")
     /// A browser was signed out.
     static let signedOut = Self(rawValue: "signed-out")
-    /// There is the first signing key of an algorithm; the detail is its name.
+    /// The first signing key of an algorithm was added; the detail is the algorithm's name.
     static let signingKeyAdded = Self(rawValue: "signing-key-added")
-    /// There are new signing keys; the detail is their names.
+    /// New signing keys were added; the detail is their names.
     static let signingKeyRotated = Self(rawValue: "signing-key-rotated")
 }
 
-/// A request in a client's name that does not fit the client's registration: for the operator, who can change the one,
-/// or ask for the other to be changed.
+/// A request in a client's name that does not fit the client's registration. The report is for the operator, who can
+/// change the registration or ask the client's developer to change the request.
 public struct ClientMisfit: Sendable, Equatable {
     /// The client's identifier.
     public let client: String
-    /// The setting, by the name that it has on the command line.
+    /// The setting, by its name on the command line.
     public let setting: String
-    /// What is wrong, and what can be done.
+    /// The problem, and the remedy.
     public let advice: String
 }
 
-/// What is counted of sign-ins by what another app of a device has.
+/// The budgets of sign-ins with the tokens of another app on the same device.
 struct NativeSignInBudgets: Sendable {
-    /// Those of each person: a right secret is worth a signature and a grant each time that it is shown.
+    /// The sign-ins of each person. Each showing of a right secret costs a signature and a grant.
     let people: Budget
-    /// Wrong secrets of each source.
+    /// The wrong secrets of each source.
     let guesses: Budget
 
     init(_ limits: Limits) {
@@ -248,18 +252,18 @@ struct NativeSignInBudgets: Sendable {
     }
 }
 
-/// Why the provider refused a request, for the line in the operator's log that is the request's.
+/// The reason why the provider refused a request, for the request's line in the operator's log.
 public struct ProviderRefusal: Sendable, Equatable {
-    /// The error that the answer has (RFC 6749).
+    /// The error code of the answer (RFC 6749).
     public let code: String
-    /// In words, without anything that came with the request.
+    /// The reason in words, without any text from the request.
     public let reason: String?
-    /// The client in whose name it was asked, where it is known or could be one.
+    /// The client in whose name the request came, if the client is known or the name could be a client's identifier.
     public let client: String?
-    /// The setting of the client, as the command line has it, that the request does not fit.
+    /// The client's setting that the request does not fit, by its name on the command line.
     public let setting: String?
 
-    /// Why an error came about. A `client` that no client of ours could be called is left out.
+    /// Creates the reason of an error. Drops a `client` that could not be the identifier of a client here.
     public init(_ error: OAuthError, client: String? = nil, setting: String? = nil) {
         self.code = error.code.rawValue
         self.reason = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
@@ -267,7 +271,7 @@ public struct ProviderRefusal: Sendable, Equatable {
         self.setting = setting
     }
 
-    /// Whether a client of ours could be called that.
+    /// `true` if the text could be the identifier of a client here.
     static func isClientName(_ text: String) -> Bool {
         ClientIDAddress(text) != nil
             || (1...Limits.Fixed.notedClientBytes).contains(text.utf8.count)
@@ -278,24 +282,24 @@ public struct ProviderRefusal: Sendable, Equatable {
     }
 }
 
-/// What the provider tells clients about a person.
+/// The facts about a person that the provider gives to clients.
 public struct Person: Sendable, Equatable {
-    /// The name that the person signs in with (`preferred_username`); somebody from another provider may have none.
+    /// The name that the person signs in with (`preferred_username`). A person from another provider may have none.
     public let username: String?
     /// The name that people read (`name`).
     public let displayName: String?
-    /// Where the person gets e-mail (`email`, `email_verified`).
+    /// The person's e-mail address (`email`, `email_verified`).
     public let email: AccountEmail?
-    /// By what number the person can be called (`phone_number`, `phone_number_verified`).
+    /// The person's phone number (`phone_number`, `phone_number_verified`).
     public let phone: AccountPhone?
-    /// Where the person gets post (`address`).
+    /// The person's postal address (`address`).
     public let address: PostalAddress?
-    /// What else services are told for the scope `profile`, by the names of the claims.
+    /// The person's other claims of the scope `profile`, by the names of the claims.
     public let profile: PersonProfile?
-    /// When something of this last changed (`updated_at`); `nil` where that is not known.
+    /// The time of the last change to these facts (`updated_at`); `nil` if the time is not known.
     public let updatedAt: Timestamp?
 
-    /// A person.
+    /// Creates a person.
     public init(
         username: String?, displayName: String?, email: AccountEmail? = nil, phone: AccountPhone? = nil,
         address: PostalAddress? = nil, profile: PersonProfile? = nil, updatedAt: Timestamp? = nil
@@ -311,46 +315,48 @@ public struct Person: Sendable, Equatable {
 }
 
 extension Person {
-    /// By what the person knows that it is their own account that a page is about.
+    /// The name by which the person recognises their own account on a page.
     var shownName: String {
         self.username ?? self.displayName ?? self.email?.address ?? "somebody without a name"
     }
 }
 
-/// Knows the people behind the accounts.
+/// The directory of the people behind the accounts.
 public protocol PersonDirectory: Sendable {
-    /// The person of an account that may sign in; `nil` where it is unknown, locked or deleted.
+    /// Returns the person of an account that may sign in; `nil` if the account is unknown, locked or deleted.
     func person(account: String) async throws -> Person?
 
-    /// What the person has confirmed that a client is told of them, by the names of claims; `nil` for a client that does not
-    /// ask people themselves.
+    /// Returns the claims about a person that the person has confirmed for a client, by the names of the claims; `nil`
+    /// for a client that does not itself ask people for confirmation.
     func confirmedClaims(account: String, client: String) async throws -> JSONObject?
 
-    /// Whether a client takes an account that has authenticated in that role, or in none: every client that is no service of
-    /// personalised identities; and a service where the account has come to it in a role that it still has there, and may come.
+    /// `true` if a client takes an account that has authenticated in that role, or in none.
+    ///
+    /// A client that is no service of personalised identities takes every account. A service takes an account that has
+    /// come in a role which the account still has at the service, and that may still use the service.
     func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool
 }
 
 extension PersonDirectory {
-    /// Most know nothing but names.
+    /// Returns `nil`: most directories know nothing but names.
     public func confirmedClaims(account: String, client: String) async throws -> JSONObject? { nil }
-    /// Most know no services.
+    /// Returns `true`: most directories know no services.
     public func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool { true }
 }
 
-/// A complete answer to a client, to be written as it is.
+/// A complete answer to a client, ready to be written.
 public struct ProviderAnswer: Sendable {
     /// The HTTP status.
     public let status: Int
     /// The header fields, `Content-Type` and `Cache-Control` among them.
     public internal(set) var headers: [(name: String, value: String)]
-    /// `nil` for no body.
+    /// The body; `nil` for no body.
     public let body: JSONObject?
-    /// What is written in place of a body where the answer is signed: a compact text, and its media type.
+    /// The content of a signed answer in place of the body: a compact text, and its media type.
     public let signed: (text: String, type: String)?
-    /// Why, for the operator's log, where it is a refusal.
+    /// The reason of a refusal, for the operator's log.
     public let refusal: ProviderRefusal?
-    /// The budget that ran out, for the operator's log, where one did.
+    /// The exhausted budget, if any, for the operator's log.
     public let shortage: Shortage?
 
     init(
@@ -367,7 +373,7 @@ public struct ProviderAnswer: Sendable {
             [("Cache-Control", "no-store")] + (body == nil ? [] : [("Content-Type", "application/json")]) + headers
     }
 
-    /// A signed answer, of that media type.
+    /// Creates a signed answer with a media type.
     init(signed text: String, type: String) {
         self.status = 200
         self.body = nil

@@ -2,10 +2,10 @@ import OAuth
 import Store
 import _Primitives
 
-/// What clients can be told of a person, by scopes (OpenID Connect Core 1.0, section 5.4) and by the claims' own names
-/// (section 5.5).
+/// The claims about a person that clients can receive, by scopes (OpenID Connect Core 1.0, section 5.4) and by the
+/// claims' own names (section 5.5).
 enum PersonClaims {
-    /// The scopes with what they are for.
+    /// The scopes, each with its claims.
     static let scopes: [(scope: String, claims: [String])] = [
         (Scope.profile, ["preferred_username", "name"] + PersonProfile.names + ["updated_at"]),
         (Scope.email, ["email", "email_verified"]),
@@ -13,10 +13,10 @@ enum PersonClaims {
         (Scope.address, ["address"]),
     ]
 
-    /// All of them.
+    /// The names of all claims.
     static var names: [String] { Self.scopes.flatMap(\.claims) }
 
-    /// What there is of a person.
+    /// Returns all claims of a person that have a value.
     private static func all(_ person: Person) -> JSONObject {
         var claims: JSONObject = [:]
         claims["preferred_username"] = person.username.map(JSON.string)
@@ -31,8 +31,11 @@ enum PersonClaims {
         return claims
     }
 
-    /// What a client is told: all that its scopes are for, and what it has named. A claim that is to have one of some
-    /// values, and has another, is left out, and so is what there is not: that it is essential changes nothing.
+    /// Returns the claims that a client receives about a person: the claims of the client's scopes, and the claims that
+    /// the client has named.
+    ///
+    /// Leaves out a named claim whose value is none of the requested values. Leaves out claims without a value, even if
+    /// a claim is essential.
     static func told(of person: Person, scope: Scope?, named: [ClaimsRequest.Claim]) -> JSONObject {
         let byScope = Self.scopes.filter { scope?.contains($0.scope) ?? false }.flatMap(\.claims)
         var told: JSONObject = [:]
@@ -47,14 +50,15 @@ enum PersonClaims {
 }
 
 extension ClaimsRequest {
-    /// Whether it names something of a person, beside what every ID token says.
+    /// `true` if the request names claims about the person, beyond the claims of every ID token.
     var isAboutPerson: Bool {
         (self.idToken + self.userinfo).contains { PersonClaims.names.containsBytes(of: $0.name) }
     }
 
-    /// The subject whose ID token alone may be sent (OpenID Connect Core 1.0, sections 3.1.2.2 and 5.5.1): one at most.
+    /// Returns the only subject whose ID token may be sent (OpenID Connect Core 1.0, sections 3.1.2.2 and 5.5.1): one
+    /// at most.
     ///
-    /// Throws `OAuthError` `invalid_request` where it is no single text.
+    /// Throws `OAuthError` `invalid_request` if the value is not a single text.
     func expectedSubject() throws(OAuthError) -> String? {
         var subject: String?
         for claim in self.idToken + self.userinfo where claim.name.hasSameBytes(as: "sub") && !claim.values.isEmpty {
@@ -70,12 +74,12 @@ extension ClaimsRequest {
 }
 
 extension OpenIDProvider {
-    /// The person of a grant, where their account may sign in, and who came in a role still has it at the service. `nil` for
-    /// everybody else.
+    /// Returns the person of a grant if the account may sign in. A person who came in a role must still have the role
+    /// at the service. Returns `nil` otherwise.
     ///
-    /// Whatever is given for a grant asks here, and whatever takes a token of one.
+    /// Every issue for a grant asks here, and so does every endpoint that takes a token of a grant.
     ///
-    /// Cost: one query; of who came in a role two more.
+    /// Cost: one query; two more if the person came in a role.
     func person(of standing: StandingGrant) async throws -> Person? {
         let authentication = standing.authentication
         guard let person = try await self.people.person(account: authentication.account) else { return nil }
@@ -85,9 +89,9 @@ extension OpenIDProvider {
         return isTaken ? person : nil
     }
 
-    /// What the ID token of a grant says of the person because its client has named it.
+    /// Returns the claims about the person that the client has named for the ID token of a grant.
     ///
-    /// Cost: nothing where nothing is named; else two queries.
+    /// Cost: nothing if the client named none; else two queries.
     func namedClaims(for standing: StandingGrant) async throws -> JSONObject {
         guard let text = standing.grant.claims else { return [:] }
         let asked = try ClaimsRequest(text).idToken

@@ -1,11 +1,11 @@
 public import Store
 public import _Primitives
 
-/// How a person was authenticated for an authorization request, by whoever authenticates people.
+/// The result of a person's authentication for an authorization request.
 public struct AuthenticationOutcome: Sendable, Equatable {
-    /// Who was authenticated.
+    /// The account of the authenticated person.
     public let account: String
-    /// When.
+    /// The time of the authentication.
     public let authenticatedAt: Timestamp
     /// The level (`acr`), a URN or a word without spaces.
     public let acr: String
@@ -15,16 +15,17 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let browser: String?
     /// The browser's network address, as the person saw it.
     public let address: String?
-    /// The device that the person authenticated with: what comes of it ends with the device.
+    /// The device that the person authenticated with. Sessions and grants from this authentication end with the device.
     public let device: String?
-    /// The SHA-256 of the text that the person has signed with it, where there was one.
+    /// The SHA-256 of the text that the person signed with the device; `nil` if the person signed no text.
     public let signedText: [UInt8]?
-    /// Which of a method's ways it was, where the method has several; `nil` for the method's own name.
+    /// The way that the person used, if the method has several ways; `nil` for the method's own name.
     public let way: String?
-    /// The service of personalised identities that it was for, and the role; `nil` for every other.
+    /// The service of personalised identities for which the person authenticated, and the role; `nil` for every other
+    /// client.
     public let role: RoleAtService?
 
-    /// An outcome.
+    /// Creates an outcome.
     public init(
         account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
         address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil, way: String? = nil,
@@ -43,16 +44,16 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     }
 }
 
-/// What somebody is elsewhere, and wants connected with an account here.
+/// A person's identity at another provider that the person wants to connect with an account here.
 public struct WantedConnection: Sendable, Equatable {
-    /// The word by which a form names it.
+    /// The word by which a form names the connection.
     public let name: String
-    /// Where the person is that, as people call it.
+    /// The other provider's name, as people know it.
     public let title: String
-    /// Since when it waits. Who was signed in before has not signed in for it.
+    /// The time since which the connection waits. A sign-in before this time was not for this connection.
     public let since: Timestamp
 
-    /// A connection that waits for its person's word.
+    /// Creates a connection that waits for the person's decision.
     public init(name: String, title: String, since: Timestamp) {
         self.name = name
         self.title = title
@@ -60,59 +61,59 @@ public struct WantedConnection: Sendable, Equatable {
     }
 }
 
-/// A way in which people prove who they are to the sign-in page: a phone, a password, another provider.
+/// A way for people to prove their identity to the sign-in page: a phone, a password, another provider.
 ///
-/// The provider has a list of them (``OpenIDProvider/open(_:store:methods:people:time:random:)``): a new one is a type and
-/// a line there. Whatever the method, what comes of it are the same records.
+/// The provider has a list of methods (``OpenIDProvider/open(_:store:methods:people:time:random:)``). A new method is a
+/// new type and a line in the list. Every method leads to the same records.
 public protocol SignInMethod: Sendable {
-    /// What it is called in records and metrics: a word that never changes.
+    /// The method's name in records and metrics: a word that never changes.
     var name: String { get }
 
-    /// Whether the person can be shown a text in it, and signs that (``AuthenticationOutcome/signedText``).
+    /// `true` if the method can show the person a text that the person signs (``AuthenticationOutcome/signedText``).
     var signsTexts: Bool { get }
 
-    /// What the words are by which clients take it, for whoever has typed none of them.
+    /// The words by which clients choose this method, for an error message to a client that sent another word.
     var ways: String { get }
 
-    /// Whether a word by which a client says how people may sign in is one of this method's: its name, unless it has ways
-    /// of its own.
+    /// `true` if a client's word for a way to sign in belongs to this method: the method's name, unless the method has
+    /// ways of its own.
     func isWay(_ word: String) -> Bool
 
-    /// Takes the outcome that was recorded for an authorization request, if the same browser started it and the person
-    /// authenticated by this method.
+    /// Takes the outcome that was recorded for an authorization request, if the same browser started the request and
+    /// the person authenticated by this method.
     ///
-    /// The same browser gets it again: a completion that failed half way is done anew. The caller sees to it that one
-    /// session at most comes of it.
+    /// The same browser gets the same outcome again, so that a completion that failed half way can be repeated. The
+    /// caller makes sure that at most one session comes of the outcome.
     ///
-    /// - Parameter client: The service that is signed in to, for the audit trail.
+    /// - Parameter client: The service that the person signs in to, for the audit trail.
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
 
-    /// What the person wants connected with the account that they sign in to for a request, by whatever method; `nil` for
-    /// nothing. They are asked about it once they have signed in.
+    /// Returns the identity that the person wants to connect with the account of the sign-in, by whatever method; `nil`
+    /// for none. The server asks the person about the connection after the sign-in.
     func wantedConnection(request: String) async throws -> WantedConnection?
 
-    /// Connects it, or forgets the wish, as its person has said in a session that has just begun. Says why it was not
-    /// connected, where that was wanted.
+    /// Makes the connection, or forgets the wish, as the person has decided in a session that has just begun. Returns
+    /// the reason if a wanted connection was not made.
     func decide(
         _ connection: WantedConnection, request: String, account: String, isGranted: Bool
     ) async throws -> LinkRefusal?
 }
 
 extension SignInMethod {
-    /// The name alone.
+    /// The method's name alone.
     public var ways: String { self.name }
 
-    /// Whether it is the name.
+    /// `true` if the word is the method's name.
     public func isWay(_ word: String) -> Bool { word.hasSameBytes(as: self.name) }
 
-    /// Most have nothing to connect.
+    /// Returns `nil`: most methods have nothing to connect.
     public func wantedConnection(request: String) async throws -> WantedConnection? { nil }
 
-    /// Nothing has to be done.
+    /// Does nothing.
     public func decide(
         _ connection: WantedConnection, request: String, account: String, isGranted: Bool
     ) async throws -> LinkRefusal? { nil }
 
-    /// Most ways show a person nothing but what they are asked for.
+    /// `false`: most methods show a person nothing but the request for a proof.
     public var signsTexts: Bool { false }
 }

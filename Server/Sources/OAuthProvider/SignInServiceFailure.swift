@@ -1,14 +1,14 @@
 import OAuth
 import _Primitives
 
-/// Why a sign-in to a client of the app sign-in service has come to nothing, by the code that a web site is told (`code`),
-/// which shows a page of its own for it.
+/// The reason why a sign-in to a client of the app sign-in service failed, by the code in the answer to a web site
+/// (`code`). The web site shows a page of its own for each code.
 enum SignInServiceFailure: String, CaseIterable {
-    /// The person did not want to, there or here.
+    /// The person declined, at the other provider or here.
     case declined = "001"
-    /// The other provider has failed, or has authenticated the person less surely than was needed.
+    /// The other provider failed, or authenticated the person less surely than was needed.
     case ofProvider = "007"
-    /// The person did not want to, at `logingov`.
+    /// The person declined at `logingov`.
     case declinedAtLogingov = "009"
     /// The register of people has several of one kind of identifier for the person.
     case manyMHVs = "101"
@@ -16,14 +16,14 @@ enum SignInServiceFailure: String, CaseIterable {
     case manyCORPs = "106"
     /// The person is locked, in that register or here.
     case locked = "107"
-    /// The person of `mhv` was authenticated less surely than was needed.
+    /// The person from `mhv` was authenticated less surely than was needed.
     case unverifiedMHV = "108"
-    /// The provider knows the person by another social security number than the register.
+    /// The provider and the register have different social security numbers for the person.
     case otherSSN = "113"
     /// The request is not valid.
     case invalid = "400"
 
-    /// What an app's browser shows.
+    /// The sentence that an app's browser shows.
     var sentence: String {
         switch self {
         case .declined, .declinedAtLogingov: "The person did not sign in."
@@ -39,7 +39,7 @@ enum SignInServiceFailure: String, CaseIterable {
 }
 
 extension SignInServiceWishes {
-    /// What a client is told of an error.
+    /// Returns the failure that stands for an error in the answer to a client.
     func failure(of error: OAuthError) -> SignInServiceFailure {
         switch error.code {
         case .accessDenied: self.type.hasSameBytes(as: "logingov") ? .declinedAtLogingov : .declined

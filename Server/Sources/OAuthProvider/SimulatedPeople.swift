@@ -1,18 +1,18 @@
 import Store
 import _Primitives
 
-/// Why a file of simulated people is not taken: where, and what has to be there.
+/// The reason why a file of simulated people is refused: the line, and the expected content.
 public struct SimulatedPeopleError: Error, Sendable, Equatable {
-    /// The line, the first of the file is 1; `nil` for the file as a whole.
+    /// The number of the line, from 1; `nil` for the file as a whole.
     public let line: Int?
-    /// What is wrong. It repeats nothing of the file.
+    /// The problem, in words that repeat nothing of the file.
     public let reason: String
 }
 
-/// A simulated register of people, for trying out what a real one would say of whoever signs in to the app sign-in service:
-/// that somebody is in it several times, is locked, or has another social security number there.
+/// A simulated register of people, for trying the answers of a real register about a person who signs in to the app
+/// sign-in service: the person has several entries, is locked, or has another social security number in the register.
 ///
-/// A file of the operator, one JSON object a line:
+/// The register is a file of the operator, with one JSON object a line:
 ///
 /// | Member | What |
 /// |---|---|
@@ -21,7 +21,8 @@ public struct SimulatedPeopleError: Error, Sendable, Equatable {
 /// | `locked` | whether the person is locked |
 /// | `ssn` | nine digits |
 ///
-/// Nobody has to be in it. It is no store of people's numbers: what it says is in memory, and goes nowhere.
+/// A person need not be in the file. The register is no store of people's numbers: its content stays in memory, and
+/// goes nowhere.
 public struct SimulatedPeople: Sendable {
     private enum Key: Hashable {
         case account(ExactText)
@@ -41,7 +42,7 @@ public struct SimulatedPeople: Sendable {
             throw SimulatedPeopleError(line: nil, reason: "it has more than \(Limits.Fixed.simulatedPeopleBytes) bytes")
         }
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        // The last line ends as all do.
+        // The last line ends with a line break as all lines do.
         if lines.last?.isEmpty ?? false { lines.removeLast() }
         guard lines.count <= Limits.Fixed.simulatedPeopleLines else {
             throw SimulatedPeopleError(line: nil, reason: "it has more than \(Limits.Fixed.simulatedPeopleLines) lines")
@@ -105,7 +106,7 @@ public struct SimulatedPeople: Sendable {
         return (key, entry)
     }
 
-    /// The nine digits of a social security number, with or without hyphens; `nil` for anything else.
+    /// Returns the nine digits of a social security number, with or without hyphens; `nil` for anything else.
     private static func digits(of text: String) -> [UInt8]? {
         let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
         guard digits.count == 9, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -114,26 +115,26 @@ public struct SimulatedPeople: Sendable {
 
     // MARK: Asking
 
-    /// What keeps an account of this server out; `nil` for nothing.
+    /// Returns the reason why an account of this server may not sign in; `nil` for no reason.
     func failure(ofAccount username: String?) -> SignInServiceFailure? {
         username.flatMap { self.entries[.account(ExactText($0))]?.conflict }
     }
 
-    /// Whether the register knows the number of somebody at another provider.
+    /// `true` if the register has the number of a person at another provider.
     func hasNumber(of subject: String, at provider: String) -> Bool {
         self.entries[.identity(provider: ExactText(provider), subject: ExactText(subject))]?.ssn != nil
     }
 
-    /// What keeps somebody out who comes from another provider; `nil` for nothing.
+    /// Returns the reason why a person from another provider may not sign in; `nil` for no reason.
     ///
-    /// - Parameter ssn: The number that the provider says, if it says one.
+    /// - Parameter ssn: The number from the provider, if the provider gave a number.
     func failure(of subject: String, at provider: String, ssn: String?) -> SignInServiceFailure? {
         guard let entry = self.entries[.identity(provider: ExactText(provider), subject: ExactText(subject))] else {
             return nil
         }
         if let conflict = entry.conflict { return conflict }
         guard let known = entry.ssn, let ssn else { return nil }
-        // What is no number agrees with none.
+        // An invalid number agrees with no number.
         return Self.digits(of: ssn).map { constantTimeEqual($0, known) } ?? false ? nil : .otherSSN
     }
 }

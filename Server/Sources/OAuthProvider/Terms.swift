@@ -2,18 +2,19 @@ import OAuth
 import Store
 
 extension OpenIDProvider {
-    /// What a request without a page is told where the person has to agree first.
+    /// The answer to a request without a page if the person has to agree to the terms first.
     static let nobodyAgreedToTerms = OAuthError(.interactionRequired, "The person has to agree to the terms first.")
 
-    /// As ``missingTerms(ofAccount:)``, where the client's people have to agree to them.
+    /// Returns the missing terms as ``missingTerms(ofAccount:)`` does, if the client's people have to agree to the
+    /// terms.
     func missingTerms(ofAccount account: String, at client: ClientRecord) async throws -> Terms? {
         guard client.settings.signInService?.enforcesTerms ?? true else { return nil }
         return try await self.missingTerms(ofAccount: account)
     }
 
-    /// The terms that the person of an account has still to agree to; `nil` for none.
+    /// Returns the terms that the person of an account has still to agree to; `nil` for none.
     ///
-    /// Cost: nothing where the operator has none; else a query.
+    /// Cost: nothing if the operator has no terms; else a query.
     func missingTerms(ofAccount account: String) async throws -> Terms? {
         guard let terms = self.configuration.terms,
             try await !self.store.hasAgreed(account: account, version: terms.version)
@@ -21,7 +22,7 @@ extension OpenIDProvider {
         return terms
     }
 
-    /// Sees to it that nothing is issued for whoever has still to agree.
+    /// Prevents any issue for a person who has still to agree to the terms.
     ///
     /// Throws `OAuthError` `invalid_grant`. Cost: as ``missingTerms(ofAccount:)``.
     func requireTerms(ofAccount account: String) async throws {
@@ -33,6 +34,6 @@ extension OpenIDProvider {
 }
 
 extension AuditEvent.Kind {
-    /// A person has agreed to the operator's terms; the detail is their version, the address the browser's.
+    /// A person agreed to the operator's terms; the detail is the version of the terms, the address is the browser's.
     static let termsAgreed = Self(rawValue: "terms-agreed")
 }

@@ -1,27 +1,27 @@
 public import OAuth
 public import Store
 
-/// What to do with a browser that came with an authorization request.
+/// The next step for a browser that came with an authorization request.
 public enum AuthorizationAnswer: Sendable, Equatable {
     /// Show the sign-in page for this request of this client.
     case signIn(request: String, client: String)
-    /// Ask the person of the browser's session whether this client may have what it wants.
+    /// Ask the person of the browser's session if this client may have the requested access.
     case consent(request: String, client: String)
     /// Take the browser to the client.
     case client(ClientAnswer)
-    /// Show a page that asks to come back: the source has begun too many sign-ins.
+    /// Show a page that asks the person to come back: the source has begun too many sign-ins.
     case tooMany(Shortage)
-    /// Show an error page. The browser must not be sent anywhere: the address it would go to is not to be trusted.
+    /// Show an error page. The browser must not be sent anywhere, as the redirect address is not to be trusted.
     case page(OAuthError)
 }
 
-/// How a browser takes an answer to a client.
+/// The way in which a browser brings an answer to a client.
 public enum ClientAnswer: Sendable, Equatable {
-    /// It is sent to this address (status 303).
+    /// The browser is sent to this address (status 303).
     case redirect(String)
-    /// It is shown a page whose form goes there by itself.
+    /// The browser shows a page whose form submits itself to the client.
     case post(PostedAnswer)
-    /// It goes nowhere: it shows what is wrong (status 400).
+    /// The browser goes nowhere, and shows the error (status 400).
     case told(String)
 }
 
@@ -29,8 +29,8 @@ public enum ClientAnswer: Sendable, Equatable {
 public struct PostedAnswer: Sendable, Equatable {
     /// The client's address.
     public let address: String
-    /// Scheme, host and port of it.
+    /// The scheme, host and port of the address.
     public let origin: String
-    /// What the form has.
+    /// The fields of the form.
     public let fields: Parameters
 }

@@ -3,18 +3,18 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2).
+    /// Answers a request to the authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2).
     ///
     /// - Parameters:
-    ///   - text: The query, or the form of a POST, as it came.
-    ///   - browser: The browser. Only it can complete the request.
-    ///   - session: The session that the browser shows, if any.
-    ///   - source: Where the browser is. It has a budget of sign-ins that begin, those by a session among them.
+    ///   - text: The query, or the form of a POST, as received.
+    ///   - browser: The browser. Only this browser can complete the request.
+    ///   - session: The session of the browser's cookie, if any.
+    ///   - source: The browser's source. Each source has a budget of new sign-ins, and sign-ins by a session count too.
     ///   - address: The browser's network address, for the audit trail.
-    ///   - explain: Is told why, where the request is refused: for the operator's log.
+    ///   - explain: Receives the reason of a refusal, for the operator's log.
     ///
-    /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint` one
-    /// verification.
+    /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint`
+    /// one verification.
     public func authorize(
         _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String, address: String?,
         explain: (ProviderRefusal) -> Void = { _ in }
@@ -42,14 +42,14 @@ extension OpenIDProvider {
                 setting: &setting)
         } catch let error as OAuthError {
             explain(ProviderRefusal(error, client: client.id, setting: setting))
-            // There is nothing to answer, or no more.
+            // The request has nothing to answer, or no longer has.
             guard error != OAuthError(.invalidRequestURI) else { return .page(error) }
             do { try await self.end(asked, browser: browser) } catch let error as OAuthError { return .page(error) }
             return .client(reply.answer(error: error))
         }
     }
 
-    /// What to do with a browser whose client can be answered. Throws `OAuthError`, for the client to be told.
+    /// Returns the next step for a browser whose client can be answered. Throws `OAuthError`, for the client's answer.
     private func answer(
         _ asked: inout AskedAuthorization, of client: ClientRecord, _ reply: AuthorizationReply, browser: BrowserSecret,
         session: SessionSecret?, source: String, address: String?, setting: inout String?
@@ -72,12 +72,12 @@ extension OpenIDProvider {
             expiresAt: now + self.limits.authorizationRequestLifetime)
         let worth = try await self.worth(of: session, for: request, checked.wishes, client: client)
         if checked.isSilent, let obstacle = worth.obstacle { throw obstacle }
-        // Counted before anything is written: a sign-in by session as one that begins at the page.
+        // Counted before anything is written. A sign-in by session counts like a sign-in that begins at the page.
         if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
         if let fitting = worth.fitting {
-            // Before there is a code: one that was pushed never gives two.
+            // The pushed request ends before a code exists: a pushed request never gives two codes.
             try await self.end(asked, browser: browser)
-            // It is this browser's to be answered now, whatever becomes of the session.
+            // The request now belongs to this browser, whatever becomes of the session.
             asked.pushed = nil
             if let code = try await self.code(
                 of: fitting, for: request, checked.wishes, consent: worth.consent, address: address, at: now)
@@ -92,15 +92,16 @@ extension OpenIDProvider {
             ? .signIn(request: waiting, client: client.id) : .consent(request: waiting, client: client.id)
     }
 
-    /// Checks what needs no browser, and finds whom alone the request expects.
+    /// Checks everything that needs no browser, and finds the subject if the request expects a particular person.
     ///
-    /// Throws `OAuthError`, for the client to be told. `setting` is set to the setting of the client that it does not fit.
+    /// Throws `OAuthError`, for the client's answer. Sets `setting` to the client's setting that the request does not
+    /// fit.
     func check(_ parameters: Parameters, of client: ClientRecord, setting: inout String?) async throws -> (
         AuthorizationParameters, expected: String?
     ) {
         setting = self.noteMissingBinding(parameters, client: client)
         let checked = try AuthorizationParameters(parameters, of: client, limits: self.limits)
-        // The address is one of the client's.
+        // The address is a registered address of the client.
         if checked.wishes.responseMode == .formPost,
             let address = parameters["redirect_uri"].flatMap({ client.address(answering: $0) }), !address.takesForms
         {
@@ -115,9 +116,10 @@ extension OpenIDProvider {
         return (checked, hinted ?? named)
     }
 
-    /// Finds out whom the answer may go to. Until this is known, nobody is sent anywhere (RFC 6749, section 4.1.2.1).
+    /// Finds the recipient of the answer. Until the recipient is known, the browser is sent nowhere (RFC 6749, section
+    /// 4.1.2.1).
     ///
-    /// - Parameter setting: Is set to the setting of the client that the request does not fit.
+    /// - Parameter setting: Is set to the client's setting that the request does not fit.
     private func recipient(of parameters: Parameters, from source: String, setting: inout String?) async throws -> (
         ClientRecord, AuthorizationReply
     ) {
@@ -132,9 +134,10 @@ extension OpenIDProvider {
         return (client, try self.reply(to: parameters, of: client, setting: &setting))
     }
 
-    /// Where the answer to a request of this client goes. Throws `OAuthError` where it must not go there.
+    /// Returns the address and the form of the answer to a request of this client. Throws `OAuthError` if the answer
+    /// must not go to the address.
     ///
-    /// - Parameter setting: Is set to the setting of the client that the request does not fit.
+    /// - Parameter setting: Is set to the client's setting that the request does not fit.
     func reply(to parameters: Parameters, of client: ClientRecord, setting: inout String?) throws -> AuthorizationReply
     {
         let address = try parameters.required("redirect_uri")
@@ -148,33 +151,35 @@ extension OpenIDProvider {
         }
         let state = parameters["state"]
         guard (state?.utf8.count ?? 0) <= self.limits.oauth.stateCharacters else {
-            // It cannot be given back, so the client could not tell the answer from a forged one.
+            // A state that is too long cannot be given back, so the client could not tell the answer from a forged
+            // answer.
             throw OAuthError(.invalidRequest, "The state is too long.")
         }
         return AuthorizationReply(
             redirectURI: redirectURI, state: state, issuer: self.issuer, mode: parameters["response_mode"])
     }
 
-    /// Tells the operator of a request that lacks what its code is to be bound to; its developer reads the same. Returns the
-    /// setting.
+    /// Reports a request without a binding for its code to the operator. The client's developer reads the same text.
+    /// Returns the setting.
     private func noteMissingBinding(_ parameters: Parameters, client: ClientRecord) -> String? {
         guard let missing = AuthorizationParameters.missingBinding(parameters, of: client) else { return nil }
         self.note(client, "--pkce", missing)
         return "--pkce"
     }
 
-    /// Tells the operator what a client lacks, within the budget of such notes.
+    /// Reports a client's misfit to the operator, within the budget of such reports.
     func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
         guard self.notes.spend(client.id, at: self.time.now()) == nil else { return }
         self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
     }
 
-    /// What a request is told whose hint names another person than the browser's: not that there is one.
+    /// The error for a request whose hint names another person than the browser's person. The message does not say that
+    /// another person is signed in.
     static let anotherPerson = OAuthError(
         .loginRequired, "Another person has to sign in than the one who has.", detail: "somebody else is signed in")
 
-    /// The subject that a hint names: nobody else may be signed in for the request (OpenID Connect Core 1.0, section
-    /// 3.1.2.1). An ID token of another client names nobody whom this one may know.
+    /// Returns the subject of a hint: only this subject may be signed in for the request (OpenID Connect Core 1.0,
+    /// section 3.1.2.1). An ID token of another client names no person whom this client may know.
     private func expectedSubject(_ idTokenHint: String?, client: ClientRecord) async throws -> String? {
         guard let hint = try await self.hint(idTokenHint) else { return nil }
         guard hint.client.hasSameBytes(as: client.id) else { throw Self.anotherPerson }

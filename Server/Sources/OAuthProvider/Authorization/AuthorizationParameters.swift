@@ -5,8 +5,8 @@ import _Primitives
 /// The parameters of an authorization request after every check that needs no session (RFC 6749, section 4.1.1; OpenID
 /// Connect Core 1.0, section 3.1.2.1; RFC 7636, section 4.3).
 struct AuthorizationParameters {
-    /// What a request is told that lacks what its code is to be bound to, and so is the operator; `nil` where it lacks
-    /// nothing.
+    /// Returns the message for the client and the operator if the request lacks a binding for its code; `nil` if the
+    /// request lacks nothing.
     static func missingBinding(_ parameters: Parameters, of client: ClientRecord) -> String? {
         guard parameters["code_challenge"] == nil, parameters["code_challenge_method"] == nil else { return nil }
         let challenge = "a code_challenge with the code_challenge_method S256 (PKCE)"
@@ -24,27 +24,27 @@ struct AuthorizationParameters {
         }
     }
 
-    /// What a client is told that has no keys, and sends a signed request. Nothing that it has signed is passed over.
+    /// The error for a client without keys that sends a signed request. The server never ignores a signed request.
     static let unsigned = OAuthError(
         .requestNotSupported, "Do not use request.",
         detail:
             "the client has no keys that it could have signed it with: the operator can give it --jwks or --jwks-uri")
 
     let scope: Scope
-    /// Where the tokens are to be used. Whether each is for the client is for the endpoint to ask.
+    /// The resources where the tokens are to be used. The endpoint checks if the client may use each of them.
     let resources: [ResourceIndicator]
     let nonce: String?
-    /// `nil` where the code is bound to the nonce instead, or to nothing but the client.
+    /// The challenge of PKCE; `nil` if the code is bound to the nonce instead, or to nothing but the client.
     let challenge: CodeChallenge?
-    /// How the person is to be asked, and how surely authenticated.
+    /// The client's wishes: how to ask the person, and how surely to authenticate the person.
     let wishes: AuthorizationWishes
     let idTokenHint: String?
-    /// The key that has to be shown with the code (`dpop_jkt`).
+    /// The thumbprint of the key that the client has to show with the code (`dpop_jkt`).
     let keyThumbprint: KeyThumbprint?
 
-    /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
+    /// Checks the parameters in the order of the standard. Throws `OAuthError`, for the client's answer.
     init(_ parameters: Parameters, of client: ClientRecord, limits: Limits) throws(OAuthError) {
-        // What would change the meaning of everything else first.
+        // Parameters that would change the meaning of all others come first.
         guard parameters["request"] == nil else { throw Self.unsigned }
         guard parameters["request_uri"] == nil else {
             throw OAuthError(.requestURINotSupported, "Do not use request_uri.")
@@ -69,10 +69,10 @@ struct AuthorizationParameters {
             if let text = parameters["dpop_jkt"] { try KeyThumbprint(text) } else { nil }
     }
 
-    /// Whether the person must not be asked anything.
+    /// `true` if the server must ask the person nothing.
     var isSilent: Bool { self.wishes.isSilent }
 
-    /// The challenge. A client that need not send one is held to the one that it sends.
+    /// Returns the challenge. A client that need not send a challenge is held to the challenge that it sends.
     private static func challenge(_ parameters: Parameters, of client: ClientRecord) throws(OAuthError)
         -> CodeChallenge?
     {
@@ -85,17 +85,20 @@ struct AuthorizationParameters {
     }
 }
 
-/// Where the answer to an authorization request goes, and how. Only an address that was found registered makes one.
+/// The destination of the answer to an authorization request, and the form of the answer. Only a registered address
+/// makes a reply.
 struct AuthorizationReply {
     let redirectURI: RedirectURI
     let state: String?
     let issuer: String
-    /// As the client wants it. What it wants wrongly it is told in the query.
+    /// The mode that the client wants. The query carries the answer if the client's mode is not valid.
     let mode: ResponseMode
-    /// What a request of the app sign-in service is, with the name by which whoever asks for help finds it.
+    /// The wishes of a request of the app sign-in service, with the name by which support staff find the request.
     var service: (wishes: SignInServiceWishes, request: String)?
 
-    /// - Parameter mode: What the client has sent, whatever it is.
+    /// Creates a reply.
+    ///
+    /// - Parameter mode: The client's `response_mode`, valid or not.
     init(redirectURI: RedirectURI, state: String?, issuer: String, mode: String?) {
         self.redirectURI = redirectURI
         self.state = state
@@ -104,14 +107,14 @@ struct AuthorizationReply {
         self.mode = isForm && redirectURI.takesForms ? .formPost : .query
     }
 
-    /// Success (RFC 6749, section 4.1.2; RFC 9207, section 2).
+    /// Returns the answer of a success (RFC 6749, section 4.1.2; RFC 9207, section 2).
     func answer(code: String) -> ClientAnswer {
         var parameters: Parameters = ["code": code]
         if let service { parameters.append("type", service.wishes.type) }
         return self.answer(parameters)
     }
 
-    /// Failure (RFC 6749, section 4.1.2.1).
+    /// Returns the answer of a failure (RFC 6749, section 4.1.2.1).
     func answer(error: OAuthError) -> ClientAnswer {
         if let service { return self.answer(service.wishes.failure(of: error), saying: error.message) }
         var parameters: Parameters = ["error": error.code.rawValue]
@@ -119,8 +122,8 @@ struct AuthorizationReply {
         return self.answer(parameters)
     }
 
-    /// Failure, as the app sign-in service has it: a web site is told a code to show a page for, and of an app the browser
-    /// shows what is wrong.
+    /// Returns the answer of a failure of the app sign-in service. A web site gets a code, for which it shows a page.
+    /// For an app, the browser shows the error.
     func answer(_ failure: SignInServiceFailure, saying sentence: String? = nil) -> ClientAnswer {
         guard let service, service.wishes.answers == .cookie else { return .told(sentence ?? failure.sentence) }
         return .redirect(
@@ -140,6 +143,6 @@ struct AuthorizationReply {
 }
 
 extension RedirectURI {
-    /// Whether a form can be posted there. An app that is opened by its scheme gets an address and nothing else.
+    /// `true` if a form can be posted to the address. An app that its scheme opens gets an address and nothing else.
     var takesForms: Bool { self.kind != .privateScheme }
 }

@@ -3,15 +3,15 @@ import Store
 import _Primitives
 
 extension AuditEvent.Kind {
-    /// A client was given what a person agreed to whom it had asked without a browser; the detail is the client.
+    /// A client got a grant from a person whom the client had asked without a browser; the detail is the client.
     static let backchannelGranted = Self(rawValue: "backchannel-granted")
 }
 
 extension OpenIDProvider {
-    /// The backchannel authentication endpoint (OpenID Connect CIBA Core 1.0, section 7): a client names a person, who is
-    /// asked on their phone, and then asks for the answer.
+    /// Answers a request to the backchannel authentication endpoint (OpenID Connect CIBA Core 1.0, section 7). A client
+    /// names a person, the person is asked on their phone, and the client then asks for the answer.
     ///
-    /// Whether there is such a person is told by nothing: one whom nobody is waits, and never answers.
+    /// The answer never tells if the person exists: a request for an unknown person waits, and is never answered.
     ///
     /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
     public func askPerson(header: String?, body: String, over connection: ClientConnection = .usual) async throws
@@ -62,7 +62,7 @@ extension OpenIDProvider {
             var body: JSONObject = [
                 "auth_req_id": .string(secret), "expires_in": .integer(lifetime.components.seconds),
             ]
-            // Section 7.3: whoever is told the answer has nothing to ask.
+            // Section 7.3: a client in push mode has no answer to poll for, and gets no interval.
             if notification?.mode != .push {
                 body["interval"] = .integer(Limits.Fixed.pollingInterval.components.seconds)
             }
@@ -70,7 +70,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// What the person is shown, and signs: the client's message, or what it asks in detail. A phone shows one text.
+    /// Returns the text that the person reads and signs: the client's message, or the requested details. A phone shows
+    /// one text.
     private func message(_ form: Parameters, of client: ClientRecord) throws -> String? {
         let details = form["authorization_details"]
         guard details == nil || form["binding_message"] == nil else {
@@ -81,8 +82,8 @@ extension OpenIDProvider {
         return try self.agreement(to: details) ?? form["binding_message"]
     }
 
-    /// How the client is told, where it does not ask: with the token that it shows this server to be this server by
-    /// (section 7.1).
+    /// Returns the notification's mode and token for a client that does not poll; `nil` for a client that polls. The
+    /// token proves to the client that the notification comes from this server (section 7.1).
     private func notification(_ form: Parameters, of client: ClientRecord) throws -> (
         mode: BackchannelNotification.Mode, token: String
     )? {
@@ -106,7 +107,7 @@ extension OpenIDProvider {
     private static let tokenCharacters = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/".utf8)
 
-    /// How long a request is to live: what the client wishes, within bounds.
+    /// Returns the lifetime of a request: the client's wish, within bounds.
     private func backchannelLifetime(_ text: String?) throws -> Duration {
         let limits = self.limits.oauth
         guard let text else { return limits.backchannelRequestLifetime }
@@ -117,8 +118,8 @@ extension OpenIDProvider {
         return min(.seconds(seconds), limits.longestBackchannelRequest)
     }
 
-    /// Whom a client means, by the one hint that a request has (section 7.1), and what it said. A hint that names nobody whom
-    /// the client may know is as good as any.
+    /// Returns the account and the text of the one hint that a request has (section 7.1). A hint to a person whom the
+    /// client may not know is treated like any other hint.
     private func hinted(_ form: Parameters, client: ClientRecord, _ method: any BackchannelMethod) async throws -> (
         account: String?, hint: String
     ) {
@@ -130,7 +131,7 @@ extension OpenIDProvider {
         }
         switch name {
         case "login_hint":
-            // Counted in its one spelling, as it is looked up.
+            // Counted in the name's canonical spelling, in which the name is looked up.
             let name = AccountName(value, limits: self.limits)?.key ?? value
             return (try await method.account(username: value), "login \(name)")
         case "id_token_hint":

@@ -2,39 +2,39 @@ import OAuth
 import Store
 import _Primitives
 
-/// Signs people in to an operator's own apps without a browser (OAuth 2.0 for First-Party Applications, the authorization
-/// challenge endpoint).
+/// Signs people in to an operator's own apps without a browser (OAuth 2.0 for First-Party Applications, the
+/// authorization challenge endpoint).
 ///
-/// What waits for the person is an authorization request as any other, and it ends in the same records. It has no browser:
-/// in its place stands `auth_session`, another one at each step, which is worth nothing without the client, and without the
-/// key that the first step has shown. Who may come here an operator decides for each client: whoever types a password into
-/// an app trusts the app with it.
+/// The waiting request is an authorization request like any other, and ends in the same records. The request has no
+/// browser. In place of the browser stands `auth_session`, with a new value at each step. The value is worth nothing
+/// without the client, and without the key of the first step. The operator decides for each client if the client may
+/// use this endpoint: a person who types a password into an app trusts the app with the password.
 public struct Challenges: Sendable {
     private let provider: OpenIDProvider
     private let method: any DirectSignIn
 
-    /// Sign-ins of the clients of this provider.
+    /// Creates the endpoint for the clients of this provider.
     public init(_ provider: OpenIDProvider, by method: any DirectSignIn) {
         self.provider = provider
         self.method = method
     }
 
-    /// By what a sign-in goes on.
+    /// The name of the value for continuing a sign-in.
     private static let session = "auth_session"
 
-    /// The endpoint.
+    /// Answers a request to the endpoint.
     ///
-    /// Throws ``InterruptedStep`` where a step could not be judged now, and the sign-in goes on.
+    /// Throws ``InterruptedStep`` if a step could not be judged now. The sign-in then continues.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
+    ///   - body: The form as received, not decoded.
     ///   - proofs: The values of all header fields `DPoP`: the code will be bound to the key of such a proof.
-    ///   - connection: What it came over.
-    ///   - place: Where the app is.
+    ///   - connection: The connection of the request.
+    ///   - place: The app's place in the network.
     ///
-    /// Cost: two queries, one store step, two hashes, and what the step costs; at the last step three queries and another
-    /// step; with a proof one signature, two HMACs and one store step more.
+    /// Cost: two queries, one store step, two hashes, and the cost of the step itself; at the last step three queries
+    /// and another store step; with a proof one signature, two HMACs and one store step more.
     public func answer(
         header: String?, body: String, proofs: [String], over connection: ClientConnection = .usual, place: AppPlace
     ) async throws -> ProviderAnswer {
@@ -57,7 +57,7 @@ public struct Challenges: Sendable {
 
     // MARK: The session of a sign-in
 
-    /// Has a new request wait for its person.
+    /// Adds a new request, which waits for its person.
     private func begin(
         _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?, place: AppPlace
     ) async throws -> ProviderAnswer {
@@ -84,7 +84,7 @@ public struct Challenges: Sendable {
         }
         guard checked.wishes.levels.canBeMet(in: provider.configuration.levels) else { throw RequestedLevels.unmet }
         guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
-        // What a person agrees to stands on a page, or on their phone beside one; and who has no account yet gets none here.
+        // A person agrees on a page, or on their phone beside a page, and new accounts are not made here.
         guard checked.wishes.details == nil, checked.wishes.prompts.isDisjoint(with: [.consent, .create]) else {
             throw Self.web("the request wants the person asked: prompt, or authorization_details")
         }
@@ -103,8 +103,7 @@ public struct Challenges: Sendable {
         return try await self.step(shown, of: request, session: "\(id).\(secret)", client: client, place: place)
     }
 
-    /// Takes the next step of a sign-in that has begun. What is not right with the form, the client or the key spends
-    /// nothing.
+    /// Takes the next step of a running sign-in. A mistake in the form, the client or the key spends nothing.
     private func goOn(
         _ text: String, _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?,
         place: AppPlace
@@ -130,7 +129,7 @@ public struct Challenges: Sendable {
         var session = text
         do {
             if let proof { try await provider.take(proof) }
-            // Before anything is judged: whoever comes with it again, in whatever way, has nothing.
+            // The session moves on before anything is judged: a second request with the same session gets nothing.
             guard let next = try await self.next(of: waiting) else { throw Self.noSession }
             session = next
         } catch let error as OAuthError { throw error } catch {
@@ -139,7 +138,7 @@ public struct Challenges: Sendable {
         return try await self.step(shown, of: waiting, session: session, client: client, place: place)
     }
 
-    /// The request of an `auth_session`; `nil` where there is none of this client.
+    /// Returns the request of an `auth_session`; `nil` if this client has no such request.
     private func waiting(_ text: String, client: ClientRecord) async throws -> AuthorizationRequestRecord? {
         let parts = text.splitBytes(at: ".")
         guard parts.count == 2, let request = try await self.provider.store.request(String(parts[0])),
@@ -149,7 +148,7 @@ public struct Challenges: Sendable {
         return request
     }
 
-    /// The `auth_session` in the place of the one that has come; `nil` where another call had it first.
+    /// Replaces the received `auth_session` by the next and returns the new value; `nil` if another call was first.
     private func next(of request: AuthorizationRequestRecord) async throws -> String? {
         let secret = self.provider.random.token(byteCount: 32)
         let isTaken = try await self.provider.store.moveRequest(
@@ -157,7 +156,8 @@ public struct Challenges: Sendable {
         return isTaken ? "\(request.id).\(secret)" : nil
     }
 
-    /// It is the digest of no browser's cookie, so that none goes on where an app has begun.
+    /// Returns the digest of an `auth_session`. No browser's cookie has this digest, so no browser can continue an
+    /// app's sign-in.
     private static func digest(of secret: String) -> [UInt8] { Sealing.digest(ofSecret: "auth_session \(secret)") }
 
     private static func isSame(_ known: String?, _ shown: String?) -> Bool {
@@ -168,7 +168,7 @@ public struct Challenges: Sendable {
     private static let noSession = OAuthError(
         .invalidSession, "This sign-in has ended, or went on with another auth_session. Begin anew.")
 
-    /// A refusal after which the sign-in goes on.
+    /// Returns a refusal after which the sign-in continues.
     private static func answer(
         _ error: OAuthError, session: String, _ members: JSONObject, refusal: ProviderRefusal?
     ) -> ProviderAnswer {
@@ -180,7 +180,7 @@ public struct Challenges: Sendable {
 
     // MARK: Steps
 
-    /// Takes a step, and ends the sign-in where it cannot go on.
+    /// Takes a step, and ends the sign-in if the sign-in cannot continue.
     private func step(
         _ shown: ShownProof?, of request: AuthorizationRequestRecord, session: String, client: ClientRecord,
         place: AppPlace
@@ -228,7 +228,8 @@ public struct Challenges: Sendable {
         OAuthError(.redirectToWeb, "The sign-in goes on in a browser alone.", detail: reason)
     }
 
-    /// Gives the code: a session begins that no browser has. The person finds it among their sessions.
+    /// Returns the code, and begins a session that belongs to no browser. The person finds the session among their
+    /// sessions.
     private func finish(_ request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> ProviderAnswer {
         let provider = self.provider
         guard let (outcome, method) = try await provider.outcome(of: request, browser: browser) else {
@@ -236,10 +237,10 @@ public struct Challenges: Sendable {
         }
         let wishes = try AuthorizationWishes(of: request)
         if let refusal = try await provider.refusal(of: outcome, for: request, wishes) {
-            // In a browser there may be a way that is sure enough.
+            // In a browser the person may have a way that is sure enough.
             throw refusal == RequestedLevels.unmet ? Self.web("less sure than the request asks") : refusal
         }
-        // They stand on a page.
+        // The terms stand on a page.
         if let terms = try await provider.missingTerms(ofAccount: outcome.account) {
             throw Self.web("nobody has agreed to --terms-version \(terms.version) for the account")
         }
@@ -255,7 +256,7 @@ public struct Challenges: Sendable {
                 CompletedAuthorization(request: request.id, session: session, grant: issue.grant, code: issue.code),
                 replacing: nil)
         } catch let error as StoreError where error.code == .notFound {
-            // The account was locked this moment, or the phone is gone.
+            // The account was locked this moment, or the phone was removed.
             throw OpenIDProvider.denied
         }
         self.method.signedIn(by: method)

@@ -2,15 +2,15 @@ public import OAuth
 import Store
 public import _Primitives
 
-/// What to do with a browser whose person has authenticated.
+/// The next step for a browser whose person has authenticated.
 public enum CompletionAnswer: Sendable, Equatable {
-    /// Set the session's cookie and take the browser to the client. The method is the one by which the person has
-    /// authenticated.
+    /// Set the session's cookie and take the browser to the client. The method is the method of the person's
+    /// authentication.
     case signedIn(ClientAnswer, session: SessionSecret, method: String)
-    /// Ask the person whether the device that waits is to be signed in (``DeviceAuthorizations``): nothing has changed yet.
+    /// Ask the person if the waiting device is to be signed in (``DeviceAuthorizations``): nothing has changed yet.
     case confirmDevice
-    /// Set the session's cookie, where there is a new one, and ask its person whether this client may have what it wants,
-    /// or whether they agree to the operator's terms.
+    /// Set the cookie of a new session, if any. Then ask the person if this client may have the requested access, or if
+    /// the person agrees to the operator's terms.
     case consent(client: String, session: SessionSecret?, method: String)
     /// Take the browser to the client, with an error.
     case refused(ClientAnswer)
@@ -22,29 +22,31 @@ public enum CompletionAnswer: Sendable, Equatable {
 public struct PendingAuthorization: Sendable, Equatable {
     /// The client that asks.
     public let client: String
-    /// What people are shown: who asks.
+    /// The client's name, as the page shows it.
     public let clientName: String
-    /// Scheme, host and port where the person will be led.
+    /// The scheme, host and port of the address to which the browser will return.
     public let clientOrigin: String
-    /// Who the client believes comes: for a field in which a name is typed, and for nothing else. Whether there is such an
-    /// account no page says.
+    /// The name that the client expects, only for a field in which the person types a name. No page says if the account
+    /// exists.
     public let loginHint: String?
-    /// Whether the client believes that the person has no account yet.
+    /// `true` if the client expects a person without an account.
     public let isNewcomer: Bool
-    /// The ways in which people may sign in to it, the first of them first.
+    /// The ways for people to sign in to the client, in the client's order.
     public let methods: [String]
-    /// What the person is asked to agree to, beside signing in: it is shown on the page, and the phone shows it and signs it.
+    /// The text that the person agrees to in addition to the sign-in. The page shows the text, and the phone shows and
+    /// signs the text.
     public let agreement: String?
-    /// Whether it is an app that keeps no secret: its code goes to the person's device, and not to a service.
+    /// `true` if the client is an app that keeps no secret: the code goes to the person's device, and not to a service.
     public let isApp: Bool
     /// The hash that binds the code, if the request has one (RFC 7636): 32 bytes.
     public let codeChallenge: [UInt8]?
-    /// From then on the request is gone.
+    /// The end of the request's lifetime.
     public let expiresAt: Timestamp
 }
 
 extension OpenIDProvider {
-    /// The request, for the browser that started it; `nil` for every other, and once it has ended.
+    /// Returns the request to the browser that started the request; `nil` for other browsers, and after the request's
+    /// end.
     ///
     /// Cost: two queries, one hash.
     public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
@@ -65,20 +67,21 @@ extension OpenIDProvider {
     /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
     /// identifier, and gives the client its code.
     ///
-    /// Where the browser shows a session of the same person that is less sure than the request asks, the authentication is
-    /// added to that session, which goes on under a new cookie. Where the authentication is less sure than the request
-    /// asks, nobody is signed in, and the client is told.
+    /// If the browser shows a session of the same person that is less sure than the request asks, the authentication is
+    /// added to the session. The session continues under a new cookie. If the authentication is less sure than the
+    /// request asks, no person is signed in, and the client receives an error.
     ///
-    /// Where the person has to agree first, the session begins, and the request waits on (``decide(request:browser:session:isGranted:address:explain:)``).
+    /// If the person has to agree first, the session begins, and the request waits on
+    /// (``decide(request:browser:session:isGranted:address:explain:)``).
     ///
-    /// Of any number of calls one signs in: the one that ends the request, in the step that begins the session. A call
-    /// that throws has changed nothing that would keep a later one from signing in. Any other session that the browser shows
+    /// Of any number of calls exactly one signs in: the call that ends the request, in the step that begins the
+    /// session. After a call that throws, a later call can still sign in. Any other session that the browser shows
     /// ends.
     ///
     /// - Parameters:
     ///   - id: From ``AuthorizationAnswer/signIn(request:client:)``.
-    ///   - session: The session that the browser shows, if any.
-    ///   - explain: Is told why, where nobody is signed in: for the operator's log.
+    ///   - session: The session of the browser's cookie, if any.
+    ///   - explain: Receives the reason if no person is signed in, for the operator's log.
     ///
     /// Cost: three queries, one store step beside the outcome's own, four hashes, one HMAC.
     public func complete(
@@ -104,8 +107,8 @@ extension OpenIDProvider {
             explain(ProviderRefusal(refusal, client: request.client))
             return try await self.store.removeRequest(id) ? .refused(reply.answer(error: refusal)) : .page(ended)
         }
-        // A browser that comes again with what the first time has led to is led there again.
-        // Without the session that has begun nobody is: the outcome was spent on it.
+        // A browser that repeats the request comes to the same page again. The browser must show the session that has
+        // begun, as the outcome was spent on the session.
         if let asking = request.session {
             guard let old, try await self.liveSession(old)?.id.hasSameBytes(as: asking) ?? false else {
                 explain(ProviderRefusal(ended, client: client.id))
@@ -146,7 +149,7 @@ extension OpenIDProvider {
                 try await self.store.stepUp(stepUp, from: old.digest)
                 return .signedIn(reply.answer(code: code), session: secret, method: method)
             } catch let error as StoreError where error.code == .notFound {
-                // Where it was the session that has ended, it is a sign-in like any other.
+                // The old session has ended: the sign-in continues like any other.
             }
         }
         let session = self.session(of: authentication, cookie: secret, at: now)
@@ -159,7 +162,7 @@ extension OpenIDProvider {
             }
             try await self.store.complete(signIn, replacing: old?.digest)
         } catch let error as StoreError where error.code == .notFound {
-            // Where the request is still there, the device is gone, or the account was locked this moment.
+            // If the request still exists, the device was removed, or the account was locked this moment.
             explain(ProviderRefusal(Self.denied, client: request.client))
             let answer = wishes.service == nil ? reply.answer(error: Self.denied) : reply.answer(.locked)
             return try await self.store.removeRequest(id) ? .refused(answer) : .page(ended)
@@ -167,15 +170,17 @@ extension OpenIDProvider {
         return .signedIn(reply.answer(code: code), session: secret, method: method)
     }
 
-    /// Whether a person who came by that way is asked on a page of ours before there is a code: another provider can have
-    /// answered for them without a word, and an app that any other program on the device could pass for gets nothing
-    /// unasked (RFC 8252, section 8.6).
+    /// `true` if a person who signed in by that method has to confirm on a page before the app gets a code.
+    ///
+    /// Another provider can answer for the person without any question. Other programs on the device can pretend to be
+    /// an app with such an address, and must get nothing without a question to the person (RFC 8252, section 8.6).
     func isAskedEachTime(_ client: ClientRecord, _ redirectURI: RedirectURI, by method: String) -> Bool {
         client.settings.isPublic && redirectURI.kind != .https
             && method.hasBytes(atStart: UpstreamProvider.methodPrefix)
     }
 
-    /// What the person wants connected who has authenticated for a request at that moment: for it, and not before.
+    /// Returns the connection that waits for the person of a request. The person must have authenticated for the
+    /// connection: `moment` must not be before the wish.
     func connection(for request: String, since moment: Timestamp) async throws -> WantedConnection? {
         for method in self.methods {
             if let wanted = try await method.wantedConnection(request: request), wanted.since <= moment {
@@ -187,19 +192,19 @@ extension OpenIDProvider {
 
     static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
 
-    /// What a service of personalised identities is told of whoever came otherwise.
+    /// The error of a service of personalised identities for a person who signed in otherwise.
     static let notForService = OAuthError(
         .accessDenied, "The service takes people by their personalised identity alone.")
 
-    /// What keeps a person out of clients of the app sign-in service who has authenticated; `nil` for nothing. Of whoever came
-    /// by another provider the register was asked when they came.
+    /// Returns the reason why an authenticated person may not use clients of the app sign-in service; `nil` for no
+    /// reason. For a person from another provider the register was asked at the arrival.
     private func failure(of outcome: AuthenticationOutcome, by method: String) async throws -> SignInServiceFailure? {
         guard let person = try await self.people.person(account: outcome.account) else { return .locked }
         guard !method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return nil }
         return self.configuration.simulatedPeople?.failure(ofAccount: person.username)
     }
 
-    /// Why an outcome signs nobody in; `nil` where it does.
+    /// Returns the reason why an outcome signs no person in; `nil` if the outcome is good.
     func refusal(
         of outcome: AuthenticationOutcome, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes
     ) async throws -> OAuthError? {
@@ -217,7 +222,8 @@ extension OpenIDProvider {
         return wishes.levels.areMet(by: outcome.acr, in: self.configuration.levels) ? nil : RequestedLevels.unmet
     }
 
-    /// The session that the browser shows, where it is the same person's and was not enough for what is asked.
+    /// Returns the session that the browser shows, if the session belongs to the same person and is less sure than the
+    /// request asks.
     private func lesserSession(
         _ secret: SessionSecret, than authentication: AuthenticationRecord, _ wishes: AuthorizationWishes
     ) async throws -> SessionRecord? {
@@ -228,7 +234,7 @@ extension OpenIDProvider {
         return session
     }
 
-    /// Ends a request because its person said no: the client is told `access_denied`.
+    /// Ends a request because its person refused. The client receives `access_denied`.
     ///
     /// Cost: one query, one store step.
     public func refuse(request id: String, browser: BrowserSecret) async throws -> AuthorizationAnswer {
@@ -239,7 +245,7 @@ extension OpenIDProvider {
             try self.reply(to: request).answer(error: OAuthError(.accessDenied, "The person did not sign in.")))
     }
 
-    /// What is kept of an outcome.
+    /// Returns the record of an outcome.
     func authentication(of outcome: AuthenticationOutcome, by method: String) -> AuthenticationRecord {
         AuthenticationRecord(
             id: self.random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
@@ -247,7 +253,7 @@ extension OpenIDProvider {
             device: outcome.device, role: outcome.role)
     }
 
-    /// A session that begins with an authentication. Without a cookie no browser has it.
+    /// Returns a session that begins with an authentication. A session without a cookie belongs to no browser.
     func session(of authentication: AuthenticationRecord, cookie: SessionSecret?, at now: Timestamp) -> SessionRecord {
         SessionRecord(
             id: self.random.identifier(), cookieDigest: (cookie ?? SessionSecret(random: self.random)).digest,
@@ -255,8 +261,8 @@ extension OpenIDProvider {
             hasBrowser: cookie != nil)
     }
 
-    /// The outcome of the method, of those that the client takes, by which the person has authenticated for the request, and
-    /// the method's name.
+    /// Returns the outcome with which the person has authenticated for the request, and the method's name. Only methods
+    /// that the client accepts count.
     func outcome(of request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> (
         AuthenticationOutcome, String
     )? {
@@ -273,7 +279,7 @@ extension OpenIDProvider {
         return nil
     }
 
-    /// The request, where it waits and the browser is its own.
+    /// Returns the request if it waits and belongs to the browser.
     func openRequest(_ id: String, _ browser: BrowserSecret) async throws -> AuthorizationRequestRecord? {
         guard let request = try await self.store.request(id), self.time.now() < request.expiresAt,
             constantTimeEqual(request.browserDigest, browser.digest)
@@ -292,7 +298,7 @@ extension OpenIDProvider {
 }
 
 extension SessionRecord {
-    /// The session after its person has authenticated once more. It ends when it would have ended.
+    /// Returns the session with one more authentication of its person. The session's end stays the same.
     fileprivate func adding(_ authentication: AuthenticationRecord, cookie: [UInt8], at now: Timestamp) -> SessionRecord
     {
         SessionRecord(

@@ -3,9 +3,9 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// What a client gets of a person, in parts that people understand.
+/// A part of a client's access to a person's data, in terms that people understand.
 public enum ConsentItem: String, Sendable, CaseIterable {
-    /// That it is the same person each time, by a number of the client's own.
+    /// The recognition of the same person each time, by an identifier that only this client gets.
     case identity
     /// The name that the person signs in with.
     case username
@@ -13,18 +13,18 @@ public enum ConsentItem: String, Sendable, CaseIterable {
     case name
     /// The person's picture, language and time zone.
     case profile
-    /// Where the person gets e-mail.
+    /// The person's e-mail address.
     case email
-    /// By what number the person can be called.
+    /// The person's phone number.
     case phone
-    /// Where the person gets post.
+    /// The person's postal address.
     case address
-    /// To go on while the person is away.
+    /// Access while the person is away.
     case offlineAccess
-    /// To have the other apps of its group on the device sign the person in.
+    /// Permission for other apps of the client's group on the device to sign the person in.
     case deviceSSO
 
-    /// What scopes and claims come to, in the order of the cases.
+    /// Returns the items of scopes and claims, in the order of the cases.
     static func items(scope: Scope, claims: String?) throws -> [ConsentItem] {
         let byScope = PersonClaims.scopes.filter { scope.contains($0.scope) }.flatMap(\.claims)
         let named = try claims.map { try ClaimsRequest($0) }
@@ -42,42 +42,42 @@ public enum ConsentItem: String, Sendable, CaseIterable {
     }
 }
 
-/// What a person has let a service have.
+/// A consent that a person has given to a service.
 public struct GivenConsent: Sendable, Equatable {
-    /// By what it is taken back. It opens nothing.
+    /// The identifier with which the person revokes the consent. It gives no access.
     public let id: String
     /// The client's identifier.
     public let client: String
     /// The client's name.
     public let clientName: String
-    /// What it gets.
+    /// The items for the client.
     public let items: [ConsentItem]
-    /// The scopes of the client's own, by the names that they have there.
+    /// The client's own scopes, by their names at the client.
     public let scopes: [String]
-    /// Where its tokens are good for (RFC 8707), beside this server.
+    /// The resources at which the tokens are valid (RFC 8707), beside this server.
     public let resources: [String]
-    /// The session that it was given in last; `nil` where that is not known.
+    /// The session in which the person last gave the consent; `nil` if the session is not known.
     public let session: GivingSession?
-    /// When it was given last.
+    /// The time of the person's last consent.
     public let grantedAt: Timestamp
 }
 
 extension AuditEvent.Kind {
-    /// A person let a client have something; the detail is the client.
+    /// A person consented to a client's access; the detail is the client.
     static let consentGiven = Self(rawValue: "consent-given")
-    /// A consent was taken back; the detail is the consent, the actor the operator, where it was one.
+    /// A consent was revoked; the detail is the consent, the actor the operator, if the operator revoked it.
     static let consentRevoked = Self(rawValue: "consent-revoked")
 }
 
-/// What people have let services have: to be shown, and taken back.
+/// The consents of people to services: lists consents, and revokes consents.
 public struct Consents: Sendable {
     let store: any ConsentStore & ClientStore
     let limits: Limits
     let time: TimeSource
 
-    /// What an account has let services have, the last one first, at most ``Limits/activityRows``.
+    /// Returns an account's consents, the last first, at most ``Limits/activityRows``.
     ///
-    /// Cost: one query, and one for each.
+    /// Cost: one query, and one for each consent.
     public func given(byAccount account: String) async throws -> [GivenConsent] {
         var given: [GivenConsent] = []
         for consent in try await self.store.consents(account: account, limit: self.limits.activityRows) {
@@ -92,10 +92,10 @@ public struct Consents: Sendable {
         return given
     }
 
-    /// Takes a consent back: what the service was given for it stops working at once, on every node. `false` where the
+    /// Revokes a consent. The service's tokens of the consent stop working at once, on every node. `false` if the
     /// account has no such consent.
     ///
-    /// - Parameter operator: Who does it, where it is not the person.
+    /// - Parameter operator: The operator who revokes the consent; `nil` for the person.
     ///
     /// Cost: one store step.
     public func end(_ id: String, ofAccount account: String, by operator: String? = nil) async throws -> Bool {
@@ -106,18 +106,19 @@ public struct Consents: Sendable {
     }
 }
 
-/// What a request wants that a person has to agree to.
+/// The part of a request that needs the person's consent.
 struct ConsentTerms {
     let client: String
     let scope: Scope
-    /// What it names of the person, as JSON.
+    /// The requested claims about the person, as JSON.
     let claims: String?
-    /// Where its tokens are to be good for.
+    /// The resources at which the tokens are to be valid.
     let resources: [String]
-    /// Whether the person is asked also where the same was agreed to before.
+    /// `true` if the person is asked even after an earlier consent to the same terms.
     let isAlwaysAsked: Bool
 
-    /// `nil` where nobody is asked: the client is the operator's own, and does not want it otherwise.
+    /// Creates the terms of a request; `nil` if no consent is needed: the client is the operator's own, and does not
+    /// request consent.
     init?(of client: ClientRecord, scope: Scope, resources: [String], _ wishes: AuthorizationWishes) {
         let isWanted = wishes.prompts.contains(.consent)
         guard client.settings.party == .third || isWanted else { return nil }
@@ -129,7 +130,7 @@ struct ConsentTerms {
         self.resources = resources
     }
 
-    /// Recognises the same terms: scopes and resources in any order, and the claims in any spelling.
+    /// A hash that recognises the same terms: scopes and resources in any order, and the claims in any spelling.
     var content: [UInt8] {
         func sorted(_ texts: [String]) -> JSON { .array(texts.map(ExactText.init).sorted().map { .string($0.text) }) }
         let parts = JSON.array([sorted(self.scope.names), .string(self.claims ?? ""), sorted(self.resources)])
@@ -144,54 +145,55 @@ struct ConsentTerms {
     }
 }
 
-/// What a person is asked on the page between signing in and the way back.
+/// The question to a person on the page between the sign-in and the return to the client.
 public struct ConsentQuestion: Sendable, Equatable {
     /// The client that asks.
     public let client: String
-    /// What people are shown: who asks.
+    /// The client's name, as the page shows it.
     public let clientName: String
-    /// Scheme, host and port where the person will be led.
+    /// The scheme, host and port of the address to which the browser will return.
     public let clientOrigin: String
-    /// `true` if the operator does not know whose the client is (``ClientRecord/isStranger``).
+    /// `true` if the operator does not know the client's owner (``ClientRecord/isStranger``).
     public var isStranger = false
-    /// Whose account it is about, by the name that the person signs in with.
+    /// The name with which the person signs in to the account.
     public let username: String
-    /// What the client gets.
+    /// The items for the client.
     public let items: [ConsentItem]
-    /// The scopes of the client's own, by the names that they have there.
+    /// The client's own scopes, by their names at the client.
     public let scopes: [String]
-    /// Where its tokens would be good for (RFC 8707), beside this server.
+    /// The resources at which the tokens would be valid (RFC 8707), beside this server.
     public let resources: [String]
-    /// What the person has signed beside, in words (RFC 9396).
+    /// The text that the person has also signed (RFC 9396).
     public let agreement: String?
-    /// What the person has to agree to before they are asked for the client: then nothing of the client's is named.
+    /// The terms that the person has to agree to before the question about the client. A question with terms names
+    /// nothing of the client's request.
     public let terms: Terms?
-    /// What the person wants connected with the account, and is asked about before everything else.
+    /// The connection that the person wants for the account. The page asks about the connection first.
     public let connection: WantedConnection?
 }
 
 extension Scope {
-    /// The names that OpenID Connect does not give: a client's own.
+    /// The scopes that OpenID Connect does not define: a client's own.
     fileprivate var ofClients: [String] { self.names.filter { !OpenIDProvider.scopes.containsBytes(of: $0) } }
 }
 
 extension OpenIDProvider {
-    /// What people have let services have.
+    /// The consents of people to services.
     public var consents: Consents { Consents(store: self.store, limits: self.limits, time: self.time) }
 
-    /// What a request without a page is told where the person has to agree first.
+    /// The error for a request without a page if the person has to consent first.
     static let nobodyAgreed = OAuthError(.consentRequired, "The person has to agree first.")
 
-    /// The consent that a person has given to these terms, and that is enough for them.
+    /// Returns the person's earlier consent to these terms, if an earlier consent is enough.
     func remembered(_ terms: ConsentTerms, account: String) async throws -> ConsentRecord? {
         guard !terms.isAlwaysAsked else { return nil }
         return try await self.store.consent(account: account, client: terms.client, content: terms.content)
     }
 
-    /// What a grant without a page stands on, where the client is a third party's: the person has agreed to the very same
-    /// for this client; `nil` where nobody is asked for the client.
+    /// Returns the consent on which a grant without a page rests, if the client is a third party's. The person must
+    /// have consented to exactly the same terms for this client. Returns `nil` if the client needs no consent.
     ///
-    /// Throws `OAuthError` `invalid_scope` where they have not. Cost: one query for a third party's client.
+    /// Throws `OAuthError` `invalid_scope` if the person has not consented. Cost: one query for a third party's client.
     func consent(to scope: Scope, for client: ClientRecord, account: String) async throws -> String? {
         guard let terms = try ConsentTerms(of: client, scope: scope, resources: [], AuthorizationWishes([:])) else {
             return nil
@@ -204,7 +206,7 @@ extension OpenIDProvider {
         return consent.id
     }
 
-    /// A request that waits for the word of its person in this session, with what it waits for.
+    /// Returns a request that waits for its person's decision in this session, with the terms of the decision.
     private func waiting(_ id: String, _ browser: BrowserSecret, _ secret: SessionSecret?) async throws -> (
         request: AuthorizationRequestRecord, session: SessionRecord, client: ClientRecord, terms: ConsentTerms,
         wishes: AuthorizationWishes
@@ -215,7 +217,7 @@ extension OpenIDProvider {
             let client = try await self.client(of: request)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
-        // Where the operator has made the client one of their own meanwhile, the person is asked all the same.
+        // If the operator has meanwhile made the client one of their own, the person is asked all the same.
         var asked = client
         asked.settings.party = .third
         guard
@@ -225,7 +227,8 @@ extension OpenIDProvider {
         return (request, session, client, terms, wishes)
     }
 
-    /// Whether a person whose request waits has to be asked for the client, too, and what they have agreed to before.
+    /// Returns `true` if the person of a waiting request still has to be asked about the client, and the person's
+    /// earlier consent.
     private func consent(
         of account: String, to request: AuthorizationRequestRecord, by client: ClientRecord, signedInBy method: String,
         _ wishes: AuthorizationWishes
@@ -237,8 +240,8 @@ extension OpenIDProvider {
         return (given == nil || isAsked, given)
     }
 
-    /// What the person of this session is asked for the request; `nil` for every other browser and session, and where
-    /// nobody is asked.
+    /// Returns the question for the person of this session about the request; `nil` for every other browser and
+    /// session, and if the request needs no question.
     ///
     /// Cost: four queries, two hashes.
     public func consentQuestion(request id: String, browser: BrowserSecret, session: SessionSecret?) async throws
@@ -267,17 +270,17 @@ extension OpenIDProvider {
         return question
     }
 
-    /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told
-    /// `access_denied`. Of any number of calls one ends it.
+    /// Ends a request with its person's decision. The client gets its code and the consent is remembered, or the client
+    /// receives `access_denied`. Of any number of calls exactly one ends the request.
     ///
     /// - Parameters:
-    ///   - isGranted: Whether the person agrees. Only for a form that stood on a page of this session.
-    ///   - connection: What the page has shown that the person wants connected; `nil` where it has shown nothing such. A
-    ///     person who does not want it after all is signed in all the same.
-    ///   - version: The version of the operator's terms that the page has shown; `nil` where it has shown none.
+    ///   - isGranted: `true` if the person agrees. Only for a form that stood on a page of this session.
+    ///   - connection: The wanted connection that the page has shown; `nil` if the page has shown none. A person who
+    ///     declines the connection is signed in all the same.
+    ///   - version: The version of the operator's terms that the page has shown; `nil` if the page has shown none.
     ///   - address: The browser's network address, for the audit trail.
-    ///   - explain: Is told why, where the client gets nothing: for the operator's log.
-    ///   - notConnected: Is told why a connection was not made that the person wanted: they are signed in all the same.
+    ///   - explain: Receives the reason if the client gets nothing, for the operator's log.
+    ///   - notConnected: Receives the reason if a wanted connection was not made. The person is signed in all the same.
     ///
     /// Cost: four queries, one store step.
     public func decide(
@@ -294,7 +297,7 @@ extension OpenIDProvider {
         let reply = try self.reply(to: request)
         let isKnown = try await self.people.person(account: session.account) != nil
         let wanted = try await self.connection(for: id, since: session.authentication.at)
-        // A page that has shown something else than what is to be decided has decided nothing.
+        // A page that has shown something else than the question of this step has decided nothing.
         guard wanted.map({ $0.name.hasSameBytes(as: connection ?? "") }) ?? (connection == nil) else {
             return .consent(request: id, client: client.id)
         }
@@ -304,7 +307,8 @@ extension OpenIDProvider {
             let answer = isKnown || wishes.service == nil ? reply.answer(error: refusal) : reply.answer(.locked)
             return try await self.store.removeRequest(id) ? .client(answer) : .page(ended)
         }
-        // What was asked of the sign-in is asked of the session that gives the code: it can have changed meanwhile.
+        // The session that gives the code must meet the requirements of the sign-in: the session can have changed
+        // meanwhile.
         guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
             explain(ProviderRefusal(Self.notForService, client: client.id))
             return try await self.store.removeRequest(id)
@@ -327,7 +331,7 @@ extension OpenIDProvider {
         }
         let missing = try await self.missingTerms(ofAccount: session.account, at: client)
         if let missing {
-            // What the page has not shown nobody has agreed to.
+            // A person cannot have agreed to terms that the page has not shown.
             guard let version, version.hasSameBytes(as: missing.version) else {
                 return .consent(request: id, client: client.id)
             }
@@ -335,7 +339,7 @@ extension OpenIDProvider {
                 .termsAgreed, at: now, accountID: session.account, detail: version, address: address)
             _ = try await self.store.agree(account: session.account, version: version, audit: agreed)
         }
-        // A page of the terms, or of a connection, has not shown what the client wants.
+        // A page about the terms, or about a connection, has not shown the client's request.
         var known: (isMissing: Bool, given: String?)?
         if version != nil || wanted != nil {
             known = try await self.consent(

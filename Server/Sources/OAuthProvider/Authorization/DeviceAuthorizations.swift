@@ -2,59 +2,60 @@ public import OAuth
 public import Store
 import _Primitives
 
-/// What to do with a browser whose person has typed a device's code.
+/// The next step for a browser whose person has typed a device's code.
 public enum DeviceCodeAnswer: Sendable, Equatable {
     /// Have the person authenticate for this request of this client.
     case signIn(request: String, client: String)
-    /// Ask for the code again: no device waits for this one, or another browser came with it before.
+    /// Ask for the code again: no device waits for this code, or another browser used the code before.
     case unknown
-    /// Show a page that asks to come back: too many codes were tried, or too many sign-ins begun.
+    /// Show a page that asks the person to come back: too many codes were tried, or too many sign-ins begun.
     case tooMany(Shortage)
 }
 
-/// What a person is shown before a device is signed in.
+/// The question to a person before a device is signed in.
 public struct DeviceConfirmation: Sendable, Equatable {
-    /// The code that the device shows as well, in its halves.
+    /// The code, in its halves. The device shows the same code.
     public let userCode: String
     /// The client that the device belongs to.
     public let client: String
-    /// What people are shown: who asks.
+    /// The client's name, as the page shows it.
     public let clientName: String
-    /// Scheme, host and port of the client's first address.
+    /// The scheme, host and port of the client's first address.
     public let clientOrigin: String
     /// The name of the person who has authenticated.
     public let username: String
 }
 
-/// How a person's answer about a device went.
+/// The result of a person's decision about a device.
 public enum DeviceDecision: Sendable, Equatable {
-    /// The device gets its tokens when it asks the next time.
+    /// The device gets its tokens at its next question.
     case confirmed(clientName: String, method: String)
-    /// The account cannot sign in. The device is told that the person said no.
+    /// The account cannot sign in. The device learns that the person refused.
     case denied(OAuthError)
-    /// There is nothing to decide on any more.
+    /// The request has ended, and no decision is left.
     case ended(OAuthError)
 }
 
 extension AuditEvent.Kind {
-    /// A person has signed a device in that has no browser; the detail is its client.
+    /// A person signed in a device that has no browser; the detail is the device's client.
     static let deviceConfirmed = Self(rawValue: "device-confirmed")
 }
 
-/// Signing in devices without a browser, from a browser that the person has elsewhere (RFC 8628).
+/// Signs in devices without a browser, from a browser that the person has elsewhere (RFC 8628).
 ///
-/// What waits for the person is an authorization request as any other, in the browser in which the code was typed. It ends
-/// with the person's yes on a page that shows code, client and origin, after they have authenticated for it: a session that
-/// the browser has counts for nothing here, since whoever sends somebody a link with a code could be anybody.
+/// The waiting request is an authorization request like any other, in the browser in which the code was typed. The
+/// request ends with the person's yes on a page that shows code, client and origin, after the person has authenticated
+/// for the request. An existing session of the browser does not count: anybody could have sent the person a link with a
+/// code.
 public struct DeviceAuthorizations: Sendable {
     private let provider: OpenIDProvider
-    /// How many devices clients may have wait.
+    /// The budget of waiting devices of each client.
     private let devices: Budget
-    /// How many codes that are none the browsers of a source may try. There is no budget of all sources together: whoever
-    /// used it up would keep everybody from signing devices in.
+    /// The budget of wrong codes that the browsers of a source may try. All sources together have no budget: an
+    /// attacker who used it up would keep everybody from signing devices in.
     private let guesses: Budget
 
-    /// Devices of the clients of this provider.
+    /// Creates the sign-in of devices for the clients of this provider.
     public init(_ provider: OpenIDProvider) {
         let limits = provider.limits
         self.provider = provider
@@ -70,13 +71,13 @@ public struct DeviceAuthorizations: Sendable {
     /// The page where people type the codes of devices.
     private var page: String { self.provider.issuer + "/device" }
 
-    /// The device authorization endpoint (RFC 8628, section 3.1).
+    /// Answers a request to the device authorization endpoint (RFC 8628, section 3.1).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
-    ///   - source: Where the device is. A client that proves nothing has a budget for each source.
-    ///   - connection: What it came over.
+    ///   - body: The form as received, not decoded.
+    ///   - source: The device's source. A client that proves nothing has a budget for each source.
+    ///   - connection: The connection of the request.
     ///
     /// Cost: one query, one store step, two hashes, one HMAC.
     public func authorize(
@@ -91,7 +92,8 @@ public struct DeviceAuthorizations: Sendable {
             try self.provider.refuseDetails(in: form)
             let scope = try OpenIDProvider.scope(form["scope"], settings: client.settings)
             let (now, limits) = (self.provider.time.now(), self.provider.limits.oauth)
-            // Anybody can ask in the name of a client that proves nothing: nobody is to use its budget up for all.
+            // Anybody can ask in the name of a client that proves nothing. A budget for each source keeps one caller
+            // from using up the budget of all.
             let spender = client.settings.isPublic ? source : client.id
             if let shortage = self.devices.spend(spender, of: client.id, at: now) { return ProviderAnswer(shortage) }
             let secret = self.provider.random.token(byteCount: 32)
@@ -104,7 +106,7 @@ public struct DeviceAuthorizations: Sendable {
                 try await self.provider.store.addDeviceCode(
                     code, keptUntil: code.expiresAt + limits.endedPollingRetention)
             } catch let error as StoreError where error.code == .conflict {
-                // One draw in many millions: the next one is another.
+                // The chance is one in many millions: the next draw gives another code.
                 throw OAuthError(.temporarilyUnavailable, "Ask again.", detail: error.reason)
             }
             let shown = code.userCode.shown
@@ -119,15 +121,15 @@ public struct DeviceAuthorizations: Sendable {
         }
     }
 
-    /// A code of a device, as somebody has typed it; `nil` where it cannot be one.
+    /// Returns a device's code from a person's typed text; `nil` if the text cannot be a code.
     public static func userCode(_ text: String) -> String? {
         TypedCode(typed: text, letters: Limits.Fixed.deviceUserCodeLetters)?.shown
     }
 
-    /// Has a person authenticate for the device whose code they have typed.
+    /// Has a person authenticate for the device whose code the person has typed.
     ///
-    /// An attempt is counted before the code is looked for, and given back where there is such a code. Past the budget
-    /// nothing is looked for.
+    /// An attempt is counted before the lookup of the code, and given back if the code exists. Past the budget no code
+    /// is looked up.
     ///
     /// Cost: two queries, one store step, one HMAC.
     public func enter(_ text: String, browser: BrowserSecret, source: String) async throws -> DeviceCodeAnswer {
@@ -149,8 +151,8 @@ public struct DeviceAuthorizations: Sendable {
         return .signIn(request: waiting, client: client.id)
     }
 
-    /// What the person of a request is shown before they answer; `nil` where the request is no device's, has ended, is
-    /// another browser's, or nobody has authenticated for it.
+    /// Returns the question to the person of a request; `nil` if the request is no device's, has ended, belongs to
+    /// another browser, or has no authenticated person.
     ///
     /// Cost: five queries, two hashes.
     public func confirmation(request id: String, browser: BrowserSecret) async throws -> DeviceConfirmation? {
@@ -165,11 +167,12 @@ public struct DeviceAuthorizations: Sendable {
             clientOrigin: try OpenIDProvider.origin(of: client), username: person.shownName)
     }
 
-    /// Signs the device in, because its person says so, who has authenticated for it.
+    /// Signs the device in, by the decision of the person who has authenticated for the request.
     ///
-    /// A session begins that no browser has: the person finds it among their sessions, and ends it there.
+    /// A session begins that belongs to no browser. The person finds the session among their sessions, and can end it
+    /// there.
     ///
-    /// - Parameter explain: Is told why, where the device is not signed in: for the operator's log.
+    /// - Parameter explain: Receives the reason if the device is not signed in, for the operator's log.
     ///
     /// Cost: five queries, one store step beside the outcome's own, one HMAC, three hashes.
     public func confirm(
@@ -206,7 +209,8 @@ public struct DeviceAuthorizations: Sendable {
                     .deviceConfirmed, at: now, accountID: outcome.account, detail: client.id,
                     address: outcome.address))
         } catch let error as StoreError where error.code == .notFound {
-            // Where the request is still there, the person's phone is gone, or the account was locked this moment.
+            // If the request still exists, the person's phone was removed, the account may not sign in to this client,
+            // or the person has to agree to the terms first.
             let isDenied = try await self.provider.store.removeRequest(id)
             explain(ProviderRefusal(isDenied ? denied : ended, client: client.id))
             return isDenied ? .denied(denied) : .ended(ended)
@@ -214,7 +218,8 @@ public struct DeviceAuthorizations: Sendable {
         return .confirmed(clientName: client.name, method: method)
     }
 
-    /// Ends a device's request because its person says no: the device is told. Says whether there was one of this browser's.
+    /// Ends a device's request because its person refused. The device learns of the refusal. Returns `true` if this
+    /// browser had such a request.
     ///
     /// Cost: two queries, one store step.
     public func refuse(request id: String, browser: BrowserSecret) async throws -> Bool {

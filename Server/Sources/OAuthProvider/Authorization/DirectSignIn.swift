@@ -1,16 +1,16 @@
 import OAuth
 public import _Primitives
 
-/// Where an app is that signs its person in without a browser.
+/// The place of an app that signs its person in without a browser.
 public struct AppPlace: Sendable {
-    /// Who is counted (a network).
+    /// The counted source (a network).
     public let source: String
     /// The app and its system in words.
     public let browser: String?
-    /// Its network address.
+    /// The app's network address.
     public let address: String?
 
-    /// A place of these values.
+    /// Creates a place.
     public init(source: String, browser: String? = nil, address: String? = nil) {
         self.source = source
         self.browser = browser
@@ -18,21 +18,22 @@ public struct AppPlace: Sendable {
     }
 }
 
-/// What an app shows of its person in one step: one thing, so that nobody has to guess which of two was judged.
+/// The proof that an app shows for its person in one step. A step has only one proof, so the judged proof is always
+/// clear.
 public enum ShownProof: Sendable, Equatable {
     /// A name and a password.
     case password(username: String, password: String)
     /// A code beside a password.
     case code(String)
-    /// That a phone is to be asked.
+    /// The wish to ask a phone.
     case phone
-    /// The question what the phone has said.
+    /// The question for the phone's answer.
     case phonesAnswer
 
-    /// The names of the fields. None of them is the request's.
+    /// The names of the proof's fields. An authorization request has none of them.
     static let names = ["username", "password", "otp", "phone"]
 
-    /// What a form shows; `nil` for nothing. Throws `OAuthError` `invalid_request`.
+    /// Reads the proof of a form; `nil` for no proof. Throws `OAuthError` `invalid_request`.
     init?(_ form: Parameters) throws(OAuthError) {
         switch (form["username"], form["password"], form["otp"], form["phone"]) {
         case (nil, nil, nil, nil): return nil
@@ -48,53 +49,53 @@ public enum ShownProof: Sendable, Equatable {
     }
 }
 
-/// A sign-in of an app that is under way.
+/// A running sign-in of an app.
 public struct DirectRequest: Sendable {
-    /// The authorization request: by this what was shown so far is found.
+    /// The identifier of the authorization request, by which earlier proofs are found.
     public let id: String
     /// The app.
     public let client: AuthenticatedClient
-    /// The ways in which people may sign in to it.
+    /// The ways for people to sign in to the app.
     public let methods: [String]
-    /// Stands for the browser that there is none of. Nobody else knows it.
+    /// A secret in place of the browser's. Only this server knows the secret.
     public let browser: BrowserSecret
-    /// Where the app is.
+    /// The app's place in the network.
     public let place: AppPlace
 }
 
-/// What became of a step.
+/// The result of a step.
 public enum DirectStep: Sendable {
-    /// More has to be shown: one of these. What was shown may have been wrong; the app is not told what of it. The members
-    /// tell what the app has to show to the person.
+    /// The app has to show another proof: any of these. The last proof may have been wrong, and the app does not learn
+    /// which part. The members contain facts that the app has to show to the person.
     case needs([String], JSONObject)
     /// The person is signed in, by a method of the provider's list.
     case done
-    /// The person said no.
+    /// The person refused.
     case denied
-    /// It goes on in a browser alone. The reason is for the operator's log.
+    /// The sign-in can continue only in a browser. The reason is for the operator's log.
     case web(String)
 }
 
-/// Takes what an app shows of its person, step by step, and asks for the next thing. It judges as the sign-in page does, with
-/// the same counters.
+/// Judges an app's proofs of its person, step by step, and asks for the next proof. The rules and counters are the same
+/// as on the sign-in page.
 public protocol DirectSignIn: Sendable {
-    /// Takes what an app shows, if anything, of a sign-in.
+    /// Judges the proof, if any, that an app shows in a sign-in.
     ///
-    /// What it throws beside `OAuthError` says that nothing was judged: the app may come again with the same.
+    /// An error other than `OAuthError` means that nothing was judged: the app may repeat the step with the same proof.
     ///
-    /// - Parameter refuse: Is told why something was not right: for the operator's log.
+    /// - Parameter refuse: Receives the reason if a proof was wrong, for the operator's log.
     func step(_ shown: ShownProof?, of request: DirectRequest, refuse: (ProviderRefusal) -> Void) async throws
         -> DirectStep
 
-    /// Is told that somebody was signed in, by the method of that name.
+    /// Reports that a person was signed in, by the method of that name.
     func signedIn(by method: String)
 }
 
-/// A step that was not judged, because of something that passes: what came with it counts as not shown, and the sign-in goes
-/// on.
+/// A step that was not judged because of a temporary problem. The step's proof counts as not shown, and the sign-in
+/// continues.
 public struct InterruptedStep: Error {
-    /// Why.
+    /// The reason why the step was not judged.
     public let reason: any Error
-    /// By what it goes on (`auth_session`): the one that came may have been spent on it.
+    /// The value for the next step (`auth_session`). The received value may have been spent on this step.
     public let session: String
 }

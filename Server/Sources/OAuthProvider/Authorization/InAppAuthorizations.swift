@@ -2,30 +2,30 @@ import OAuth
 import Store
 public import _Primitives
 
-/// Codes for apps that sign their own person in by a personalised identity: what the person has done on the phone stands in
-/// the place of a browser's sign-in, and the records are those of any other.
+/// Issues codes to apps that sign their own person in by a personalised identity. The person's proof on the phone
+/// replaces a browser's sign-in, and the records are the same as after any other sign-in.
 public struct InAppAuthorizations: Sendable {
     private let provider: OpenIDProvider
 
-    /// Authorizations of the clients of this provider.
+    /// Creates the authorizations of the clients of this provider.
     public init(_ provider: OpenIDProvider) { self.provider = provider }
 
-    /// What a client's app asks for (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
+    /// The request of a client's app (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
     public struct Request: Sendable, Equatable {
         /// The client.
         public let client: String
-        /// One of its addresses, to the letter.
+        /// An address of the client, to the letter.
         public let redirectURI: String
         /// The scopes, separated by spaces.
         public let scope: String
-        /// What comes back with the code.
+        /// The value to return with the code.
         public let state: String?
-        /// What comes back in the ID token.
+        /// The value to return in the ID token.
         public let nonce: String?
         /// The challenge of the method `S256`.
         public let codeChallenge: String
 
-        /// A request of these parameters.
+        /// Creates a request of these parameters.
         public init(
             client: String, redirectURI: String, scope: String, state: String?, nonce: String?, codeChallenge: String
         ) {
@@ -38,31 +38,31 @@ public struct InAppAuthorizations: Sendable {
         }
     }
 
-    /// A client as its person is shown it.
+    /// A client, as its person sees it.
     public struct Service: Sendable, Equatable {
         /// The name.
         public let name: String
-        /// Scheme, host and port of the address.
+        /// The scheme, host and port of the address.
         public let origin: String
-        /// Whether no code comes before the person has agreed to something in a browser: the operator's terms, or what a
-        /// third party's client is to get.
+        /// `true` if the person has to agree to something in a browser before a code comes: to the operator's terms, or
+        /// to the access of a third party's client.
         public let needsConsent: Bool
     }
 
-    /// What came of asking for a code.
+    /// The result of a request for a code.
     public enum Answer: Sendable {
         /// The code.
         case code(SecretBytes)
         /// The person has to agree to something first, in a browser.
         case consentRequired
-        /// The request does not hold any more, or nobody is to have a code.
+        /// The request is no longer valid, or the person may have no code.
         case refused
     }
 
-    /// Who asks a person; `nil` for a client that is not there or switched off, an address that is not its own to the letter, and
-    /// whatever else it may not ask for.
+    /// Returns the service that asks a person. `nil` if the client is unknown or switched off, the address is not the
+    /// client's own to the letter, or the client may not make the request.
     ///
-    /// Cost: one query, one more where the operator has terms, and one where the client is a third party's.
+    /// Cost: one query, one more if the operator has terms, and one if the client is a third party's.
     public func service(for request: Request, account: String) async throws -> Service? {
         guard let (client, checked) = try await self.checked(request) else { return nil }
         return Service(
@@ -70,8 +70,8 @@ public struct InAppAuthorizations: Sendable {
             needsConsent: try await self.agreement(to: checked, for: client, account: account) == nil)
     }
 
-    /// What a grant stands on that the person has agreed to: nothing, or a consent. `nil` where they have still to agree to
-    /// terms, or to what a third party's client is to get: no page asks here.
+    /// Returns the consent on which a grant would rest, or an empty agreement if no consent is needed. `nil` if the
+    /// person has still to agree to terms or to the access of a third party's client: this flow has no page that asks.
     private func agreement(
         to checked: AuthorizationParameters, for client: ClientRecord, account: String
     ) async throws -> (consent: String?, Void)? {
@@ -83,7 +83,7 @@ public struct InAppAuthorizations: Sendable {
         }
     }
 
-    /// A code for somebody who has authenticated, in a session that no browser has.
+    /// Returns a code for a person who has authenticated, in a session that belongs to no browser.
     ///
     /// Cost: three queries, two store steps.
     public func code(for request: Request, outcome: AuthenticationOutcome, method: String) async throws -> Answer {
@@ -94,7 +94,7 @@ public struct InAppAuthorizations: Sendable {
         let now = provider.time.now()
         let record = AuthorizationRequestRecord(
             id: provider.random.identifier(),
-            // No browser goes on with it.
+            // No browser continues this request.
             browserDigest: Sealing.digest(ofSecret: provider.random.token(byteCount: 32)), client: client.id,
             redirectURI: request.redirectURI, scope: checked.scope.description, resources: [], state: request.state,
             nonce: checked.nonce, codeChallenge: challenge.digest, wishes: checked.wishes.text,
@@ -116,14 +116,14 @@ public struct InAppAuthorizations: Sendable {
                 CompletedAuthorization(request: record.id, session: session, grant: issue.grant, code: issue.code),
                 replacing: nil)
         } catch let error as StoreError where error.code == .notFound {
-            // The account was locked this moment, or the device is gone.
+            // The account was locked this moment, or the device was removed.
             _ = try await provider.store.removeRequest(record.id)
             return .refused
         }
         return .code(SecretBytes(Array(issue.secret.utf8)))
     }
 
-    /// The client and what it may ask for; `nil` for everything else.
+    /// Returns the client and the checked parameters; `nil` for every invalid request.
     private func checked(_ request: Request) async throws -> (ClientRecord, AuthorizationParameters)? {
         guard let client = try await self.provider.servedClient(request.client), client.settings.signInService == nil,
             // To the letter, without the latitude that loopback addresses have in a browser.

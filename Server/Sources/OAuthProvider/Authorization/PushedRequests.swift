@@ -2,22 +2,23 @@ import OAuth
 import Store
 import _Primitives
 
-/// An authorization request, as a browser came with it or as its client had pushed it before.
+/// An authorization request, either from a browser directly or pushed by its client before.
 struct AskedAuthorization {
-    /// What is asked for.
+    /// The request's parameters.
     let parameters: Parameters
-    /// The digest of the pushed request, where it was one that no answer has ended yet.
+    /// The digest of the pushed request, if the request was pushed and no answer has ended it yet.
     var pushed: [UInt8]?
-    /// Whether the client has pushed it.
+    /// `true` if the client has pushed the request.
     var isPushed = false
-    /// Whether the client has signed it. What it has pushed was held against that when it came.
+    /// `true` if the client has signed the request. A pushed request counts as signed: the client's rules were checked
+    /// when the request was pushed.
     var isSigned = false
 }
 
 extension OpenIDProvider {
-    /// What the names of pushed requests begin with (RFC 9126, section 2.2).
+    /// The start of the names of pushed requests (RFC 9126, section 2.2).
     private static let requestURIPrefix = "urn:ietf:params:oauth:request_uri:"
-    /// What the client authenticated with, which is none of the request's (RFC 9126, section 2).
+    /// The fields of client authentication, which are no part of the request (RFC 9126, section 2).
     private static let proofs = ["client_id", "client_secret", "client_assertion", "client_assertion_type"]
 
     static func pushedRequestBudget(_ limits: Limits) -> Budget {
@@ -29,22 +30,22 @@ extension OpenIDProvider {
                 "This client has pushed too many requests. Wait, or have the operator raise pushedRequestsPerMinute.")
     }
 
-    /// The endpoint for pushed authorization requests (RFC 9126): a client sends what it asks for itself, and its browsers
-    /// come with a name for it.
+    /// Answers a request to the endpoint for pushed authorization requests (RFC 9126): the client itself sends the
+    /// parameters, and its browsers come with a name for the request.
     ///
-    /// The request is checked as at the authorization endpoint, and again when a browser comes with it, as the client's
-    /// registration can have changed by then.
+    /// The request is checked as at the authorization endpoint. The check is repeated when a browser comes with the
+    /// request, as the client's registration can have changed by then.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
-    ///   - source: Where the client is. One that proves nothing has a budget for each source.
-    ///   - proofs: The values of all header fields `DPoP`: the tokens will be bound to the key of such a proof (RFC 9449,
-    ///     section 10.1).
-    ///   - connection: What it came over.
+    ///   - body: The form as received, not decoded.
+    ///   - source: The client's source. A client that proves nothing has a budget for each source.
+    ///   - proofs: The values of all header fields `DPoP`: the tokens will be bound to the key of such a proof (RFC
+    ///     9449, section 10.1).
+    ///   - connection: The connection of the request.
     ///
-    /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification, with a signed request another,
-    /// and with a proof one signature, two HMACs and one store step more.
+    /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification, with a signed request
+    /// another, and with a proof one signature, two HMACs and one store step more.
     public func push(
         header: String?, body: String, source: String, proofs: [String] = [],
         over connection: ClientConnection = .usual
@@ -62,9 +63,10 @@ extension OpenIDProvider {
             _ = try self.reply(to: parameters, of: client, setting: &setting)
             _ = try await self.check(parameters, of: client, setting: &setting)
             let now = self.time.now()
-            // Anybody can push in the name of a client that proves nothing: nobody is to use its budget up for all.
+            // Anybody can push in the name of a client that proves nothing. A budget for each source keeps one caller
+            // from using up the budget of all.
             let spender = client.settings.isPublic ? source : client.id
-            // A stranger's was counted before the client was judged (``authenticate(_:from:)``).
+            // A stranger's request was counted before the client was judged (``authenticate(_:from:)``).
             if !client.isStranger, let shortage = self.pushedRequests.spend(spender, of: client.id, at: now) {
                 return ProviderAnswer(shortage)
             }
@@ -85,13 +87,14 @@ extension OpenIDProvider {
         }
     }
 
-    /// What a client asks for by itself, without a browser: what its form says or, where that has one, the signed request.
+    /// Returns the parameters of a request that a client sends without a browser: the signed request of the form, or
+    /// else the form's own fields.
     ///
     /// - Parameters:
-    ///   - isPushed: Whether it pushes the request.
-    ///   - others: The fields of the form that are none of the request's.
-    ///   - key: The key that the client has proved. It is the one that `dpop_jkt` names, or would name.
-    ///   - setting: Is set to the setting of the client that the request does not fit.
+    ///   - isPushed: `true` if the client pushes the request.
+    ///   - others: The fields of the form that are no part of the request.
+    ///   - key: The key that the client has proved. `dpop_jkt` must name this key, or is set to this key.
+    ///   - setting: Is set to the client's setting that the request does not fit.
     func ownParameters(
         _ form: Parameters, of client: ClientRecord, isPushed: Bool, without others: [String] = [], key: KeyThumbprint?,
         setting: inout String?
@@ -118,10 +121,10 @@ extension OpenIDProvider {
         return parameters
     }
 
-    /// What a browser asks for: what its parameters say, or the pushed request that they name.
+    /// Returns the request of a browser: the browser's own parameters, or the pushed request that the parameters name.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` where they name one that is not there, not theirs or not this browser's; and as
-    /// ``client(_:for:)``.
+    /// Throws `OAuthError` `invalid_request_uri` if the named request does not exist, or belongs to another client or
+    /// browser. Also throws as ``client(_:for:)``.
     func asked(by parameters: Parameters, browser: BrowserSecret, from source: String) async throws
         -> AskedAuthorization
     {
@@ -141,17 +144,17 @@ extension OpenIDProvider {
         if let before = record.browserDigest, !constantTimeEqual(before, browser.digest) {
             throw Self.noPushedRequest("another browser came with it before")
         }
-        // It was bounded when it came; written anew it can be longer, and has the client's name.
+        // The request was bounded when it came. The stored text can be longer, as it has the client's name.
         let limits = Parameters.Limits(bytes: .max, count: .max)
         return AskedAuthorization(
             parameters: try Parameters(parsing: record.parameters, limits: limits, repeating: Self.repeatable),
             pushed: digest, isPushed: true, isSigned: true)
     }
 
-    /// Has a request wait for its person, and answers with its identifier. One that was pushed is this browser's from then
-    /// on.
+    /// Adds a request that waits for its person, and returns its identifier. A pushed request belongs to this browser
+    /// from then on.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` where another browser was faster.
+    /// Throws `OAuthError` `invalid_request_uri` if another browser was faster.
     func begin(_ request: AuthorizationRequestRecord, _ asked: AskedAuthorization) async throws -> String {
         guard let pushed = asked.pushed else {
             try await self.store.addRequest(request)
@@ -163,9 +166,9 @@ extension OpenIDProvider {
         return waiting
     }
 
-    /// Ends a pushed request, as its browser is answered at once: whoever comes with it again is told that there is none.
+    /// Ends a pushed request whose browser is answered at once: a later use of the same name finds no request.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` where it has been answered meanwhile.
+    /// Throws `OAuthError` `invalid_request_uri` if the request was answered meanwhile.
     func end(_ asked: AskedAuthorization, browser: BrowserSecret) async throws {
         guard let pushed = asked.pushed else { return }
         guard try await self.store.endPushedRequest(digest: pushed, browserDigest: browser.digest) else {
@@ -173,7 +176,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// One sentence for all: whoever has a name that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a browser with the name of another's request learns nothing about the
+    /// request.
     private static func noPushedRequest(_ detail: String) -> OAuthError {
         OAuthError(
             .invalidRequestURI, "This request has ended, or was begun in another browser. Begin again at the service.",
@@ -182,7 +186,7 @@ extension OpenIDProvider {
 }
 
 extension ProviderAnswer {
-    /// What a client is told that has used a budget up (RFC 9126, section 2.3).
+    /// Creates the answer to a client that has used up a budget (RFC 9126, section 2.3).
     init(_ shortage: Shortage) {
         let error = OAuthError(.temporarilyUnavailable, shortage.remedy)
         self.init(

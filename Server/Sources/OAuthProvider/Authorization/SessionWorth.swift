@@ -2,40 +2,40 @@ import OAuth
 import Store
 import _Primitives
 
-/// What the session that a browser shows is worth for an authorization request (OpenID Connect Core 1.0, section 3.1.2.3).
+/// The worth of a browser's session for an authorization request (OpenID Connect Core 1.0, section 3.1.2.3).
 struct SessionWorth {
-    /// The session, where it is enough for a code and nobody has to be asked.
+    /// The session, if it is enough for a code without any question.
     var fitting: SessionRecord?
-    /// The session, where its person has to be asked first and nothing else is missing.
+    /// The session, if its person has to be asked first and nothing else is missing.
     var asking: SessionRecord?
-    /// The consent that a code would stand on.
+    /// The consent on which a code would rest.
     var consent: ConsentRecord?
-    /// Why there is no code without a page; `nil` where there is one.
+    /// The reason why a code needs a page; `nil` if a code needs no page.
     var obstacle: OAuthError? = Self.nobodySignedIn
 
-    /// What a request without a page is told where no session fits it.
+    /// The error for a request without a page if no session fits.
     static let nobodySignedIn = OAuthError(.loginRequired, "The person has to sign in.")
 
-    /// What a request without a page is told where a session fits it, and a page would have to be shown all the same.
+    /// The error for a request without a page if a session fits, but a page is needed all the same.
     static let nobodyUnasked = OAuthError(
         .interactionRequired, "An app at an address that others can take gets nothing without the person being asked.")
 
-    /// What a request without a page is told that names somebody else than the one who is signed in.
+    /// The error for a request without a page that names another person than the signed-in person.
     static let accountToChoose = OAuthError(
         .accountSelectionRequired, "The person would have to choose who they are.")
 }
 
 extension OpenIDProvider {
-    /// What the session that a browser shows is worth for a request.
+    /// Returns the worth of a browser's session for a request.
     ///
-    /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
+    /// Throws `OAuthError` `login_required` if the session belongs to another person than the expected person.
     func worth(
         of secret: SessionSecret?, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes,
         client: ClientRecord
     ) async throws -> SessionWorth {
         var worth = SessionWorth()
-        // No session stands for details: they are asked each time. And to an app that any other program on the person's
-        // device could pass for nothing goes unasked (RFC 8252, section 8.6).
+        // Details need a question each time, whatever the session. An app that any other program on the person's device
+        // could pretend to be gets nothing without a question (RFC 8252, section 8.6).
         let address = try RedirectURI(registered: request.redirectURI)
         let isAsked = wishes.details != nil || client.settings.isPublic && address.kind != .https
         guard wishes.isSilent || !isAsked,
@@ -62,22 +62,22 @@ extension OpenIDProvider {
         return worth
     }
 
-    /// The session that the browser has, where that is enough for what is asked.
+    /// Returns the browser's session if it is enough for the request.
     ///
-    /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
+    /// Throws `OAuthError` `login_required` if the session belongs to another person than the expected person.
     private func fittingSession(
         _ secret: SessionSecret?, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes,
         client: ClientRecord
     ) async throws -> (SessionRecord, Person)? {
-        // An age of nothing asks for another authentication, too (OpenID Connect Core 1.0, section 3.1.2.1).
+        // A `max_age` of zero also asks for a new authentication (OpenID Connect Core 1.0, section 3.1.2.1).
         guard !wishes.isFresh, wishes.maximumAge != .zero, let secret,
             let session = try await self.liveSession(secret)
         else { return nil }
         guard wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels) else { return nil }
-        // A way to sign in that this client does not take is none because another client took it.
+        // A session counts only if this client accepts its sign-in method, even if another client accepted the method.
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
-        // Nor is a session enough for a service that asks people itself, which this one has not answered, or not as what its
-        // person still is there.
+        // A service that asks people itself needs a session in which the person answered this service, in a role that
+        // the person still has.
         guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
             return nil
         }
@@ -88,7 +88,7 @@ extension OpenIDProvider {
         return (session, person)
     }
 
-    /// A code of that session; `nil` where it has ended meanwhile.
+    /// Returns a code of the session; `nil` if the session has ended meanwhile.
     func code(
         of session: SessionRecord, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes,
         consent: ConsentRecord?, address: String?, at now: Timestamp
@@ -111,8 +111,8 @@ extension OpenIDProvider {
 
     // MARK: Requests that wait
 
-    /// A request that waits for its person, with what its browser's session is worth for the request now; `nil` where the
-    /// session counts for nothing, and the request waits on.
+    /// Returns a waiting request, with the worth of its browser's session for the request now. `nil` if the session
+    /// counts for nothing, and the request waits on.
     private func judged(
         _ id: String, _ browser: BrowserSecret, _ session: SessionSecret
     ) async throws -> (AuthorizationRequestRecord, AuthorizationWishes, SessionWorth)? {
@@ -127,14 +127,14 @@ extension OpenIDProvider {
             return nil
         }
         guard worth.fitting != nil || worth.asking != nil,
-            // A session that the browser has counts for no device (``DeviceAuthorizations``).
+            // An existing session of the browser counts for no device (``DeviceAuthorizations``).
             try await self.store.deviceCode(request: id) == nil
         else { return nil }
         return (request, wishes, worth)
     }
 
-    /// `true` if a request that waits would not wait if it came now: somebody has signed in meanwhile in another tab of the
-    /// browser, and the session counts for the request. Changes nothing.
+    /// `true` if a waiting request would not wait if it came now: the person has meanwhile signed in in another tab of
+    /// the browser, and the session counts for the request. Changes nothing.
     ///
     /// Cost: without a session none; else up to six queries, two hashes.
     public func isAnswered(request id: String, browser: BrowserSecret, by session: SessionSecret?) async throws -> Bool
@@ -143,12 +143,14 @@ extension OpenIDProvider {
         return try await self.judged(id, browser, session) != nil
     }
 
-    /// Judges a request that waits once more, as a new request of the session that the browser has now: several tabs of a
-    /// browser may wait while its person signs in in one of them. `nil` where the session counts for nothing, and the request
-    /// waits on. Of any number of calls one gets a code.
+    /// Judges a waiting request once more, as a new request with the browser's present session. Several tabs of a
+    /// browser may wait while the person signs in in one tab.
+    ///
+    /// Returns `nil` if the session counts for nothing, and the request waits on. Of any number of calls one gets a
+    /// code.
     ///
     /// - Parameters:
-    ///   - source: Where the browser is. A sign-in by session is counted as one that begins.
+    ///   - source: The browser's source. A sign-in by session is counted as a sign-in that begins.
     ///   - address: The browser's network address, for the audit trail.
     ///
     /// Cost: as ``isAnswered(request:browser:by:)``, and two store steps.
@@ -177,9 +179,11 @@ extension OpenIDProvider {
 }
 
 extension AuthorizationWishes {
-    /// Whether the `login_hint` names somebody else than that person, by what the client is told of the person anyway: a
-    /// client that is told no name learns nothing by trying some. Names are compared letter by letter, an e-mail address
-    /// with an e-mail address alone.
+    /// `true` if the `login_hint` names another person than the given person.
+    ///
+    /// The comparison uses only names that the client receives about the person anyway: a client that receives no name
+    /// learns nothing from trying names. Names are compared letter by letter, an e-mail address only with an e-mail
+    /// address.
     fileprivate func namesAnother(than person: Person, scope: Scope) -> Bool {
         guard let hint = self.loginHint else { return false }
         var names: [String] = []

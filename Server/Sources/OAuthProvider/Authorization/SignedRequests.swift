@@ -4,11 +4,12 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The parameters that a client has signed (`request`, RFC 9101): they are the request, and what stands beside them
-    /// counts for nothing (section 6.3). `nil` where there is no such object, or the client has no keys to sign it with.
+    /// Returns the parameters that a client has signed (`request`, RFC 9101). The signed parameters are the request,
+    /// and parameters beside them count for nothing (section 6.3). `nil` if the request has no such object, or the
+    /// client has no keys for a signature.
     ///
-    /// Throws `OAuthError` `invalid_request_object`, and `temporarily_unavailable` where the client's keys cannot be fetched.
-    /// Cost: one signature; where the keys are at an address of the client's, a call, at most once a minute.
+    /// Throws `OAuthError` `invalid_request_object`, and `temporarily_unavailable` if the client's keys cannot be
+    /// fetched. Cost: one signature; if the keys are at an address of the client's, a call, at most once a minute.
     func signedParameters(_ parameters: Parameters, of client: ClientRecord) async throws -> Parameters? {
         guard let compact = parameters["request"] else { return nil }
         guard client.settings.keySet != nil || client.settings.keySetAddress != nil else { return nil }
@@ -31,12 +32,13 @@ extension OpenIDProvider {
         ).parameters
     }
 
-    /// What a browser's own parameters ask for, signed or not.
+    /// Returns the request of a browser's own parameters, signed or not.
     ///
-    /// Throws `OAuthError` `invalid_request_object`: the object's own address is not to be trusted then, and nobody is sent
-    /// there. And as ``client(_:for:)``. Cost: for a signed one, one query and one signature.
+    /// Throws `OAuthError` `invalid_request_object`: the address in the object is then not to be trusted, and the
+    /// browser is not sent to it. Also throws as ``client(_:for:)``. Cost: for a signed request, one query and one
+    /// signature.
     func asked(unpushed parameters: Parameters, from source: String) async throws -> AskedAuthorization {
-        // Whose the request is has to stand beside the object, too (section 5).
+        // The client's identifier also has to stand beside the object (section 5).
         guard parameters["request"] != nil, let id = parameters["client_id"],
             let client = try await self.client(id, for: .network(source)),
             let signed = try await self.signedParameters(parameters, of: client)

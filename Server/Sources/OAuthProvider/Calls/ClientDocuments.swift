@@ -4,9 +4,9 @@ import _Primitives
 
 /// The metadata documents of clients whose identifiers are addresses (draft-ietf-oauth-client-id-metadata-document).
 ///
-/// Anybody can name an address. So a document is fetched within two budgets: that of the network which names the address,
-/// and that of the address's host. A client that somebody has let have something before is fetched without them: no stranger
-/// can use up the budgets and keep its people out.
+/// Anybody can name an address. So a document is fetched within two budgets: the budget of the network that names the
+/// address, and the budget of the address's host. A client that has had a person's consent before is fetched without
+/// the budgets: no stranger can use up the budgets and keep the client's people out.
 struct ClientDocuments: Sendable {
     /// The reason why an address is called.
     enum Asker {
@@ -26,7 +26,7 @@ struct ClientDocuments: Sendable {
         let rules = RemoteDocumentRules(
             party: .clientDocument, bytes: ClientIDDocument.longest, pause: limits.oauth.keySetPause,
             usualAge: limits.oauth.clientDocumentAge, longestAge: limits.oauth.clientDocumentAge,
-            // A sign-in that has begun ends by the document that it began with.
+            // A running sign-in ends by the document of its beginning.
             grace: limits.authorizationRequestLifetime, waiters: limits.oauth.keySetWaiters,
             places: limits.oauth.clientDocuments)
         self.documents = RemoteDocuments(calls: calls, by: rules) { answer, text throws(OutgoingCallError) in
@@ -49,9 +49,10 @@ struct ClientDocuments: Sendable {
             remedy: "Too many services of this host are new here. Wait.")
     }
 
-    /// The document at an address.
+    /// Returns the document at an address.
     ///
-    /// Throws ``OutgoingCallError`` if there is none, and `Shortage`. Cost: nothing if the document is kept; else a call.
+    /// Throws ``OutgoingCallError`` if the address has no document, and `Shortage`. Cost: nothing if the document is
+    /// kept; else a call.
     func document(at address: ClientIDAddress, for asker: Asker, now: Timestamp) async throws -> ClientIDDocument {
         let isBegun = if case .signIn = asker { true } else { false }
         return try await self.documents.document(

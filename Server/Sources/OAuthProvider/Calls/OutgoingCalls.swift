@@ -1,20 +1,20 @@
-/// A call of this server to an address that somebody else has named: a client's, for its keys or for what it has to be told;
-/// or another provider's, by which people sign in.
+/// A call of this server to an address that another party has named: an address of a client, for its keys or for
+/// messages to the client, or an address of another provider, by which people sign in.
 public struct OutgoingCall: Sendable, Equatable {
-    /// Whose address it is. The calls of one kind never use up the places of the other.
+    /// The owner of the address. Calls to one kind of party never use up the places of another kind.
     public enum Party: Hashable, Sendable {
-        /// A client's, whoever has registered it.
+        /// A client, however it was registered.
         case client
-        /// That of a client's metadata document, or of a stranger's keys: anybody can name such an address.
+        /// The address of a client's metadata document, or of a stranger's keys: anybody can name such an address.
         case clientDocument
-        /// Another provider's, which the operator has set up. How many of these are under way at once is bounded by those who
-        /// call (``Limits/OAuth/arrivalsAtOnce``, and two documents of each provider).
+        /// Another provider, which the operator has set up. The callers bound the number of simultaneous calls
+        /// (``Limits/OAuth/arrivalsAtOnce``, and two documents of each provider).
         case provider
     }
 
-    /// What is sent.
+    /// The content of the call.
     public enum Content: Sendable, Equatable {
-        /// Nothing: something is fetched.
+        /// No content: the call fetches something.
         case none
         /// A form, encoded.
         case form(String)
@@ -24,16 +24,16 @@ public struct OutgoingCall: Sendable, Equatable {
 
     /// The address.
     public let address: String
-    /// What is sent: with content it is a POST, else a GET.
+    /// The content. A call with content is a POST, any other a GET.
     public let content: Content
-    /// The credential that it comes with (`Authorization`), where it has one. Not for a log.
+    /// The credential of the call (`Authorization`), if any. Not for a log.
     public let authorization: String?
-    /// Bytes of the answer's body that are read. A longer one is a failure; `nil` where none of it is read.
+    /// The number of bytes of the answer's body that are read. A longer body is a failure; `nil` if no body is read.
     public let longestAnswer: Int?
-    /// Whose address it is.
+    /// The owner of the address.
     public let party: Party
 
-    /// A call of these values.
+    /// Creates a call.
     public init(
         to address: String, _ content: Content = .none, authorization: String? = nil, longestAnswer: Int?,
         party: Party = .client
@@ -46,18 +46,18 @@ public struct OutgoingCall: Sendable, Equatable {
     }
 }
 
-/// What came back.
+/// The answer to a call.
 public struct OutgoingAnswer: Sendable, Equatable {
-    /// The status. A redirect is an answer like any other: nobody follows it.
+    /// The status. A redirect is an answer like any other, and is not followed.
     public let status: Int
     /// The body.
     public let body: [UInt8]
     /// The media type of the body (`Content-Type`), without parameters and in small letters; `nil` if the answer names none.
     public let mediaType: String?
-    /// For how long the answer says that it may be kept (`Cache-Control`, `max-age`); `nil` where it says nothing.
+    /// The time for which the answer may be kept (`Cache-Control`, `max-age`); `nil` if the answer does not say.
     public let mayBeKept: Duration?
 
-    /// An answer.
+    /// Creates an answer.
     public init(status: Int, body: [UInt8], mediaType: String? = nil, mayBeKept: Duration? = nil) {
         self.mediaType = mediaType
         self.status = status
@@ -66,23 +66,24 @@ public struct OutgoingAnswer: Sendable, Equatable {
     }
 }
 
-/// Why a call came to nothing. The reason is for the operator's log: what happened, and what can be done.
+/// The reason why a call failed: the event and the remedy, for the operator's log.
 public struct OutgoingCallError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// In words, without anything that was sent.
+    /// The reason in words, without any content of the call.
     public let reason: String
 
-    /// A failed call.
+    /// Creates the error of a failed call.
     public init(_ reason: String) { self.reason = reason }
 
     public var description: String { self.reason }
 }
 
-/// Calls addresses that somebody else has named.
+/// Calls addresses that other parties have named.
 ///
-/// Whoever implements it sees to what makes that safe: https, or http to a literal loopback address; no redirects; no
-/// address of a private network, whatever a name stands for at the moment of the call, unless the operator has allowed it;
-/// a bound on time, on bytes, and on calls to clients' addresses at once, of one host and in all.
+/// An implementation makes the calls safe. Addresses are https, or http to a literal loopback address. Redirects are
+/// not followed. An address of a private network is never called, whatever a name stands for at the moment of the call,
+/// unless the operator has allowed the address. Bounds hold for time, for bytes, and for simultaneous calls to clients'
+/// addresses, of one host and in all.
 public protocol OutgoingCalls: Sendable {
-    /// Calls, and gives what came back, whatever its status. Throws ``OutgoingCallError``.
+    /// Makes the call and returns the answer, whatever its status. Throws ``OutgoingCallError``.
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer
 }

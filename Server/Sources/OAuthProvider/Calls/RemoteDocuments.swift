@@ -11,11 +11,11 @@ struct RemoteDocumentRules {
     let bytes: Int
     /// The shortest time between two calls of an address.
     let pause: Duration
-    /// The age at which a document is fetched again if its answer names none.
+    /// The age at which a document is fetched again if its answer names no age.
     let usualAge: Duration
-    /// The longest age, whatever the answer names.
+    /// The longest age, whatever age the answer names.
     let longestAge: Duration
-    /// The time past that age for which a document still counts if its address does not answer.
+    /// The time past its age for which a document still counts if its address does not answer.
     let grace: Duration
     /// The number of requests that can wait while one document is fetched.
     let waiters: Int
@@ -25,17 +25,17 @@ struct RemoteDocumentRules {
 
 /// Documents that others keep at addresses of their own, fetched when they are needed.
 ///
-/// A copy of this process: each node fetches for itself. What was fetched is kept for as long as the answer says,
-/// within bounds. One that is not enough has it fetched again, every ``RemoteDocumentRules/pause`` at most, as anybody can ask for what is
-/// not in it. Where an address does not answer with such a document, the one of before is taken for
-/// a while longer. Of one holder one fetch is under way at a time: who comes meanwhile goes by what is there, or waits
-/// for it where nothing is.
+/// The copies belong to this process: each node fetches for itself. A document is kept for as long as its answer says,
+/// within bounds. If a kept document is not enough, the document is fetched again, at most once every
+/// ``RemoteDocumentRules/pause``, as anybody can ask for content that a document does not have. If an address does not
+/// answer with such a document, the previous document counts for a while longer. Each holder has one fetch at a time.
+/// Meanwhile other requests use the kept document, or wait for the fetch if no document is kept.
 final class RemoteDocuments<Document: Sendable>: Sendable {
     private struct Kept {
         var document: Document?
-        /// From then on it is fetched again.
+        /// The time from which the document is fetched again.
         var freshUntil = Timestamp(milliseconds: .min)
-        /// From then on it is not taken any more.
+        /// The time from which the document no longer counts.
         var usableUntil = Timestamp(milliseconds: .min)
         var triedAt = Timestamp(milliseconds: .min)
         var failure: OutgoingCallError?
@@ -43,7 +43,7 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What a look at what is there comes to.
+    /// The result of a look at the kept documents.
     private enum Look {
         case found(Document)
         case missing(OutgoingCallError)
@@ -53,9 +53,9 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
 
     private let calls: (any OutgoingCalls)?
     private let rules: RemoteDocumentRules
-    /// Reads the answer of an address. Throws ``OutgoingCallError`` with what it lacks.
+    /// Reads the answer of an address. Throws ``OutgoingCallError`` with the reason if the answer is no such document.
     private let read: @Sendable (OutgoingAnswer, _ address: String) throws(OutgoingCallError) -> Document
-    /// By holder and address: a holder that names another address begins anew.
+    /// The kept documents, by holder and address: a holder that names another address begins anew.
     private let kept = Mutex<[ExactText: Kept]>([:])
 
     init(
@@ -67,15 +67,15 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         self.read = read
     }
 
-    /// The document of a holder.
+    /// Returns the document of a holder.
     ///
     /// - Parameters:
-    ///   - isStaleEnough: Whether one that is kept is taken as long as it is where the address does not answer, without a
-    ///     look whether it does.
-    ///   - isEnough: Whether one that is kept is what is looked for.
-    ///   - admit: Is asked before the address is called. What it throws, this throws, and nobody is called.
+    ///   - isStaleEnough: `true` if a kept document counts, without a new call, for as long as a document counts whose
+    ///     address does not answer.
+    ///   - isEnough: Returns `true` if a kept document has the wanted content.
+    ///   - admit: Is called before the call to the address. An error of `admit` is thrown on, and prevents the call.
     ///
-    /// Throws ``OutgoingCallError`` where there is none. Cost: nothing where it is there; else a call.
+    /// Throws ``OutgoingCallError`` if no document can be had. Cost: nothing if the document is kept; else a call.
     func document(
         of holder: String, at address: String, now: Timestamp, isStaleEnough: Bool = false,
         isEnough: (Document) -> Bool = { _ in true }, admit: () throws -> Void = {}
@@ -125,7 +125,7 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         }
     }
 
-    /// Forgets the holder that was looked at least recently, where there are as many as are kept.
+    /// Makes room for a new holder if all places are taken: forgets the holder whose last fetch is the oldest.
     private func makeRoom(for place: ExactText, in kept: inout [ExactText: Kept]) {
         guard kept[place] == nil, kept.count >= self.rules.places else { return }
         let oldest = kept.filter { !$0.value.isBeingFetched }.min { $0.value.triedAt < $1.value.triedAt }

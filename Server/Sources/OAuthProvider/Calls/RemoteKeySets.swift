@@ -3,17 +3,17 @@ import OAuth
 import Store
 import _Primitives
 
-/// The keys of those who keep them at an address of their own (`jwks_uri`): clients, and other providers.
+/// The key sets of clients and other providers, at addresses of their own (`jwks_uri`).
 struct RemoteKeySets: Sendable {
     private let documents: RemoteDocuments<JWKSet>
 
     init(calls: (any OutgoingCalls)?, of party: OutgoingCall.Party, limits: Limits) {
         self.documents = RemoteDocuments(calls: calls, by: limits.keySetRules(of: party)) {
             answer, _ throws(OutgoingCallError) in
-            // What is of no use here may be of use to others: sets that are fetched are read more leniently than those that
-            // somebody registers, who can be told (RFC 7517, section 5).
+            // Keys of no use here may be of use to others. So fetched sets are read more leniently than sets that a
+            // client registers, as a registering client can be told of the error (RFC 7517, section 5).
             guard let set = try? JWKSet(parsing: answer.body) else { throw OutgoingCallError("it answers no key set") }
-            // A set without a key is an answer, too: whoever has lost a key takes it away like this.
+            // A set without a key is an answer, too: the owner of a lost key removes the key in this way.
             return JWKSet(
                 set.keys.filter { key in
                     JWSAlgorithm.ofClients.contains(where: key.fits)
@@ -22,11 +22,11 @@ struct RemoteKeySets: Sendable {
         }
     }
 
-    /// The keys of somebody.
+    /// Returns the keys of a holder.
     ///
-    /// - Parameter name: The key that is looked for (`kid`); `nil` for any.
+    /// - Parameter name: The wanted key (`kid`); `nil` for any.
     ///
-    /// Throws ``OutgoingCallError`` where there are none. Cost: nothing where they are there; else a call.
+    /// Throws ``OutgoingCallError`` if no keys can be had. Cost: nothing if the keys are kept; else a call.
     func keys(of holder: String, at address: String, naming name: String?, now: Timestamp) async throws -> JWKSet {
         try await self.documents.document(of: holder, at: address, now: now) { keys in
             name.map { name in keys.keys.contains { $0.keyID?.hasSameBytes(as: name) == true } } ?? true
@@ -35,7 +35,7 @@ struct RemoteKeySets: Sendable {
 }
 
 extension Limits {
-    /// The rules for key sets, and for the descriptions of other providers.
+    /// Returns the rules for key sets, and for the descriptions of other providers.
     func keySetRules(of party: OutgoingCall.Party) -> RemoteDocumentRules {
         RemoteDocumentRules(
             party: party, bytes: self.oauth.keySetBytes, pause: self.oauth.keySetPause,

@@ -3,15 +3,16 @@ import OAuth
 import Store
 import _Primitives
 
-/// The identifier, and the certificate that came with the connection (RFC 8705, section 2): of a name that one of the
-/// operator's authorities vouches for, or with a key that the client has registered. An app that proves nothing may show one,
-/// too, so that what it gets is bound to it.
+/// A client's identifier, and the certificate of the connection (RFC 8705, section 2).
+///
+/// The certificate has a name that one of the operator's authorities vouches for, or a key that the client has
+/// registered. An app that proves nothing may show a certificate, too, so that its tokens are bound to the certificate.
 struct CertificateClient: ClientCredential {
     /// An authority vouches for the certificate (section 2.1).
     static let issued = "tls_client_auth"
     /// The client has registered the certificate's key itself (section 2.2).
     static let selfSigned = "self_signed_tls_client_auth"
-    /// Those that need a certificate.
+    /// The methods that need a certificate.
     static let proving = [Self.issued, Self.selfSigned]
 
     static let methods = Self.proving + PublicClient.methods
@@ -27,6 +28,8 @@ struct CertificateClient: ClientCredential {
         self.certificate = certificate
     }
 
+    /// Returns the reason why the certificate does not prove the client; `nil` for a valid proof.
+    ///
     /// Cost: for an authority's certificate one or more signatures.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else { return "another way to authenticate" }
@@ -52,13 +55,13 @@ struct CertificateClient: ClientCredential {
             let thumbprint = key.thumbprint
             func isRegistered(_ keys: JWKSet) -> Bool {
                 keys.keys.contains { key in
-                    // A key that things are encrypted to proves nobody.
+                    // A key for encryption proves no client.
                     key.thumbprint.hasSameBytes(as: thumbprint) && JWSAlgorithm.ofClients.contains(where: key.fits)
                 }
             }
             if isRegistered(try await provider.keys(of: client, naming: nil)) { return nil }
-            // Where the client keeps its keys itself it can have put another one there since: asking for one that is not
-            // there has them fetched again, if that was not just now.
+            // A client that keeps its keys itself can have added a key since. Asking for a missing key fetches the keys
+            // again, unless the last fetch was just now.
             guard client.settings.keySetAddress != nil,
                 isRegistered(try await provider.keys(of: client, naming: thumbprint))
             else { return "its certificate has another key than those that are registered" }

@@ -3,7 +3,7 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The ways in which clients prove who they are.
+    /// The methods of client authentication.
     static let clientCredentials: [any ClientCredential.Type] = [
         ClientSecret.self, PrivateKeyJWT.self, ServiceAssertion.self, PublicClient.self, CertificateClient.self,
     ]
@@ -18,9 +18,9 @@ extension OpenIDProvider {
         }
     }
 
-    /// The credential of a request that has exactly one.
+    /// Returns the credential of a request that has exactly one.
     ///
-    /// Throws `OAuthError` `invalid_client` where there is none, `invalid_request` where there are two.
+    /// Throws `OAuthError` `invalid_client` if the request has none, `invalid_request` if the request has two.
     static func credential(of request: ClientRequest) throws -> any ClientCredential {
         let shown = try Self.clientCredentials.compactMap { try $0.init(request) }
         guard let credential = shown.first else {
@@ -30,12 +30,12 @@ extension OpenIDProvider {
         return credential
     }
 
-    /// What a client of the app sign-in service is told wherever OpenID Connect is spoken.
+    /// The error for a client of the app sign-in service at every endpoint of OpenID Connect.
     static let isOfSignInService = OAuthError(
         .unauthorizedClient, "This client is one of the app sign-in service, at /v0/sign_in.",
         detail: "a client has one profile: countersign admin client change --no-sign-in-service makes it another one")
 
-    /// The client of a request that must come from one.
+    /// Returns the client of a request that only clients may send.
     ///
     /// - Parameter header: The value of `Authorization`, of the scheme `Basic`.
     ///
@@ -49,15 +49,16 @@ extension OpenIDProvider {
             mayDeregister: client.settings.mayDeregister)
     }
 
-    /// The client that a credential proves, in the way that the client is registered for and in no other (RFC 7591, section
-    /// 2): whoever has found out one of its secrets cannot choose where to show it. Throws `OAuthError` `invalid_client`.
+    /// Returns the client that a credential proves. Only the client's registered way counts (RFC 7591, section 2): a
+    /// thief of one of its secrets cannot choose where to show the secret. Throws `OAuthError` `invalid_client`.
     ///
-    /// - Parameter source: Where the client is, for a request that can be the client's first: a document of the client's is
-    ///   fetched for that network. Every other request is of a client that has had something.
+    /// - Parameter source: The client's source, for a request that can be the client's first: a document of the
+    ///   client's is fetched within the budget of the source's network. Every other request comes from a client that
+    ///   has already had consent.
     func authenticate(_ credential: any ClientCredential, from source: String? = nil) async throws -> ClientRecord {
         let client = try await self.client(credential.clientID, for: source.map { .network($0) })
-        // Strangers are as many as they like to be: what they push is counted for their network alone, and before their
-        // statements are judged, of which each leaves a row.
+        // The number of strangers has no bound. So a stranger's pushed requests count for the stranger's network alone.
+        // They count before the stranger's statements are judged, as each judged statement leaves a row.
         if let source, client?.isStranger == true,
             let shortage = self.pushedRequests.spend(source, at: self.time.now())
         {

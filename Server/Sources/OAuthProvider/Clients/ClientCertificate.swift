@@ -3,24 +3,26 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// The certificate that a client has shown when its connection began, and proved the key of (RFC 8705).
+/// The certificate that a client showed at the beginning of its connection, with proof of the certificate's key (RFC
+/// 8705).
 ///
-/// What reads certificates is above this room: it says here what stands in one.
+/// The code that reads certificates is in another module, which fills in the contents here.
 public struct ClientCertificate: Sendable {
     /// SHA-256 of the certificate as base64url (`x5t#S256`, section 3.1).
     public let thumbprint: String
-    /// The names that it has, the subject's first.
+    /// The certificate's names, the subject's first.
     public let names: [ClientCertificateName]
-    /// Its key; `nil` where that is of a kind that no client can register.
+    /// The certificate's key; `nil` if no client can register a key of this kind.
     public let key: JWK?
-    /// Before that it is not valid.
+    /// The start of the certificate's validity.
     public let notBefore: Timestamp
-    /// After that it is not valid any more.
+    /// The end of the certificate's validity.
     public let notAfter: Timestamp
-    /// Says why none of the operator's authorities vouches for it now; `nil` where one does.
+    /// Returns the reason why none of the operator's authorities vouches for the certificate now; `nil` if an authority
+    /// does.
     public let distrust: @Sendable () async -> String?
 
-    /// A certificate of these contents.
+    /// Creates a certificate of these contents.
     public init(
         thumbprint: String, names: [ClientCertificateName], key: JWK?, notBefore: Timestamp, notAfter: Timestamp,
         distrust: @escaping @Sendable () async -> String?
@@ -33,7 +35,7 @@ public struct ClientCertificate: Sendable {
         self.distrust = distrust
     }
 
-    /// Whether it has a name. Hosts and mailboxes have no case (RFC 5280, section 7; RFC 4343).
+    /// `true` if the certificate has the name. Hosts and mailboxes have no case (RFC 5280, section 7; RFC 4343).
     func has(_ name: ClientCertificateName) -> Bool {
         func folded(_ name: ClientCertificateName) -> [UInt8] {
             switch name.kind {
@@ -46,14 +48,14 @@ public struct ClientCertificate: Sendable {
     }
 }
 
-/// The connection that a request of a client came over.
+/// The connection of a client's request.
 public enum ClientConnection: Sendable {
-    /// One that asks for no certificate.
+    /// A connection without a request for a certificate.
     case usual
-    /// One of `mtls_endpoint_aliases` (section 5), with the certificate that the client has shown, if it has any.
+    /// A connection to `mtls_endpoint_aliases` (section 5), with the client's certificate, if any.
     case mutual(ClientCertificate?)
 
-    /// The certificate.
+    /// The certificate of the connection; `nil` for none.
     var certificate: ClientCertificate? {
         guard case .mutual(let certificate) = self else { return nil }
         return certificate
@@ -61,7 +63,7 @@ public enum ClientConnection: Sendable {
 }
 
 extension OpenIDProvider {
-    /// Where the addresses begin that a request came to by a connection: what proofs of keys name there.
+    /// Returns the start of the addresses that a connection's requests come to. Proofs of keys name this start.
     func origin(of connection: ClientConnection) -> String {
         switch connection {
         case .usual: self.issuer
@@ -69,7 +71,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// Refuses a certificate out of its time, whatever it is shown for.
+    /// Refuses a certificate outside its validity, whatever the purpose of the certificate.
     ///
     /// Throws `OAuthError` with `code`.
     func checkTime(of connection: ClientConnection, else code: OAuthError.Code, _ message: String) throws {

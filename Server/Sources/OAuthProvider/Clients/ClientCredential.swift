@@ -2,35 +2,36 @@ import OAuth
 import Store
 import _Primitives
 
-/// What a client sends to an endpoint where it must say who it is.
+/// A client's request to an endpoint that requires the client's identity.
 struct ClientRequest: Sendable {
     /// The value of `Authorization`, or `nil`.
     let header: String?
-    /// The form, without parameters where the endpoint takes none.
+    /// The form; empty for an endpoint without parameters.
     let parameters: Parameters
-    /// Whether it asks for tokens: a statement to get one by proves nothing elsewhere.
+    /// `true` if the request asks for tokens: a statement that gets a token proves nothing elsewhere.
     var asksForTokens = false
-    /// What it came over.
+    /// The connection of the request.
     var connection = ClientConnection.usual
 }
 
-/// A way in which clients prove who they are, as one request shows it (RFC 6749, section 2.3).
+/// A method of client authentication, as a request shows its credential (RFC 6749, section 2.3).
 ///
-/// A new one is a type, and a line in ``OpenIDProvider/clientCredentials``; the metadata names all methods of the list.
+/// A new method is a type, and a line in ``OpenIDProvider/clientCredentials``. The metadata names all methods of the
+/// list.
 protocol ClientCredential: Sendable {
-    /// The values of `token_endpoint_auth_method` that come this way.
+    /// The values of `token_endpoint_auth_method` for this method.
     static var methods: [String] { get }
 
-    /// Takes what the request shows; `nil` where it shows nothing of this kind. Throws `OAuthError` where it does, and that
-    /// cannot be read.
+    /// Reads the credential of a request; `nil` if the request has no credential of this kind. Throws `OAuthError` if
+    /// the credential cannot be read.
     init?(_ request: ClientRequest) throws(OAuthError)
 
-    /// Whose it claims to be.
+    /// The identifier of the client that the credential claims.
     var clientID: String { get }
 
-    /// Says why it does not prove that the request is that client's; `nil` where it does. What counts once is taken with
-    /// this.
+    /// Returns the reason why the credential does not prove the client; `nil` for a valid proof. Takes a credential
+    /// that counts only once.
     ///
-    /// - Parameter client: The client of ``clientID``, where it is registered for one of ``methods``.
+    /// - Parameter client: The client of ``clientID``, if the client is registered for one of ``methods``.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String?
 }

@@ -3,15 +3,15 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// Answers a request to an endpoint that clients authenticate at.
+    /// Answers a request to an endpoint at which clients authenticate.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
-    ///   - connection: What it came over.
-    ///   - answer: Is given the client, and what the form has.
+    ///   - body: The form as received, not decoded.
+    ///   - connection: The connection of the request.
+    ///   - answer: Receives the client and the form, and returns the answer.
     ///
-    /// Cost: one query, two hashes, and what the answer costs.
+    /// Cost: one query, two hashes, and the cost of the answer.
     func answerClient(
         header: String?, body: String, over connection: ClientConnection,
         _ answer: (ClientRecord, Parameters) async throws -> ProviderAnswer
@@ -23,21 +23,22 @@ extension OpenIDProvider {
         }
     }
 
-    /// As ``answerClient(header:body:over:_:)``, where the request may prove that its sender holds a key (RFC 9449, section 5).
+    /// Answers as ``answerClient(header:body:over:_:)``, for a request that may prove the possession of a key (RFC
+    /// 9449, section 5).
     ///
-    /// The proof is judged before the client, so that whoever has to come again with a nonce has not used up the statement
-    /// by which it authenticates. It is not taken yet: that is for the answer.
+    /// The proof is judged before the client: a client that has to repeat the request with a nonce has then not used up
+    /// its authentication statement. The answer itself takes the proof.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
+    ///   - body: The form as received, not decoded.
     ///   - proofs: The values of all header fields `DPoP`.
-    ///   - connection: What it came over.
-    ///   - endpoint: The address that proofs have to name, of what its origin is.
-    ///   - source: Where the client is, if the request can be the client's first.
-    ///   - answer: Is given the client, what the form has, and the proof, where there is one.
+    ///   - connection: The connection of the request.
+    ///   - endpoint: Returns the address that proofs have to name, from the origin of the request's address.
+    ///   - source: The client's source, if the request can be the client's first.
+    ///   - answer: Receives the client, the form, and the proof, if any, and returns the answer.
     ///
-    /// Cost: one query, two hashes, and what the answer costs; with a proof one signature and two HMACs.
+    /// Cost: one query, two hashes, and the cost of the answer; with a proof one signature and two HMACs.
     func answerClient(
         header: String?, body: String, proofs: [String], over connection: ClientConnection,
         for endpoint: (String) -> String, from source: String? = nil,
@@ -54,7 +55,7 @@ extension OpenIDProvider {
         for endpoint: (String) -> String, from source: String? = nil,
         _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
-        // Said to the operator alone, so that an identifier that nobody has is told as well.
+        // Only the operator reads the identifier, so the log names unknown identifiers as well.
         var clientID: String?
         do {
             let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)

@@ -4,13 +4,14 @@ import Store
 import _Primitives
 
 extension ClientSettings.CodeBinding {
-    /// Whether it lets requests come without a challenge.
+    /// `true` if the binding permits requests without a challenge.
     var isLoose: Bool { self == .nonce || self == .nothing }
 }
 
 extension ClientRecord {
-    /// Why each of its codes is bound to a challenge, whatever its setting is; `nil` for the operator's own confidential
-    /// client of the usual profile. Nobody answers for what another's client checks.
+    /// The reason why each of the client's codes is bound to a challenge, whatever the client's setting. `nil` for the
+    /// operator's own confidential client of the usual profile. Nobody here answers for the checks of another party's
+    /// client.
     var reasonForChallenges: String? {
         if self.settings.isPublic { return "A client without a way to authenticate" }
         if self.settings.isFAPI2 { return "A client of fapi2" }
@@ -18,7 +19,7 @@ extension ClientRecord {
         return self.settings.party == .third ? "A third party's client" : nil
     }
 
-    /// What its codes are bound to, by its kind and its setting: never ``ClientSettings/CodeBinding/usual``.
+    /// The binding of the client's codes, by the client's kind and setting: never ``ClientSettings/CodeBinding/usual``.
     var codeBinding: ClientSettings.CodeBinding {
         guard self.reasonForChallenges == nil else { return .pkce }
         return self.settings.codeBinding == .usual ? .nonce : self.settings.codeBinding
@@ -26,18 +27,18 @@ extension ClientRecord {
 }
 
 extension OpenIDProvider {
-    /// The way to tokens that leads a browser back to the client (RFC 6749, section 4.1).
+    /// The grant type that leads a browser back to the client (RFC 6749, section 4.1).
     static let codeGrant = "authorization_code"
-    /// The way to tokens for whoever has had some (RFC 6749, section 6).
+    /// The grant type of a client that already has tokens (RFC 6749, section 6).
     static let refreshGrant = "refresh_token"
 
-    /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
-    /// `invalid_request` with a sentence for the administrator.
+    /// Checks a client's kind against the server's abilities, and against the client's other settings. Throws
+    /// `OAuthError` `invalid_request` with a sentence for the administrator.
     ///
     /// - Parameters:
-    ///   - before: The client as it was, where it is changed. The keys that it had may stay though nothing is done by them
-    ///     any more, as those that its tokens were encrypted to.
-    ///   - read: The client's keys, where its set has been read already (``keySet(_:)``).
+    ///   - before: The client before the change, if the client is changed. Its earlier keys may stay even without a
+    ///     use, such as the keys to which its tokens were encrypted.
+    ///   - read: The client's keys, if the set has been read already (``keySet(_:)``).
     func checkKind(of client: ClientRecord, insteadOf before: ClientRecord? = nil, keys read: JWKSet? = nil) throws {
         let settings = client.settings
         if settings.isPublic { try Self.checkPublic(settings) }
@@ -58,7 +59,7 @@ extension OpenIDProvider {
             }
         }
         let known = Self.tokenGrants.map { type(of: $0).type }
-        // A service that does nothing but take tokens needs no way to any.
+        // A service that only accepts tokens needs no grant type.
         guard !settings.grantTypes.isEmpty || !settings.tokens.resources.isEmpty,
             settings.grantTypes.allSatisfy(known.containsBytes),
             Set(settings.grantTypes.map(ExactText.init)).count == settings.grantTypes.count
@@ -160,13 +161,13 @@ extension OpenIDProvider {
         try self.checkSignInService(of: client)
     }
 
-    /// Sees to it that nobody else's service is where this server is: browsers count pages of one origin as one, whatever
-    /// their paths are, and people are shown the origin.
+    /// Refuses addresses of another party's service at this server's own origin. Browsers treat all pages of an origin
+    /// as one, whatever their paths, and people see the origin.
     private func checkHost(of client: ClientRecord) throws {
         guard client.settings.party == .third, let own = TargetURI(self.issuer)?.origin else { return }
         let addresses =
             client.redirectURIs + client.postLogoutRedirectURIs + (client.clientURI.map { [$0] } ?? [])
-        // However it is written: browsers know the host in any letters, and the port unsaid.
+        // However the address is written: browsers accept the host in upper or lower case, and an omitted port.
         for address in addresses where TargetURI(address)?.origin.hasSameBytes(as: own) ?? false {
             throw OAuthError(
                 .invalidRequest,
@@ -175,7 +176,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// What a certificate of a client is known by (RFC 8705, section 2).
+    /// Checks the name by which a client's certificate is recognised (RFC 8705, section 2).
     private func checkCertificate(of settings: ClientSettings) throws {
         let method = settings.authenticationMethod
         if method.hasSameBytes(as: CertificateClient.selfSigned), settings.keySet == nil, settings.keySetAddress == nil
@@ -208,7 +209,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// What a client that proves nothing can never have.
+    /// Refuses settings that a client without authentication can never have.
     private static func checkPublic(_ settings: ClientSettings) throws {
         let proving = Self.tokenGrants.filter { type(of: $0).isForClientsThatProve }.map { type(of: $0).type }
         if let own = proving.first(where: settings.grantTypes.containsBytes) {
@@ -220,8 +221,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// The keys of a client, and their set as it is kept: what is known of them, and nothing that came beside. Throws `OAuthError`
-    /// with a sentence for the administrator.
+    /// Returns the keys of a client, and the key set's text as it is kept: only the known members, and nothing else
+    /// that came with the keys. Throws `OAuthError` with a sentence for the administrator.
     func keySet(_ text: String) throws -> (keys: JWKSet, text: String) {
         let most = self.limits.oauth.keySetBytes
         guard text.utf8.count <= most else {

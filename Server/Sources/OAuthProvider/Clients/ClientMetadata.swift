@@ -4,16 +4,16 @@ import OAuth
 import Store
 import _Primitives
 
-/// What a client that registers itself says it is (RFC 7591, section 2; OpenID Connect Dynamic Client Registration 1.0,
+/// The metadata of a client that registers itself (RFC 7591, section 2; OpenID Connect Dynamic Client Registration 1.0,
 /// section 2).
 ///
-/// A member that this server does not support is refused by its name if the client would rely on the member. A member that is
-/// not kept, as nothing here depends on the member, is named in the answer (``ignored``).
+/// A member that this server does not support is refused by its name if the client would rely on the member. A member
+/// that is not kept, as nothing here depends on the member, is named in the answer (``ignored``).
 struct ClientMetadata {
     /// The member of an answer that lists the members which were not kept.
     static let ignored = "ignored_members"
 
-    /// The members that are read, and those of an answer that a client may send back.
+    /// The members that are read, and the members of an answer, which a client may send back.
     private static let known: Set<ExactText> = [
         "client_id", "client_secret", "client_name", "client_uri", "redirect_uris", "post_logout_redirect_uris",
         "grant_types", "response_types", "token_endpoint_auth_method", "jwks", "jwks_uri", "software_statement",
@@ -24,7 +24,7 @@ struct ClientMetadata {
         "tls_client_certificate_bound_access_tokens", "ignored_members",
     ]
 
-    /// The members that a client relies on and this server does not have, each with the values that ask for nothing.
+    /// The members that a client relies on and this server does not support, each with the values that ask for nothing.
     private static let unsupported: [(name: String, harmless: [JSON])] = [
         ("application_type", [.string("web"), .string("native")]),
         ("authorization_details_types", [.array([])]),
@@ -42,7 +42,7 @@ struct ClientMetadata {
         ("userinfo_encrypted_response_enc", []),
     ]
 
-    /// The names of the members that were not kept; `nil` for none.
+    /// Returns the names of the members that were not kept; `nil` for none.
     static func ignoredMembers(of json: JSONObject, by client: ClientRecord) -> JSON? {
         let known = client.isStranger ? self.known.subtracting([ExactText("client_uri")]) : self.known
         let names = json.members.filter { !known.contains(ExactText($0.name)) }.map(\.name)
@@ -68,7 +68,7 @@ struct ClientMetadata {
         }
     }
 
-    /// The ways to tokens that a client can have by itself. The others are for an operator to give.
+    /// The grant types that a client can take for itself. Only an operator gives the others.
     static let grantTypes = [OpenIDProvider.codeGrant, OpenIDProvider.refreshGrant]
 
     let name: String
@@ -79,7 +79,7 @@ struct ClientMetadata {
 
     /// Reads metadata. Throws `OAuthError`: `invalid_redirect_uri`, `invalid_client_metadata`.
     ///
-    /// - Parameter given: The ways to tokens that an operator has given the client since.
+    /// - Parameter given: The grant types that an operator has since given to the client.
     init(_ json: JSONObject, given: [String] = []) throws {
         do {
             try Self.checkSupported(json)
@@ -88,7 +88,7 @@ struct ClientMetadata {
             self.postLogoutRedirectURIs = try json.strings("post_logout_redirect_uris") ?? []
             self.clientURI = try json.string("client_uri")
             let origin = try Self.checked(self.redirectURIs, self.settings)
-            // People have to be shown something.
+            // People need a name to read.
             self.name = try json.string("client_name") ?? origin
         } catch let error as JSONError {
             throw OAuthError(
@@ -133,7 +133,7 @@ struct ClientMetadata {
             guard seconds >= 0 else { throw OAuthError(.invalidClientMetadata, "The default_max_age is negative.") }
             return .seconds(seconds)
         }
-        // Each ID token has the time, whether it was asked for or not.
+        // Each ID token has the time, requested or not.
         _ = try json.bool("require_auth_time")
         _ = try json.string("scope")
         if case .on(let encryption) = try IDTokenEncryptionChange(
@@ -149,7 +149,7 @@ struct ClientMetadata {
         return settings
     }
 
-    /// The origin of the first address. Throws `OAuthError` `invalid_redirect_uri`.
+    /// Returns the origin of the first address. Throws `OAuthError` `invalid_redirect_uri`.
     private static func checked(_ addresses: [String], _ settings: ClientSettings) throws -> String {
         var origins: [String] = []
         for address in addresses {
@@ -166,7 +166,7 @@ struct ClientMetadata {
 }
 
 extension ClientRecord {
-    /// The client as it is told of itself (RFC 7591, section 3.2.1).
+    /// The client's metadata in an answer to the client (RFC 7591, section 3.2.1).
     var metadata: JSONObject {
         func texts(_ values: [String]) -> JSON { .array(values.map(JSON.string)) }
         var json: JSONObject = [
@@ -206,8 +206,8 @@ extension ClientRecord {
 }
 
 extension ClientSettings {
-    /// The host of the sector's document, in small letters; `nil` for a client that is a sector by itself, and for an address
-    /// that has no host.
+    /// The host of the sector's document, in small letters; `nil` for a client that is a sector by itself, and for an
+    /// address without a host.
     var sector: String? {
         self.sectorIdentifierURI.flatMap { URLComponents(string: $0)?.host?.asciiLowercased }
     }

@@ -4,22 +4,22 @@ import Store
 import _Primitives
 
 extension ClientSettings {
-    /// Whether all of the client's requests follow the FAPI 2.0 Security Profile.
+    /// `true` if all of the client's requests follow the FAPI 2.0 Security Profile.
     var isFAPI2: Bool { self.profile.security == .fapi2 }
 
-    /// Whether its app may sign people in without a browser: one that the operator has marked, of the operator's own, under
-    /// no stricter rules.
+    /// `true` if the client's app may sign people in without a browser. The operator must have marked the app, and the
+    /// app must be the operator's own, under no stricter rules.
     var mayChallenge: Bool { self.profile.signsInDirectly && self.party == .first && !self.isFAPI2 }
 
-    /// What the client may sign with (FAPI 2.0 Security Profile, section 5.4.1).
+    /// The permitted algorithms of the client's signatures (FAPI 2.0 Security Profile, section 5.4.1).
     var signingAlgorithms: Set<JWSAlgorithm> {
         Set(PrivateKeyJWT.algorithms).intersection(self.isFAPI2 ? JWSAlgorithm.ofFAPI2 : JWSAlgorithm.ofClients)
     }
 }
 
 extension OpenIDProvider {
-    /// Holds what is asked of a client's requests against what the client is. Throws `OAuthError` `invalid_request` with a
-    /// sentence for the administrator.
+    /// Checks the settings for a client's requests against the client's kind. Throws `OAuthError` `invalid_request`
+    /// with a sentence for the administrator.
     func checkProfile(of client: ClientRecord, keys: JWKSet?) throws {
         let (settings, profile) = (client.settings, client.settings.profile)
         if profile.requiresSignedRequests, settings.keySet == nil, settings.keySetAddress == nil {
@@ -59,7 +59,7 @@ extension OpenIDProvider {
                 .invalidRequest,
                 "Only an app of your own (first-party), and none of fapi2, signs people in without a browser.")
         }
-        // Its address, which it has then, says to people who asks.
+        // A client with this grant type has an address, and the address tells people which app asks.
         guard !profile.signsInDirectly || settings.grantTypes.containsBytes(of: Self.codeGrant) else {
             throw OAuthError(
                 .invalidRequest,
@@ -69,7 +69,7 @@ extension OpenIDProvider {
         if settings.isFAPI2 { try Self.checkFAPI2(client, keys: keys) }
     }
 
-    /// The origin of the pages of an app that is made with Capacitor, on iOS: no server is there.
+    /// The origin of the pages of an app that is made with Capacitor, on iOS. No server has this origin.
     private static let originOfApps = "capacitor://localhost"
 
     private static func isOrigin(_ text: String) -> Bool {
@@ -78,7 +78,8 @@ extension OpenIDProvider {
         return address?.origin.hasSameBytes(as: text) ?? false
     }
 
-    /// FAPI 2.0 Security Profile, sections 5.3.2 and 5.4. Tells all that is missing at once.
+    /// Checks a client by the FAPI 2.0 Security Profile, sections 5.3.2 and 5.4. Reports everything that is missing at
+    /// once.
     private static func checkFAPI2(_ client: ClientRecord, keys: JWKSet?) throws {
         let settings = client.settings
         let signing = (keys?.keys ?? []).filter { !($0.use ?? "sig").hasSameBytes(as: "enc") }
@@ -112,12 +113,13 @@ extension OpenIDProvider {
         guard missing.isEmpty else { throw OAuthError(.invalidRequest, missing.joined(separator: " ")) }
     }
 
-    /// Holds an authorization request against what its client's requests have to be. Throws `OAuthError`
-    /// `invalid_request`, for the client to be told.
+    /// Checks an authorization request against the rules for its client's requests. Throws `OAuthError`
+    /// `invalid_request`, for the client's answer.
     ///
     /// - Parameters:
-    ///   - isSigned: Whether the client has signed it.
-    ///   - isPushed: Whether the client has pushed it, or pushes it now: then it was, or is, held against this as it came.
+    ///   - isSigned: `true` if the client has signed the request.
+    ///   - isPushed: `true` if the client has pushed the request, or pushes it now. A pushed request is checked when it
+    ///     is pushed.
     ///   - setting: Is set to the setting that the request does not fit.
     static func checkKind(
         ofRequestBy client: ClientRecord, isSigned: Bool, isPushed: Bool, setting: inout String?
@@ -137,8 +139,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Whether scripts of pages of an origin may read what a client is answered; where none is named, any client that has
-    /// registered the origin.
+    /// `true` if scripts of an origin's pages may read a client's answers. Without a client, any client that has
+    /// registered the origin is enough.
     ///
     /// Cost: one query.
     public func answersScripts(ofOrigin origin: String, client: String?) async throws -> Bool {

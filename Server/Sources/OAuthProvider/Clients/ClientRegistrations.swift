@@ -4,9 +4,9 @@ public import _Primitives
 
 /// Clients that register themselves (RFC 7591), and see, change and delete their registration (RFC 7592).
 ///
-/// A client registers with an initial access token, which an operator made, or without one where the operator has opened
-/// registration. Such a client is a third party's: it has the ways to tokens of a service that signs people in, and no more.
-/// For a client that came without a token, ``Strangers`` holds as well.
+/// A client registers with an initial access token, which an operator made, or without a token if the operator has
+/// opened registration. Such a client is a third party's: it has the grant types of a service that signs people in, and
+/// no more. ``Strangers`` also applies to a client that came without a token.
 public struct ClientRegistrations: Sendable {
     private let provider: OpenIDProvider
     private let store: any RegistrationStore
@@ -14,7 +14,7 @@ public struct ClientRegistrations: Sendable {
     /// The budget of each network for registrations without a token.
     private let openRegistrations: Budget
 
-    /// Registrations at a provider.
+    /// Creates the registrations at a provider.
     public init(
         provider: OpenIDProvider, store: any RegistrationStore,
         issuers: SoftwareStatementIssuers = SoftwareStatementIssuers()
@@ -33,10 +33,10 @@ public struct ClientRegistrations: Sendable {
 
     // MARK: For an operator
 
-    /// A new initial access token. It is shown this once.
+    /// Creates a new initial access token. The secret is shown only this once.
     ///
-    /// Throws `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there are
-    /// too many.
+    /// Throws `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` if the
+    /// store has too many tokens.
     public func makeInitialToken(lifetime: Duration?, uses: Int?, by operator: String) async throws -> (
         token: InitialTokenRecord, secret: String
     ) {
@@ -61,12 +61,13 @@ public struct ClientRegistrations: Sendable {
         return (token, secret)
     }
 
-    /// The initial access tokens that are worth something, the oldest first.
+    /// Returns the valid initial access tokens, the oldest first.
     public func initialTokens() async throws -> [InitialTokenRecord] {
         try await self.store.initialTokens(at: self.now)
     }
 
-    /// Ends an initial access token; the clients that were registered by it stay. Says whether there was one.
+    /// Ends an initial access token. Clients that were registered with the token stay. Returns `true` if the token
+    /// existed.
     public func revokeInitialToken(_ id: String, by operator: String) async throws -> Bool {
         try await self.store.deleteInitialToken(
             id, audit: AuditEvent(.initialTokenRevoked, at: self.now, actor: `operator`, detail: id))
@@ -80,9 +81,10 @@ public struct ClientRegistrations: Sendable {
     ///   - header: The value of `Authorization`, of the scheme `Bearer`: the initial access token. `nil` is for open
     ///     registration.
     ///   - body: The metadata.
-    ///   - source: Where the request comes from. Each network has a budget of open registrations.
+    ///   - source: The source of the request. Each network has a budget of open registrations.
     ///
-    /// Cost: one query, one hash, one store step; a key generation where nobody else has ID tokens signed so.
+    /// Cost: one query, one hash, one store step; a key generation if no other client's ID tokens are signed with the
+    /// algorithm.
     public func register(header: String?, body: JSONObject, source: String) async throws -> ProviderAnswer {
         try await self.answer(client: nil) {
             if header == nil, self.provider.configuration.isRegistrationOpen {
@@ -111,8 +113,8 @@ public struct ClientRegistrations: Sendable {
     /// Registers a client.
     ///
     /// - Parameters:
-    ///   - registration: How it came, of the digest of its registration access token.
-    ///   - add: Writes the client down.
+    ///   - registration: Returns the client's registration, from the digest of its registration access token.
+    ///   - add: Writes the client to the store.
     private func register(
         _ body: JSONObject, _ registration: ([UInt8]) -> ClientRegistration, by actor: String?,
         add: (ClientRecord) async throws -> Void
@@ -136,9 +138,9 @@ public struct ClientRegistrations: Sendable {
         return ProviderAnswer(status: 201, body: answer)
     }
 
-    /// The registration of a client, for itself (RFC 7592, section 2.1).
+    /// Returns the registration of a client, for the client itself (RFC 7592, section 2.1).
     ///
-    /// - Parameter header: The value of `Authorization`: its registration access token.
+    /// - Parameter header: The value of `Authorization`: the client's registration access token.
     public func read(_ id: String, header: String?) async throws -> ProviderAnswer {
         try await self.answer(client: id) {
             let client = try await self.registered(id, header)
@@ -146,7 +148,7 @@ public struct ClientRegistrations: Sendable {
         }
     }
 
-    /// Replaces the registration of a client (RFC 7592, section 2.2): what is missing has its default again.
+    /// Replaces the registration of a client (RFC 7592, section 2.2). Missing members return to their defaults.
     ///
     /// Cost: one query, one hash, one store step.
     public func replace(_ id: String, header: String?, body: JSONObject) async throws -> ProviderAnswer {
@@ -166,11 +168,11 @@ public struct ClientRegistrations: Sendable {
                     constantTimeEqual(Sealing.digest(ofSecret: secret), digest)
                 else { throw OAuthError(.invalidClientMetadata, "The client_secret is not the client's present one.") }
             }
-            // Judged as a new one, of which nothing is kept but what it says of itself.
+            // Judged as a new client. Only its own statements are kept.
             let stated = try self.stated(body)
             let asked = try await self.client(
                 stated, known.registration, by: id, given: known.settings.grantTypes)
-            // The names that the client knows people by follow from its sector.
+            // The subjects by which the client knows people follow from its sector.
             guard
                 asked.client.settings.sectorIdentifierURI.map(ExactText.init)
                     == known.settings.sectorIdentifierURI.map(ExactText.init)
@@ -191,7 +193,7 @@ public struct ClientRegistrations: Sendable {
                 } else if before.secretDigest == nil {
                     current.secretDigest = asked.client.secretDigest
                 }
-                // Judged as it will be, with what the operator has decided about it, also a moment ago.
+                // Judged as it will be, including the operator's latest decisions.
                 let allowed = ClientMetadata.grantTypes + before.settings.grantTypes
                 guard current.settings.grantTypes.allSatisfy(allowed.containsBytes) else {
                     throw OAuthError(.invalidClientMetadata, "The grant types have changed meanwhile.")
@@ -211,7 +213,7 @@ public struct ClientRegistrations: Sendable {
         }
     }
 
-    /// Deletes a client, at its own wish (RFC 7592, section 2.3), with everything that it was given.
+    /// Deletes a client at its own wish (RFC 7592, section 2.3), with all of its grants and tokens.
     public func delete(_ id: String, header: String?) async throws -> ProviderAnswer {
         try await self.answer(client: id) {
             _ = try await self.registered(id, header)
@@ -220,7 +222,8 @@ public struct ClientRegistrations: Sendable {
         }
     }
 
-    /// One answer for all: whoever has no right to a registration does not learn whether there is one.
+    /// The same answer for all cases: a caller without a right to a registration does not learn if the registration
+    /// exists.
     private static let noToken = OAuthError(
         .invalidToken, "The token is not valid.", detail: "unknown, ended, or used up")
 
@@ -228,11 +231,11 @@ public struct ClientRegistrations: Sendable {
         Sealing.digest(ofSecret: try BearerToken(header: header).text)
     }
 
-    /// The client whose registration access token came. Throws `OAuthError` `invalid_token`.
+    /// Returns the client of a registration access token. Throws `OAuthError` `invalid_token`.
     private func registered(_ id: String, _ header: String?) async throws -> ClientRecord {
         let digest = try Self.digest(ofToken: header)
         let client = try await self.provider.store.client(id)
-        // As many bytes are compared whether or not there is one.
+        // The comparison covers as many bytes for an unknown client.
         let known = client?.registration?.tokenDigest
         let expected = known ?? [UInt8](repeating: 0, count: digest.count)
         guard constantTimeEqual(digest, expected), let client, known != nil else { throw Self.noToken }
@@ -240,7 +243,8 @@ public struct ClientRegistrations: Sendable {
         return client
     }
 
-    /// The metadata with what a software statement says in the place of it. Throws `OAuthError`.
+    /// Returns the metadata, with a software statement's claims in place of the members of the same names. Throws
+    /// `OAuthError`.
     private func stated(_ body: JSONObject) throws -> JSONObject {
         guard let member = body["software_statement"] else { return body }
         guard case .string(let statement) = member else {
@@ -255,12 +259,12 @@ public struct ClientRegistrations: Sendable {
         return stated
     }
 
-    /// A client as its metadata have it, not kept yet. Throws `OAuthError`.
+    /// Returns a client of the metadata, not stored yet. Throws `OAuthError`.
     private func client(
         _ body: JSONObject, _ registration: ClientRegistration?, by actor: String?, given: [String] = []
     ) async throws -> RegisteredClient {
         let asked = try ClientMetadata(body, given: given)
-        // Nobody here vouches for it: people are asked what it may have.
+        // Nobody here vouches for the client: people are asked about its access.
         var settings = asked.settings
         settings.party = .third
         let isStranger = registration?.isStranger ?? false
@@ -270,7 +274,7 @@ public struct ClientRegistrations: Sendable {
                     ? Strangers.name(of: Strangers.hosts(of: asked.redirectURIs), limits: self.provider.limits)
                     : asked.name,
                 redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs,
-                // No page of this server leads to a stranger's.
+                // No page of this server leads to a stranger's page.
                 clientURI: isStranger ? nil : asked.clientURI, settings: settings, registration: registration,
                 by: actor)
         } catch let error as OAuthError where error.code == .invalidRequest {
@@ -297,7 +301,7 @@ public struct ClientRegistrations: Sendable {
         do {
             answer = try await calls.send(OutgoingCall(to: address, longestAnswer: self.limits.keySetBytes))
         } catch {
-            // Whoever registers does not learn what this server can reach.
+            // A registering client does not learn which addresses this server can reach.
             throw OAuthError(
                 .invalidClientMetadata, "The document at the sector_identifier_uri cannot be had.", detail: "\(error)")
         }
@@ -313,7 +317,8 @@ public struct ClientRegistrations: Sendable {
         }
     }
 
-    /// The answer to whoever has shown the registration access token, which stands in the answer (RFC 7592, section 3).
+    /// Returns the answer to a client that has shown its registration access token. The answer repeats the token (RFC
+    /// 7592, section 3).
     private func answer(_ client: ClientRecord, secret: String?, shown header: String?) throws -> JSONObject {
         var json = self.answer(client, secret: secret)
         json["registration_access_token"] = .string(try BearerToken(header: header).text)
@@ -326,7 +331,7 @@ public struct ClientRegistrations: Sendable {
             ProviderMetadata.registrationEndpoint(of: self.provider.issuer) + "/" + client.id)
         if let secret {
             json["client_secret"] = .string(secret)
-            // It does not expire.
+            // The secret does not expire.
             json["client_secret_expires_at"] = .integer(0)
         }
         return json
@@ -344,7 +349,7 @@ public struct ClientRegistrations: Sendable {
 }
 
 extension ClientSettings {
-    /// Takes over what is a client's own to say; what an operator has decided about it stays.
+    /// Takes over the settings that belong to the client. The operator's decisions stay.
     fileprivate mutating func takeOver(_ asked: Self) {
         self.idTokenAlgorithm = asked.idTokenAlgorithm
         self.grantTypes = asked.grantTypes
@@ -354,21 +359,21 @@ extension ClientSettings {
         self.logout = asked.logout
         self.tokens.userinfoAlgorithm = asked.tokens.userinfoAlgorithm
         self.profile.defaultMaximumAge = asked.profile.defaultMaximumAge
-        // A client adds rules by itself. An operator alone takes one away: the rule may be the operator's own.
+        // A client can add rules by itself. Only an operator removes a rule: the rule may be the operator's own.
         self.tokens.keyBound = self.tokens.keyBound || asked.tokens.keyBound
         self.tokens.certificateBound = self.tokens.certificateBound || asked.tokens.certificateBound
         self.profile.requiresPushedRequests =
             self.profile.requiresPushedRequests || asked.profile.requiresPushedRequests
         self.profile.requiresSignedRequests =
             self.profile.requiresSignedRequests || asked.profile.requiresSignedRequests
-        // Its codes are bound to a challenge, whatever an operator had let it have.
+        // The client's codes are bound to a challenge, even if an operator had allowed otherwise.
         if self.codeBinding.isLoose { self.codeBinding = .usual }
         if !PrivateKeyJWT.methods.containsBytes(of: self.authenticationMethod) { self.assertionAudience = .issuer }
     }
 }
 
 extension AuditEvent.Kind {
-    /// Somebody can register clients; the detail is the initial access token's identifier.
+    /// An operator allowed registrations of clients; the detail is the initial access token's identifier.
     static let initialTokenAdded = Self(rawValue: "initial-token-added")
     /// An initial access token ended before its time; the detail is its identifier.
     static let initialTokenRevoked = Self(rawValue: "initial-token-revoked")

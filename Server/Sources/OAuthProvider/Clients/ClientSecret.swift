@@ -15,12 +15,13 @@ struct ClientSecret: ClientCredential {
 
     var clientID: String { self.credentials.clientID }
 
-    /// Compares in constant time; an unknown client takes as long as a known one whose secret is wrong. Cost: one hash.
+    /// Compares in constant time. An unknown client takes as long as a known client with a wrong secret. Cost: one
+    /// hash.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) -> String? {
         let digest = self.credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
         let none = [UInt8](repeating: 0, count: 32)
         let former = client?.formerSecret
-        // Both are compared, whatever the first one said.
+        // Both are compared, whatever the result of the first.
         let isPresent = constantTimeEqual(digest, client?.secretDigest ?? none)
         let isFormer = constantTimeEqual(digest, former?.digest ?? none)
         let isFormerTaken = former.map { provider.time.now() < $0.endsAt } ?? false
@@ -30,6 +31,6 @@ struct ClientSecret: ClientCredential {
 }
 
 extension ClientSettings {
-    /// Whether it shares a secret with the server.
+    /// `true` if the client shares a secret with the server.
     var hasSecret: Bool { ClientSecret.methods.containsBytes(of: self.authenticationMethod) }
 }

@@ -3,15 +3,15 @@ import OAuth
 public import Store
 import _Primitives
 
-/// What becomes of the encryption of a client's ID tokens.
+/// A change of the encryption of a client's ID tokens.
 public enum IDTokenEncryptionChange: Sendable, Equatable {
-    /// They are encrypted so.
+    /// ID tokens are encrypted in this way.
     case on(IDTokenEncryption)
-    /// They are signed alone.
+    /// ID tokens are only signed.
     case off
 
-    /// Reads `id_token_encrypted_response_alg` and `id_token_encrypted_response_enc`; `nil` where neither is named. The first
-    /// is `none` for tokens that are signed alone; without the second it is A128CBC-HS256.
+    /// Reads `id_token_encrypted_response_alg` and `id_token_encrypted_response_enc`; `nil` if neither is present. The
+    /// first is `none` for tokens that are only signed; without the second it is A128CBC-HS256.
     ///
     /// Throws `OAuthError` `invalid_client_metadata`.
     public init?(algorithm: String?, content: String?) throws {
@@ -46,38 +46,38 @@ public enum IDTokenEncryptionChange: Sendable, Equatable {
     }
 }
 
-/// What an operator changes of a client's ``TokenSettings``; what is `nil` stays as it is.
+/// An operator's changes of a client's ``TokenSettings``. Settings of `nil` stay unchanged.
 public struct TokenSettingsChange: Sendable, Equatable {
-    /// The scopes of its own; all of them.
+    /// The client's own scopes; the complete list.
     public var scopes: [String]?
-    /// The resources that it owns; all of them.
+    /// The client's own resources; the complete list.
     public var resources: [String]?
-    /// The resources that it may ask tokens for; all of them.
+    /// The resources for which the client may request tokens; the complete list.
     public var audiences: [String]?
-    /// What the tokens look like.
+    /// The format of the tokens.
     public var format: TokenSettings.Format?
-    /// The clients whose tokens it may exchange; all of them.
+    /// The clients whose tokens this client may exchange; the complete list.
     public var subjects: [String]?
-    /// Who alone may act with its tokens; an empty text for nobody in particular.
+    /// The only client that may act with this client's tokens; an empty text for no particular client.
     public var actor: String?
-    /// The group of apps that it signs in with; an empty text for none.
+    /// The group of apps that the client signs in with; an empty text for none.
     public var group: String?
 
-    /// Whether they are bound to the certificate that the client shows.
+    /// `true` if tokens are bound to the certificate that the client shows.
     public var certificateBound: Bool?
-    /// How its ID tokens are encrypted.
+    /// The encryption of the client's ID tokens.
     public var idTokenEncryption: IDTokenEncryptionChange?
-    /// How long after its first use a refresh token that nothing binds gives the same next one; zero for the server's own
-    /// time.
+    /// The time after its first use for which an unbound refresh token still gives the same next token; zero for the
+    /// server's own time.
     public var usedRefreshTokenLifetime: Duration?
-    /// Whether the answer to a refresh has an ID token.
+    /// `true` if the answer to a refresh has an ID token.
     public var refreshesIDToken: Bool?
-    /// Whether the tokens are bound to a key that the client proves.
+    /// `true` if the tokens are bound to a key that the client proves.
     public var keyBound: Bool?
     /// The algorithm that answers of the userinfo endpoint are signed with.
     public var userinfoAlgorithm: UserinfoAlgorithmChange?
 
-    /// These changes and no others.
+    /// Creates these changes and no others.
     public init(
         scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
         format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil,
@@ -120,9 +120,9 @@ public struct TokenSettingsChange: Sendable, Equatable {
     }
 }
 
-/// How answers of the userinfo endpoint are to be given to a client.
+/// A change of the form in which a client gets answers of the userinfo endpoint.
 public enum UserinfoAlgorithmChange: Sendable, Hashable {
-    /// As a JWT that is signed so.
+    /// As a JWT, signed with this algorithm.
     case signed(JWSAlgorithm)
     /// As JSON.
     case unsigned
@@ -143,8 +143,8 @@ extension TokenSettings {
 }
 
 extension OpenIDProvider {
-    /// Holds what tokens a client is to have against what there is. Throws `OAuthError` `invalid_request` with a sentence
-    /// for the administrator.
+    /// Checks a client's token settings against the server's abilities. Throws `OAuthError` `invalid_request` with a
+    /// sentence for the administrator.
     func checkTokens(of settings: ClientSettings, keys: JWKSet?) throws {
         let tokens = settings.tokens
         func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
@@ -169,7 +169,7 @@ extension OpenIDProvider {
                 do { _ = try ResourceIndicator(resource) } catch {
                     throw refuse(error.message ?? "A resource is wrong.")
                 }
-                // Whoever owned this server's name would be told of all its tokens.
+                // An owner of this server's own name would learn of all tokens.
                 guard !resource.hasSameBytes(as: self.issuer), !resource.hasBytes(atStart: self.issuer + "/") else {
                     throw refuse("A resource has an address of this server's own.")
                 }
@@ -216,10 +216,10 @@ extension OpenIDProvider {
         }
     }
 
-    /// Throws `OAuthError` `invalid_request` where another client owns one of these resources. The store sees to it in the
-    /// step itself, and has no words for it.
+    /// Throws `OAuthError` `invalid_request` if another client owns one of these resources. The store enforces the rule
+    /// in the step itself, but has no message for the administrator.
     ///
-    /// Cost: one query for each.
+    /// Cost: one query for each resource.
     func checkOwner(of resources: [String], client: String) async throws {
         for resource in resources {
             guard let owner = try await self.store.client(owning: resource), !owner.id.hasSameBytes(as: client) else {

@@ -1,14 +1,14 @@
 import OAuth
 public import Store
 
-/// What an operator is warned of, of a client as it is.
+/// A warning to an operator about a client's present settings.
 public struct ClientWarning: Sendable, Equatable {
     /// The option of `admin client change` that the warning is about.
     public let setting: String
-    /// A sentence that says what can happen, and what to do instead.
+    /// A sentence about the danger and the remedy.
     public let sentence: String
 
-    /// The warnings of a client, in a fixed order.
+    /// Returns the warnings of a client, in a fixed order.
     public static func all(of client: ClientRecord) -> [Self] {
         [
             Self.ofScheme(client), Self.ofRefreshTokens(client), Self.ofCodes(client), Self.ofAssertions(client),
@@ -92,7 +92,7 @@ public struct ClientWarning: Sendable, Equatable {
 }
 
 extension String {
-    /// An address at `localhost` by the number of the same machine.
+    /// The address with the machine's number in place of `localhost`.
     fileprivate var replacingLocalhost: String {
         "http://127.0.0.1" + self.dropFirst("http://localhost".count)
     }

@@ -3,73 +3,73 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// A client that has just been registered. Its secret cannot be read again.
+/// A newly registered client. Its secret cannot be read again.
 public struct RegisteredClient: Sendable {
-    /// The client, as it is kept.
+    /// The client, as it is stored.
     public let client: ClientRecord
-    /// 256 random bits as base64url, to be shown once; `nil` where the client shares no secret with the server.
+    /// 256 random bits as base64url, to be shown once; `nil` if the client shares no secret with the server.
     public let secret: String?
 }
 
-/// A registered service, as a page names it to people who cannot go on where they are.
+/// A registered service, as a page names the service to people who cannot go on at this server.
 public struct KnownService: Sendable, Equatable {
-    /// What it is called.
+    /// The name of the service.
     public let name: String
-    /// Where people find it, if that is registered.
+    /// The address of the service for people, if an address is registered.
     public let home: String?
 }
 
-/// What an operator changes of a client; what is `nil` stays as it is.
+/// An operator's changes of a client. Settings of `nil` stay unchanged.
 public struct ClientChange: Sendable, Equatable {
-    /// What people see.
+    /// The name that people see.
     public var name: String?
-    /// Where a sign-in may lead to; all of them.
+    /// The addresses to which a sign-in may lead; the complete list.
     public var redirectURIs: [String]?
-    /// Where a sign-out may lead to; all of them.
+    /// The addresses to which a sign-out may lead; the complete list.
     public var postLogoutRedirectURIs: [String]?
-    /// Where people find the service; an empty text for nowhere.
+    /// The address of the service for people; an empty text for none.
     public var clientURI: String?
-    /// What ID tokens are signed with from now on.
+    /// The signing algorithm of ID tokens from now on.
     public var idTokenAlgorithm: JWSAlgorithm?
-    /// What codes are bound to.
+    /// The binding of the client's codes.
     public var codeBinding: ClientSettings.CodeBinding?
-    /// Whom its assertions have to name.
+    /// The required audience of the client's assertions.
     public var assertionAudience: ClientSettings.AssertionAudience?
-    /// The ways to tokens that it may go; all of them.
+    /// The grant types of the client; the complete list.
     public var grantTypes: [String]?
-    /// How it proves who it is. Whatever it proved itself by before ends.
+    /// The method by which the client proves its identity. The client's earlier proofs end.
     public var authenticationMethod: String?
-    /// The public keys that it signs with, a JWK set as JSON; an empty text for none.
+    /// The public keys of the client's signatures, a JWK set as JSON; an empty text for none.
     public var keySet: String?
-    /// Whether it may have the keys of people whom it knows deleted.
+    /// `true` if the client may have the keys of people whom it knows deleted.
     public var mayDeregister: Bool?
-    /// What changes of the access tokens that it may have, and that are for it.
+    /// The changes of the access tokens that the client may have, and of the access tokens for the client.
     public var tokens: TokenSettingsChange
-    /// The ways in which people may sign in to it; all of them.
+    /// The ways for people to sign in to the client; the complete list.
     public var signInMethods: [String]?
-    /// What is asked of its requests.
+    /// The requirements for the client's requests.
     public var profile: ClientProfileChange
-    /// Whose it is: whether people are asked what it may have.
+    /// The party of the client, which decides if people are asked about the client's access.
     public var party: ClientSettings.Party?
-    /// Where its keys are; an empty text for nowhere.
+    /// The address of the client's keys; an empty text for none.
     public var keySetAddress: String?
-    /// The name that its certificate has; an empty name for none.
+    /// The name in the client's certificate; an empty name for none.
     public var certificateName: ClientCertificateName?
-    /// Where it is told that a session has ended; an empty text for nowhere.
+    /// The address for messages about ended sessions; an empty text for none.
     public var logoutURI: String?
-    /// Whether it has to be told which session it was.
+    /// `true` if messages about ended sessions have to name the session.
     public var logoutNeedsSession: Bool?
-    /// How it hears what people have answered whom it has had asked.
+    /// The way in which the client learns the answers of people whom the client asked.
     public var answerMode: ClientSettings.AnswerDelivery.Mode?
-    /// Where it is told; an empty text for nowhere.
+    /// The address for messages about answers; an empty text for none.
     public var answerAddress: String?
-    /// Whether it is switched off.
+    /// `true` if the client is switched off.
     public var isDisabled: Bool?
-    /// What changes of what it is to the app sign-in service, by the names of ``SignInServiceSettings``; an empty object for
-    /// a client that is to be none of it.
+    /// The changes of the client's settings for the app sign-in service, by the names of ``SignInServiceSettings``; an
+    /// empty object for a client outside the service.
     public var signInService: JSONObject?
 
-    /// These changes and no others.
+    /// Creates these changes and no others.
     public init(
         name: String? = nil, redirectURIs: [String]? = nil, postLogoutRedirectURIs: [String]? = nil,
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
@@ -94,10 +94,10 @@ public struct ClientChange: Sendable, Equatable {
         self.mayDeregister = mayDeregister
     }
 
-    /// The address at which people find the service, where there is to be one.
+    /// The new address of the service for people; `nil` for none.
     var home: String? { self.clientURI?.isEmpty == false ? self.clientURI : nil }
 
-    /// The settings after the change.
+    /// Returns the settings after the change.
     public func applied(to settings: ClientSettings) -> ClientSettings {
         var applied = ClientSettings(
             idTokenAlgorithm: self.idTokenAlgorithm ?? settings.idTokenAlgorithm,
@@ -130,7 +130,8 @@ public struct ClientChange: Sendable, Equatable {
 }
 
 extension ClientChange {
-    /// The settings after the change. Throws `OAuthError` `invalid_request` with a sentence for the administrator.
+    /// Returns the settings after the change. Throws `OAuthError` `invalid_request` with a sentence for the
+    /// administrator.
     public func changed(_ settings: ClientSettings) throws -> ClientSettings {
         var changed = self.applied(to: settings)
         guard let document = self.signInService else { return changed }
@@ -146,15 +147,15 @@ extension ClientChange {
 }
 
 extension ClientSettings {
-    /// What the client's ID tokens and its answers of userinfo are signed with.
+    /// The signing algorithms of the client's ID tokens and userinfo answers.
     var answerAlgorithms: [JWSAlgorithm] { [self.idTokenAlgorithm, self.tokens.userinfoAlgorithm].compactMap(\.self) }
 
-    /// Whose keys sign what the client is given.
+    /// The face whose keys sign the client's tokens.
     var face: SigningKeyRecord.Face { self.signInService == nil ? .openID : .signInService }
 }
 
 extension ClientRecord {
-    /// What the audit trail says of a change; nothing where there is none.
+    /// Returns the audit events of a change; empty if nothing changed.
     func events(after old: Self, at moment: Timestamp, by operator: String?) -> [AuditEvent] {
         func event(_ kind: AuditEvent.Kind) -> AuditEvent {
             AuditEvent(kind, at: moment, actor: `operator`, detail: self.id)
@@ -171,7 +172,7 @@ extension ClientRecord {
 }
 
 extension ClientSettings {
-    /// What the audit trail says of a change; nothing where there is none.
+    /// Returns the audit events of a change; empty if nothing changed.
     fileprivate func events(after old: Self, client: String, at moment: Timestamp, by operator: String?) -> [AuditEvent]
     {
         func event(_ kind: AuditEvent.Kind, _ detail: String) -> AuditEvent {
@@ -235,15 +236,15 @@ extension OpenIDProvider {
     /// Registers a relying party.
     ///
     /// - Parameters:
-    ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
-    ///   - redirectURIs: At least one where it signs people in; see `RedirectURI` for the rules.
-    ///   - postLogoutRedirectURIs: By the same rules.
-    ///   - clientURI: Where people find the service, by the same rules.
-    ///   - id: What it calls itself, where the operator chooses: of the app sign-in service alone.
-    ///   - settings: What the operator decides about it. Its ID tokens can be signed with RS256, ES256, PS256 or EdDSA.
-    ///   - operator: Who does it, for the audit trail.
-    /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
-    ///   are too many clients.
+    ///   - name: The name that people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
+    ///   - redirectURIs: At least one address if the client signs people in; see `RedirectURI` for the rules.
+    ///   - postLogoutRedirectURIs: Addresses by the same rules.
+    ///   - clientURI: The address of the service for people, by the same rules.
+    ///   - id: The identifier, if the operator chooses it: only for the app sign-in service.
+    ///   - settings: The operator's decisions. ID tokens can be signed with RS256, ES256, PS256 or EdDSA.
+    ///   - operator: The operator, for the audit trail.
+    /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` if the
+    ///   store has too many clients.
     public func registerClient(
         name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], clientURI: String? = nil,
         settings: ClientSettings = ClientSettings(), id: String? = nil,
@@ -259,7 +260,7 @@ extension OpenIDProvider {
         return made
     }
 
-    /// A client that is right in itself, and not kept yet. Throws as
+    /// Returns a client that passes all checks, not stored yet. Throws as
     /// ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
     func newClient(
         id: String? = nil, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
@@ -284,10 +285,10 @@ extension OpenIDProvider {
         return RegisteredClient(client: client, secret: secret)
     }
 
-    /// Holds a client that is new against the rules. Throws `OAuthError` `invalid_request` with a sentence for the
+    /// Checks a new client against the rules. Throws `OAuthError` `invalid_request` with a sentence for the
     /// administrator.
     ///
-    /// - Parameter keys: The client's keys, if it gives a set (``keySet(_:)``).
+    /// - Parameter keys: The client's keys, if the client gives a set (``keySet(_:)``).
     func check(_ client: ClientRecord, keys: JWKSet?) throws {
         try self.check(
             ClientChange(
@@ -297,7 +298,7 @@ extension OpenIDProvider {
         try self.checkKind(of: client, keys: keys)
     }
 
-    /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError`
+    /// Checks the name that people will see, and the addresses to which browsers may be led. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
     func check(_ change: ClientChange) throws {
         if let name = change.name {
@@ -323,7 +324,7 @@ extension OpenIDProvider {
                         "The address \(address.prefix(Limits.Fixed.shownAddressCharacters)) has a wildcard. Addresses are compared letter by letter: "
                             + "register each one that the service uses.")
                 }
-                // Which of them the client can have is seen with what it is.
+                // The check of the client's kind decides which of these addresses the client can have.
                 _ = try RedirectURI(registered: address)
             }
         }
@@ -342,25 +343,25 @@ extension OpenIDProvider {
         }
     }
 
-    /// All clients, the oldest first.
+    /// Returns all clients, the oldest first.
     public func clients() async throws -> [ClientRecord] { try await self.store.clients() }
 
-    /// What a page may say of the service that an address names, whoever wrote the address: what was registered, and
-    /// nothing of the address itself.
+    /// Returns the registered facts about the service that an address names. The address can come from anybody, so a
+    /// page shows nothing of the address itself.
     public func service(_ id: String) async throws -> KnownService? {
         try await self.store.client(id).map { KnownService(name: $0.name, home: $0.clientURI) }
     }
 
-    /// The client of that identifier.
+    /// Returns the client of an identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
-    /// The client of that identifier, where it is there and not switched off.
+    /// Returns the client of an identifier; `nil` if the client is unknown or switched off.
     func servedClient(_ id: String) async throws -> ClientRecord? {
         Self.served(try await self.store.client(id))
     }
 
-    /// The client that owns a resource, where there is one that is not switched off: nothing is made for any other, and what
-    /// was made for it is worth nothing.
+    /// Returns the client that owns a resource, if the client is not switched off. Without such a client no token is
+    /// made for the resource, and earlier tokens for the resource are worth nothing.
     func servedClient(owning resource: String) async throws -> ClientRecord? {
         Self.served(try await self.store.client(owning: resource))
     }
@@ -369,19 +370,19 @@ extension OpenIDProvider {
         client.flatMap { $0.settings.isDisabled ? nil : $0 }
     }
 
-    /// What a client is refused with that the operator has switched off, and its people on a page.
+    /// Returns the error for a client that the operator has switched off, and for its people on a page.
     static func disabled(_ code: OAuthError.Code) -> OAuthError {
         OAuthError(
             code, "This service is switched off here.",
             detail: "an operator has disabled it: countersign admin client change --no-disabled switches it on again")
     }
 
-    /// Changes what is given of a client. Answers with the client; `nil` where there is none. Sign-ins that are under
-    /// way to an address which it has no more end.
+    /// Changes a client's given settings. Returns the client; `nil` if the client is unknown. Running sign-ins to an
+    /// address that the client no longer has end.
     ///
     /// - Parameters:
-    ///   - settings: What to change.
-    ///   - operator: Who does it, for the audit trail.
+    ///   - settings: The changes.
+    ///   - operator: The operator, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request`, with a sentence for the administrator, as ``registerClient`` does.
     public func changeClient(_ id: String, _ settings: ClientChange, by operator: String? = nil) async throws
         -> ClientRecord?
@@ -422,8 +423,8 @@ extension OpenIDProvider {
         return changed
     }
 
-    /// The clients whose registration an operator is warned of, with what is dangerous about each: for every start, and for
-    /// whoever looks after a server. The oldest first.
+    /// Returns the clients with warnings, and the dangers of each: for every start, and for the people who look after a
+    /// server. The oldest first.
     ///
     /// Cost: one query.
     public func warnedClients() async throws -> [(client: ClientRecord, warnings: [ClientWarning])] {
@@ -439,12 +440,13 @@ extension OpenIDProvider {
         }
     }
 
-    /// Gives a client a new secret. The one before it works for `overlap` longer, so that the service can be told the
-    /// new one in its own time; one before that ends at once. Answers with the client and the secret; `nil` where there
-    /// is no such client.
+    /// Gives a client a new secret. Returns the client and the secret; `nil` if the client is unknown.
     ///
-    /// - Throws: `OAuthError` `invalid_request` for an overlap of more than ``Limits/clientSecretOverlap``, or less than
-    ///   nothing, and for a client that shares no secret with the server.
+    /// The previous secret works for `overlap` longer, so that the service can take over the new secret in its own
+    /// time. A still older secret ends at once.
+    ///
+    /// - Throws: `OAuthError` `invalid_request` for an overlap of more than ``Limits/clientSecretOverlap``, or less
+    ///   than nothing, and for a client that shares no secret with the server.
     public func rotateSecret(ofClient id: String, overlap: Duration? = nil, by operator: String? = nil) async throws
         -> RegisteredClient?
     {
@@ -478,15 +480,15 @@ extension OpenIDProvider {
         }
     }
 
-    /// Deletes a client with everything that it was given. Says whether there was one.
+    /// Deletes a client with all of its grants and tokens. Returns `true` if the client existed.
     ///
-    /// - Parameter operator: Who does it, for the audit trail.
+    /// - Parameter operator: The operator, for the audit trail.
     public func deleteClient(_ id: String, by operator: String? = nil) async throws -> Bool {
         let event = AuditEvent(.clientDeleted, at: self.time.now(), actor: `operator`, detail: id)
         return try await self.store.deleteClient(id, audit: event)
     }
 
-    /// The origin that people are shown for a client.
+    /// Returns a client's origin, as people see it.
     static func origin(of client: ClientRecord) throws -> String {
         guard let address = client.redirectURIs.first else {
             throw OAuthError(

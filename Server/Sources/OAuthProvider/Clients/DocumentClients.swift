@@ -3,15 +3,17 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The client that a request names: registered, or at the address of a document of its own.
+    /// Returns the client that a request names: a registered client, or a client with a metadata document at its own
+    /// address.
     ///
-    /// - Parameter asker: Who has the document fetched; `nil` to go by a document for no client but one that is used.
+    /// - Parameter asker: The reason for fetching a document; `nil` to fetch a document only for a client that is
+    ///   already in use.
     ///
     /// Throws `OAuthError` `invalid_client_metadata` if the document cannot be had, or makes no client; `Shortage`.
-    /// Cost: a query; for a document that is not kept a call.
+    /// Cost: a query; for a document not yet kept, a call.
     func client(_ id: String, for asker: ClientDocuments.Asker?) async throws -> ClientRecord? {
         let kept = try await self.store.client(id)
-        // An operator can have called a client of the app sign-in service anything.
+        // An operator may have chosen any identifier for a client of the app sign-in service.
         if let kept, kept.registration != .document || kept.settings.isDisabled { return kept }
         guard self.configuration.takesClientDocuments, let address = ClientIDAddress(id),
             let asker = kept == nil ? asker : .usedClient
@@ -23,7 +25,7 @@ extension OpenIDProvider {
         do {
             document = try await self.clientDocuments.document(at: address, for: asker, now: self.time.now())
         } catch let error as OutgoingCallError {
-            // The reason is for the log alone: it would tell a stranger which addresses this server can reach.
+            // The reason is for the log alone: the reason would tell a stranger which addresses this server can reach.
             throw OAuthError(
                 .invalidClientMetadata, "The metadata document of the service \(address.host) cannot be used.",
                 detail: error.reason)
@@ -33,7 +35,7 @@ extension OpenIDProvider {
         return client
     }
 
-    /// The client of a sign-in that has begun, if it is there and not switched off.
+    /// Returns the client of a running sign-in; `nil` if the client is unknown or switched off.
     ///
     /// Cost: as ``client(_:for:)``. A document that cannot be had ends the sign-in.
     func client(of request: AuthorizationRequestRecord) async throws -> ClientRecord? {
@@ -42,7 +44,7 @@ extension OpenIDProvider {
         } catch is Shortage { return nil }
     }
 
-    /// A client as its document has it, which is written nowhere. Throws `OAuthError` `invalid_client_metadata`.
+    /// Returns the client of a document, without storing it. Throws `OAuthError` `invalid_client_metadata`.
     private func client(_ document: ClientIDDocument, at address: ClientIDAddress) throws -> ClientRecord {
         let asked = try ClientMetadata(document.metadata)
         var settings = asked.settings
@@ -62,10 +64,11 @@ extension OpenIDProvider {
         return client
     }
 
-    /// Writes a stranger's client down that its person is about to let have something: as the client was when the person was
-    /// asked. Every other client is there already.
+    /// Stores a stranger's client when its person is about to consent, in the state that the person saw. Every other
+    /// client is stored already.
     ///
-    /// Throws `OAuthError` `temporarily_unavailable` if there are too many. Cost: a query; where something is new, a store step.
+    /// Throws `OAuthError` `temporarily_unavailable` if the store has too many. Cost: a query; if something is new, a
+    /// store step.
     func keep(_ client: ClientRecord) async throws {
         guard client.registration == .document else { return }
         let now = self.time.now()
@@ -77,7 +80,7 @@ extension OpenIDProvider {
                     unusedSince: now - self.limits.oauth.unusedStrangerLifetime,
                     audit: AuditEvent(.clientAdded, at: now, actor: client.id, detail: client.id))
             } catch let error as StoreError where error.code == .conflict {
-                // Two of its people at once: one of them was first.
+                // Two of the client's people consented at once, and one of them was first.
                 guard try await self.store.client(client.id) != nil else { throw Strangers.tooMany }
                 return
             }
@@ -93,7 +96,8 @@ extension OpenIDProvider {
 }
 
 extension ClientRecord {
-    /// The client as its document has it now, with what is known of it here: since when, and whether it is switched off.
+    /// Returns the client of the present document, with the store's own facts: the time of its creation, and if it is
+    /// switched off.
     fileprivate func keeping(_ kept: ClientRecord) -> ClientRecord {
         var client = ClientRecord(
             id: self.id, name: self.name, redirectURIs: self.redirectURIs,

@@ -2,21 +2,22 @@ import OAuth
 import Store
 import _Primitives
 
-/// What a proof of a key has to be made for (RFC 9449, section 4.2).
+/// The request for which a proof of a key has to be made (RFC 9449, section 4.2).
 struct KeyProofPurpose {
     /// The request's method.
     let method: String
-    /// The address that it goes to, as the issuer names it.
+    /// The address of the request, as the issuer names the address.
     let endpoint: String
-    /// The access token that comes with it, at a resource.
+    /// The access token of the request, at a resource.
     var accessToken: String?
 }
 
-/// Proofs that the sender of a request holds a key (RFC 9449). Each has to have a nonce of this provider, whatever it is
-/// for: one that somebody had made ahead, on a device that they held for a minute, is worth nothing, and no client's clock
-/// decides how long (section 11.2).
+/// Proofs that the sender of a request holds a key (RFC 9449).
+///
+/// Every proof has to have a nonce of this provider, whatever its purpose. So a proof made in advance, on a device in
+/// an attacker's hands for a minute, is worth nothing, and no client's clock decides about the lifetime (section 11.2).
 extension OpenIDProvider {
-    /// The header field by which clients get the present nonce: in every answer to whoever shows a proof, or would have to
+    /// The header field with the present nonce, in every answer to a client that shows a proof, or has to show a proof
     /// (section 8).
     ///
     /// Cost: one HMAC.
@@ -24,9 +25,9 @@ extension OpenIDProvider {
         ("DPoP-Nonce", self.keys.keyProofNonce(ofSlot: self.keyProofSlot(at: self.time.now())))
     }
 
-    /// The proof of a request. It does not count before it is taken (``take(_:)``).
+    /// Returns the proof of a request. The proof does not count until it is taken (``take(_:)``).
     ///
-    /// Throws `OAuthError` `invalid_dpop_proof`, and `use_dpop_nonce` where all is right but the nonce. Cost: one signature,
+    /// Throws `OAuthError` `invalid_dpop_proof`, and `use_dpop_nonce` if only the nonce is wrong. Cost: one signature,
     /// two HMACs.
     func keyProof(_ fields: [String], _ purpose: KeyProofPurpose) throws -> DPoPProof {
         guard let target = TargetURI(purpose.endpoint) else {
@@ -43,16 +44,17 @@ extension OpenIDProvider {
                 let taken = [slot, slot - 1].first { slot in
                     constantTimeEqual(Array(nonce.utf8), Array(self.keys.keyProofNonce(ofSlot: slot).utf8))
                 }
-                // A nonce is taken in its own slot and in the next.
+                // A nonce is accepted in its own slot and in the next.
                 return taken.map { self.keyProofSlotStart($0 + 2) }
             })
     }
 
-    /// Takes a proof, which counts once on all nodes. Throws `OAuthError` `invalid_dpop_proof` where it was taken before.
+    /// Takes a proof, which counts once on all nodes. Throws `OAuthError` `invalid_dpop_proof` if the proof was taken
+    /// before.
     ///
-    /// Cost: one store step; where it was taken before, a query in its place.
+    /// Cost: one store step; for a repeated proof, a query instead.
     func take(_ proof: DPoPProof) async throws {
-        // It is taken up to that moment itself, and forgotten after it.
+        // A proof is accepted up to and including this moment, and the store forgets the proof one tick later.
         let end = proof.repeatableUntil + Limits.Fixed.clockTick
         guard try await self.store.takeOnce(digest: proof.replayDigest, until: end) else {
             throw OAuthError(
@@ -61,8 +63,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Holds the moment of a proof against the clocks that a client of fapi2 may have: such a client is further ahead than a
-    /// minute in nothing that it signs (FAPI 2.0 Security Profile, section 5.3.2.1).
+    /// Checks the time of a proof against the clock rules of fapi2. Such a client's clock may be ahead by at most a
+    /// minute, in all of its signatures (FAPI 2.0 Security Profile, section 5.3.2.1).
     ///
     /// Throws `OAuthError` `invalid_dpop_proof`.
     func checkClock(of proof: DPoPProof, by client: ClientRecord) throws {

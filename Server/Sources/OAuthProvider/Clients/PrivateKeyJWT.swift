@@ -3,12 +3,12 @@ import OAuth
 import Store
 import _Primitives
 
-/// A statement that the client has signed for this server and for this once (RFC 7523, section 2.2; OpenID Connect Core 1.0,
+/// A statement that the client has signed for one use at this server (RFC 7523, section 2.2; OpenID Connect Core 1.0,
 /// section 9).
 struct PrivateKeyJWT: ClientCredential {
     static let methods = [UnverifiedClientAssertion.method]
 
-    /// What it can be signed with (`token_endpoint_auth_signing_alg_values_supported`).
+    /// The algorithms that can sign the statement (`token_endpoint_auth_signing_alg_values_supported`).
     static let algorithms = SigningKeys.algorithms.filter(JWSAlgorithm.ofClients.contains)
 
     private let assertion: UnverifiedClientAssertion
@@ -20,8 +20,8 @@ struct PrivateKeyJWT: ClientCredential {
 
     var clientID: String { self.assertion.clientID }
 
-    /// Throws `OAuthError` `invalid_client` where the statement is not right. Cost: one signature, one store step; where the
-    /// statement was shown before, a query in place of the step.
+    /// Throws `OAuthError` `invalid_client` if the statement is not valid. Cost: one signature, one store step; for a
+    /// repeated statement, a query in place of the step.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else { return "another way to authenticate" }
         let keys: JWKSet
@@ -35,7 +35,7 @@ struct PrivateKeyJWT: ClientCredential {
             by: keys, for: provider.assertionAudience(of: client), allowing: client.settings.signingAlgorithms,
             within: ValidityWindow(
                 now: provider.time.now(), skew: limits.clientClockSkew, longest: limits.assertionLifetime))
-        // After the signature: nobody else can use up what a client has named.
+        // After the signature: nobody else can use up an identifier that a client has chosen.
         let isFirst = try await provider.store.takeOnce(
             digest: verified.replayDigest, until: verified.repeatableUntil)
         return isFirst ? nil : "jti was shown before"
@@ -43,7 +43,8 @@ struct PrivateKeyJWT: ClientCredential {
 }
 
 extension OpenIDProvider {
-    /// Whom a client's assertion has to name. Clients of the app sign-in service know one address and no metadata.
+    /// Returns the audience that a client's assertion has to name. Clients of the app sign-in service know one address
+    /// and no metadata.
     func assertionAudience(of client: ClientRecord) -> AssertionAudience {
         guard client.settings.signInService == nil else { return .endpoint("\(self.issuer)/v0/sign_in/token") }
         guard !client.settings.isFAPI2 else { return .issuer(self.issuer) }
@@ -63,12 +64,12 @@ extension OpenIDProvider {
         }
     }
 
-    /// The public keys of a client, given or at an address of its own.
+    /// Returns the public keys of a client, from its settings or from its own address.
     ///
-    /// - Parameter name: The key that is looked for (`kid`); `nil` for any.
+    /// - Parameter name: The wanted key (`kid`); `nil` for any.
     ///
-    /// Throws ``OutgoingCallError`` where there are none; the operator is told what to do. Cost: a call, at most once a
-    /// minute, where the keys are at an address of the client's.
+    /// Throws ``OutgoingCallError`` if no keys can be had, and tells the operator the remedy. Cost: a call, at most
+    /// once a minute, if the keys are at an address of the client's.
     func keys(of client: ClientRecord, naming name: String?) async throws -> JWKSet {
         guard let address = client.settings.keySetAddress else {
             guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else {

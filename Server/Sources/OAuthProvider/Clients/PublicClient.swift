@@ -1,8 +1,8 @@
 import OAuth
 import Store
 
-/// The identifier alone: an app that can keep nothing to prove itself by (RFC 6749, section 3.2.1). What it gets it gets for
-/// the verifier of its code.
+/// The client's identifier alone, for an app that can keep no secret to prove its identity (RFC 6749, section 3.2.1).
+/// The verifier of its code is the app's only proof for tokens.
 struct PublicClient: ClientCredential {
     static let methods = ["none"]
 
@@ -13,7 +13,7 @@ struct PublicClient: ClientCredential {
         self.clientID = id
     }
 
-    /// The identifier of a request that shows nothing else.
+    /// Returns the identifier of a request without any other credential.
     static func identifier(of request: ClientRequest) -> String? {
         guard request.header == nil, request.parameters["client_secret"] == nil,
             !UnverifiedClientAssertion.isPresent(in: request.parameters),

@@ -3,8 +3,8 @@ import OAuth
 import Store
 import _Primitives
 
-/// A statement that a service has signed to get an access token of its own by: it proves who the service is, and is what
-/// it gets the token for (RFC 7523, section 2.1). It comes alone.
+/// A statement that a service has signed for an access token of its own. The statement proves the service's identity,
+/// and is itself the grant (RFC 7523, section 2.1). No other credential may come with it.
 struct ServiceAssertion: ClientCredential {
     static let methods = [UnverifiedClientAssertion.method]
 
@@ -17,10 +17,11 @@ struct ServiceAssertion: ClientCredential {
 
     var clientID: String { self.assertion.clientID }
 
-    /// Whoever is told that the assertion is not valid learns no more from it: not who is registered, nor how.
+    /// Reports every refusal in the same way, so that a refused caller does not learn which clients are registered, or
+    /// how.
     ///
-    /// Throws `OAuthError` `invalid_grant` where anything is wrong. Cost: one signature, one store step; where the statement
-    /// was shown before, a query in place of the step.
+    /// Throws `OAuthError` `invalid_grant` for every error. Cost: one signature, one store step; for a repeated
+    /// statement, a query in place of the step.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else {
             throw UnverifiedServiceAssertion.refused("no client that authenticates by \(Self.methods[0])")
@@ -39,7 +40,7 @@ struct ServiceAssertion: ClientCredential {
             within: ValidityWindow(
                 now: provider.time.now(), skew: provider.limits.oauth.clientClockSkew,
                 longest: Limits.Fixed.serviceAssertionLifetime))
-        // After the signature: nobody else can use up what a client has named.
+        // After the signature: nobody else can use up an identifier that a client has chosen.
         guard
             try await provider.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)
         else { throw UnverifiedServiceAssertion.refused("jti was shown before") }

@@ -3,16 +3,18 @@ import OAuth
 import Store
 public import _Primitives
 
-/// Who may vouch for software (RFC 7591, section 2.3): whom the operator has named, by keys that the operator has given.
+/// The issuers that may vouch for software (RFC 7591, section 2.3). The operator has named the issuers and given their
+/// keys.
 public struct SoftwareStatementIssuers: Sendable {
-    /// By the issuer's name (`iss`).
+    /// The keys, by the issuer's name (`iss`).
     private let keys: [ExactText: JWKSet]
 
-    /// These, each with its keys.
+    /// Creates the list of these issuers, each with its keys.
     public init(_ keys: [ExactText: JWKSet] = [:]) { self.keys = keys }
 
-    /// What a statement says of a client, in the place of what the client says. Throws `OAuthError`
-    /// `invalid_software_statement` for one that is not of these issuers, not theirs, or over.
+    /// Returns a statement's claims about a client, which replace the client's own. Throws `OAuthError`
+    /// `invalid_software_statement` if the issuer is not listed, the signature is not the issuer's, or the statement
+    /// has ended.
     ///
     /// Cost: one signature.
     func claims(of statement: String, within window: ValidityWindow) throws -> JSONObject {

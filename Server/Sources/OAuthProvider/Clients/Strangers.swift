@@ -10,10 +10,11 @@ enum Strangers {
         .temporarilyUnavailable, "There are as many clients as this server takes.",
         detail: "the limit strangers; the operator can delete some")
 
-    /// The name that people are shown. It is made of hosts: a stranger chooses a name freely, and a host not.
+    /// Returns the name for people to see. The name consists of hosts: a stranger can choose any name, but not any
+    /// host.
     ///
-    /// Throws `OAuthError` `invalid_client_metadata` if the hosts do not fit the name of a client: a host that is shown in part
-    /// can look like another one.
+    /// Throws `OAuthError` `invalid_client_metadata` if the hosts do not fit the name of a client: a host that is shown
+    /// in part can look like another host.
     static func name(of hosts: [String], limits: Limits) throws -> String {
         let name = "\(hosts.joined(separator: ", ")) (not known to the operator)"
         guard name.unicodeScalars.count <= limits.nameCharacters else {
@@ -22,7 +23,7 @@ enum Strangers {
         return name
     }
 
-    /// The hosts of redirect addresses, each once: of an app's own scheme the scheme.
+    /// Returns the hosts of redirect addresses, each once. An app's own scheme stands for a host.
     static func hosts(of addresses: [String]) throws -> [String] {
         var hosts: [String] = []
         for address in addresses {
@@ -34,8 +35,8 @@ enum Strangers {
         return hosts
     }
 
-    /// Sees to it that a stranger's client has nothing that an operator gives to services whom the operator knows. Throws
-    /// `OAuthError` `invalid_request` with a sentence for the administrator.
+    /// Checks that a stranger's client has no privilege that an operator gives to known services. Throws `OAuthError`
+    /// `invalid_request` with a sentence for the administrator.
     static func check(_ settings: ClientSettings) throws {
         func refuse(_ isGiven: Bool, _ what: String) throws {
             guard !isGiven else {

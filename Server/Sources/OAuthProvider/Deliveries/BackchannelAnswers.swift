@@ -4,22 +4,25 @@ import Store
 import _Primitives
 
 extension ClientDeliveries {
-    /// What a client is told when a person has answered whom it has had asked, or does not answer any more: that there is an
-    /// answer (OpenID Connect CIBA Core 1.0, section 10.2), or the answer (sections 10.3.1 and 12).
+    /// Returns the message to a client when the person whom the client asked has answered, or no longer answers. The
+    /// message announces the answer (OpenID Connect CIBA Core 1.0, section 10.2), or contains the answer (sections
+    /// 10.3.1 and 12).
     ///
-    /// A client that was told and did not say so is told again: of one grant, with the same refresh token. 401 and 403 say
-    /// that the token which the client gave for it is not the client's any more, whatever is tried.
+    /// A client that did not confirm the message gets the message again, for the same grant, with the same refresh
+    /// token. The statuses 401 and 403 say that the client's notification token is no longer valid, so further tries
+    /// have no use.
     ///
-    /// - Returns: `nil` where there is nothing to be told any more.
+    /// - Returns: `nil` if no message is needed any more.
     ///
-    /// Cost: one query; what is pushed costs what ``BackchannelAuthenticationGrant`` costs beside its first step.
+    /// Cost: one query; a pushed answer costs as much as ``BackchannelAuthenticationGrant`` costs beside its first
+    /// step.
     func answer(to request: String, for client: ClientRecord) async throws -> ClientMessage? {
         let provider = self.provider
         let now = provider.time.now()
         let found = try await provider.store.backchannelRequest(request, at: now)
         guard let asked = found, let notification = asked.request.notification else { return nil }
         var body: JSONObject = ["auth_req_id": .string(notification.secret)]
-        // A client that asks late is told why until then.
+        // A client that asks late gets the reason until then.
         var end = asked.request.expiresAt + provider.limits.oauth.endedPollingRetention
         var grant: String?
         var obstacle: String?
@@ -33,7 +36,7 @@ extension ClientDeliveries {
                 end = min(end, pushed.grant.expiresAt)
             } catch let error as OAuthError where error.code == .temporarilyUnavailable {
                 obstacle = error.detail ?? "its keys cannot be fetched"
-                // An earlier try may have begun the grant: who is never told must not leave it standing.
+                // An earlier try may have begun the grant. If the client is never told, the grant must not stay.
                 grant = asked.given?.grant.id
                 if let given = asked.given { end = min(end, given.grant.expiresAt) }
             } catch let error as OAuthError {
@@ -45,9 +48,10 @@ extension ClientDeliveries {
             refusals: [401, 403], undelivered: .answerUndelivered, grant: grant, obstacle: obstacle)
     }
 
-    /// What a client is given for a yes. `nil` where it has used what it was given before: then it was told.
+    /// Returns the tokens for a yes; `nil` if the client has used its earlier tokens, which shows that the client was
+    /// told.
     ///
-    /// Throws `OAuthError` where there is nothing to be given.
+    /// Throws `OAuthError` if the client can have no tokens.
     private func tokens(
         of asked: NotifiedBackchannelRequest, secret: String, for client: ClientRecord, at now: Timestamp
     ) async throws -> (response: TokenResponse, grant: GrantRecord)? {
@@ -81,8 +85,7 @@ extension ClientDeliveries {
         return (response, standing.grant)
     }
 
-    /// What a client is told that is pushed to (section 12): three codes, and no word of what keeps the server from giving
-    /// tokens.
+    /// Returns the error for a client in push mode (section 12): three codes, and no word about the server's obstacles.
     private static func pushed(_ error: OAuthError) -> OAuthError {
         switch error.code {
         case .accessDenied, .expiredToken: error
@@ -92,7 +95,7 @@ extension ClientDeliveries {
 }
 
 extension RefreshToken {
-    /// The refresh token that is pushed for a request: the same whenever it is tried.
+    /// Creates the refresh token that is pushed for a request: the same token at each try.
     ///
     /// Cost: two HMACs, one hash.
     fileprivate init(pushedFor secret: String, grant: GrantRecord, keys: SigningKeys) throws {
@@ -102,6 +105,6 @@ extension RefreshToken {
 }
 
 extension AuditEvent.Kind {
-    /// A client was not told what a person had answered, however often it was tried; the actor is the client.
+    /// A client was never told a person's answer, however often the server tried; the actor is the client.
     static let answerUndelivered = Self(rawValue: "answer-undelivered")
 }

@@ -3,60 +3,60 @@ public import Store
 import Synchronization
 import _Primitives
 
-/// What became of telling a client something, where it came to nothing.
+/// A failed delivery of a message to a client.
 public struct DeliveryFailure: Sendable, Equatable {
     /// The client.
     public let client: String
-    /// What it was about.
+    /// The subject of the message.
     public let matter: ClientDelivery.Content
-    /// How often it was tried.
+    /// The number of the try, from 1.
     public let attempt: Int
-    /// What happened, in words.
+    /// The event, in words.
     public let reason: String
-    /// Whether it is not tried again.
+    /// `true` if the delivery is not tried again.
     public let isGivenUp: Bool
 }
 
-/// What became of a delivery, for those who count.
+/// The result of a delivery, for metrics.
 public enum DeliveryResult: String, Sendable, CaseIterable {
     case delivered, failed
     case givenUp = "given-up"
 }
 
-/// What a client is told: made anew for each time that it is tried.
+/// A message to a client, made anew for each try.
 struct ClientMessage {
     let content: OutgoingCall.Content
-    /// The credential that it comes with.
+    /// The credential of the message.
     var authorization: String?
-    /// From then on it is of no use.
+    /// The end of the message's usefulness.
     let end: Timestamp
-    /// The statuses by which the client says that it is of no use to come again.
+    /// The statuses with which the client declines further tries.
     var refusals: Set<Int> = []
-    /// What the trail says where the client was not told.
+    /// The audit event of an undelivered message.
     let undelivered: AuditEvent.Kind
-    /// What the client is given with it, and nobody has where it was not told.
+    /// The client's grant in the message. An undelivered grant is deleted.
     var grant: String?
-    /// Why it cannot be made whole now, and is tried again; `nil` where it can be sent.
+    /// The reason why the message cannot be completed now, and is tried again; `nil` if the message can be sent.
     var obstacle: String?
 }
 
-/// Tells clients, without a browser, what they have to be told: takes what is due out of the outbox, makes each message anew,
-/// and tries until the client has said that it understood, or the message is of no use any more.
+/// Delivers messages to clients without a browser. Takes due deliveries out of the outbox and makes each message anew.
+/// Tries until the client has confirmed the message, or the message has no use any more.
 ///
-/// Any number of nodes can do so over one store. What a node has taken is due again when its lease is over, so that one that
-/// was killed loses nothing; a client can be told twice for that reason, and never at once.
+/// Any number of nodes can deliver from one store. A taken delivery is due again when the node's lease ends, so a
+/// killed node loses nothing. For this reason a client can get a message twice, but never at the same time.
 public final class ClientDeliveries: Sendable {
     let provider: OpenIDProvider
     private let outbox: any ClientOutbox
     private let calls: any OutgoingCalls
     private let report: @Sendable (DeliveryFailure) -> Void
     private let reports: SourceBudget
-    /// How many of each client are under way here.
+    /// The number of running deliveries to each client on this node.
     private let underWay = Mutex<[ExactText: Int]>([:])
 
-    /// Deliveries to a provider's clients.
+    /// Creates the deliveries to a provider's clients.
     ///
-    /// - Parameter report: Is told what failed: of a client once a minute at most, and of each that is given up.
+    /// - Parameter report: Receives failures: at most one a minute for each client, and every abandoned delivery.
     public init(
         provider: OpenIDProvider, outbox: any ClientOutbox, calls: any OutgoingCalls,
         report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
@@ -68,11 +68,12 @@ public final class ClientDeliveries: Sendable {
         self.reports = SourceBudget(oneIn: provider.limits.pauseOfReports, sources: provider.limits.oauth.clients)
     }
 
-    /// Takes what is due now. Whoever takes a delivery delivers it, with ``deliver(_:)``.
+    /// Takes the deliveries that are due now. The caller delivers each with ``deliver(_:)``.
     ///
-    /// A client of which its share is under way waits for its turn: one that does not answer keeps nobody else waiting.
+    /// A client whose share of deliveries is running waits for its turn: a client that does not answer delays no other
+    /// client.
     ///
-    /// Cost: one query; where something is due, one store step.
+    /// Cost: one query; if a delivery is due, one store step.
     public func takeDue() async throws -> [ClientDelivery] {
         let limits = self.provider.limits.oauth
         let underWay = self.underWay.withLock { $0 }
@@ -88,10 +89,10 @@ public final class ClientDeliveries: Sendable {
         return taken
     }
 
-    /// Tells a client what was taken, and removes it or has it wait, by what the client answers. Of the answer its status
-    /// counts, and nothing else is read.
+    /// Sends a taken delivery to its client, and then removes or postpones the delivery, by the client's answer. Only
+    /// the status of the answer counts, and nothing else is read.
     ///
-    /// Cost: a query, what the message costs, one call, one store step.
+    /// Cost: a query, the cost of the message, one call, one store step.
     public func deliver(_ delivery: ClientDelivery) async throws -> DeliveryResult {
         defer {
             self.underWay.withLock { underWay in
@@ -102,7 +103,7 @@ public final class ClientDeliveries: Sendable {
         }
         let client = try await self.provider.store.client(delivery.client)
         guard let client, let message = try await self.message(delivery, for: client) else {
-            // The client has gone, and the rest of its deliveries with it; or there is nothing to be told any more.
+            // The client was deleted together with its deliveries, or the message is not needed any more.
             try await self.outbox.removeDelivery(delivery, audit: nil)
             return .delivered
         }
@@ -132,7 +133,7 @@ public final class ClientDeliveries: Sendable {
         switch delivery.content {
         case .logout(let session, let subject):
             try await self.logout(of: session, subject: subject, for: client, since: delivery.createdAt)
-        // One that is switched off gets nothing.
+        // A switched-off client gets no answer.
         case .answer where client.settings.isDisabled: nil
         case .answer(let request): try await self.answer(to: request, for: client)
         }

@@ -4,10 +4,10 @@ import Store
 import _Primitives
 
 extension ClientDeliveries {
-    /// The event that the statement is about (OpenID Connect Back-Channel Logout 1.0, section 2.4).
+    /// The event of the statement (OpenID Connect Back-Channel Logout 1.0, section 2.4).
     static let logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
-    /// The statement that a session has ended (section 2.4), made for this one delivery.
+    /// Returns the statement that a session has ended (section 2.4), made for this one delivery.
     ///
     /// Cost: one signature of the client's algorithm, two HMACs.
     func logout(of session: String, subject: String, for client: ClientRecord, since end: Timestamp) async throws
@@ -33,6 +33,6 @@ extension ClientDeliveries {
 }
 
 extension AuditEvent.Kind {
-    /// A client was not told that a session had ended, however often it was tried; the actor is the client.
+    /// A client was never told that a session had ended, however often the server tried; the actor is the client.
     static let logoutUndelivered = Self(rawValue: "logout-undelivered")
 }

@@ -2,21 +2,23 @@ import OAuth
 import Store
 import _Primitives
 
-/// Tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
+/// Issues tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
 ///
-/// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent too,
-/// and shown twice as the one whom it was given to it revokes what it gave. It is not spent where the server lacks the key to sign with, or the client one to encrypt to. A code that was
-/// made without a challenge takes no verifier, and one that was made with a challenge takes nothing else (RFC 9700, section
-/// 2.1.1).
+/// A code is taken before it is judged. So a code is also spent by a wrong verifier, a wrong address or another client.
+/// If the right client shows a code twice, the tokens of the code are revoked. A code is not spent if the server lacks
+/// the key for the signature, or the client lacks a key for the encryption. A code without a challenge takes no
+/// verifier, and a code with a challenge takes nothing else (RFC 9700, section 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
     static let type = OpenIDProvider.codeGrant
 
-    /// Cost: one store step, one query where a resource is asked for or was granted, one where the client has named claims for
-    /// its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
-    /// store step, one HMAC and one hash more; with a device secret one store step, and one query where the app shows one.
+    /// Returns the tokens for the code of a request.
+    ///
+    /// Cost: one store step, one query if a resource is requested or was granted, one if the client has named claims
+    /// for its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
+    /// store step, one HMAC and one hash more; with a device secret one store step, and one query if the app shows one.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
-        // A request that is not whole is refused before it can spend a code.
+        // An incomplete request is refused before it can spend a code.
         let secret = try request.parameters.required("code")
         // A code that no browser has carried has no address (OAuth 2.0 for First-Party Applications).
         let redirectURI =
@@ -47,13 +49,13 @@ struct AuthorizationCodeGrant: TokenGrant {
         return response
     }
 
-    /// The verifier; `nil` where there is none, and the client's codes need no challenge.
+    /// Returns the verifier; `nil` if the request has none, and the client's codes need no challenge.
     private static func verifier(_ parameters: Parameters, of client: ClientRecord) throws -> CodeVerifier? {
         guard client.codeBinding.isLoose else { return try CodeVerifier(parameters.required("code_verifier")) }
         return try parameters["code_verifier"].map { try CodeVerifier($0) }
     }
 
-    /// One sentence for all: whoever has a code that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with another's code learns nothing about the code.
     private static func refusal(_ detail: String) -> OAuthError {
         OAuthError(.invalidGrant, "The code is not valid.", detail: detail)
     }
@@ -76,7 +78,7 @@ struct AuthorizationCodeGrant: TokenGrant {
         return (code, standing)
     }
 
-    /// What of a request is not right for a code that lives; `nil` where all of it is.
+    /// Returns the error of a request for a living code; `nil` if everything fits.
     private static func mismatch(
         _ code: CodeRecord, _ standing: StandingGrant, client: ClientRecord, redirectURI: String,
         verifier: CodeVerifier?, key: KeyThumbprint?

@@ -2,16 +2,18 @@ import OAuth
 import Store
 import _Primitives
 
-/// Tokens for a client whose person has answered on their phone (OpenID Connect CIBA Core 1.0, section 10.1).
+/// Issues tokens to a client whose person has answered on their phone (OpenID Connect CIBA Core 1.0, section 10.1).
 ///
-/// The client asks until there is an answer, and has one success.
+/// The client asks until the person has answered, and succeeds once.
 struct BackchannelAuthenticationGrant: TokenGrant {
     static let type = "urn:openid:params:grant-type:ciba"
     static let isForClientsThatProve = true
     static let asksNobody = true
 
-    /// Cost: one store step, and what it costs to look for the answer; at the success two store steps and a query more, and
-    /// what ``AuthorizationCodeGrant`` costs beside its own step.
+    /// Returns the tokens for the person's answer.
+    ///
+    /// Cost: one store step, and the cost of looking for the answer; at the success two store steps and a query more,
+    /// and as much as ``AuthorizationCodeGrant`` costs beside its own step.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         guard client.settings.answers.mode != .push else {
@@ -38,7 +40,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         }
     }
 
-    /// The grant that comes of what the person has said. Throws `OAuthError` where that is not yes.
+    /// Returns the grant of the person's answer. Throws `OAuthError` if the answer is not yes.
     static func grant(
         _ asked: BackchannelRequestRecord, of client: ClientRecord, by method: any BackchannelMethod,
         from provider: OpenIDProvider, at now: Timestamp
@@ -77,7 +79,8 @@ struct BackchannelAuthenticationGrant: TokenGrant {
 
     private static let expired = OAuthError(.expiredToken, "The request has ended. Begin again.")
 
-    /// One sentence for all: whoever has a name of a request that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with the name of another's request learns nothing about the
+    /// request.
     private static func refusal(_ detail: String) -> OAuthError {
         OAuthError(.invalidGrant, "The auth_req_id is not valid.", detail: detail)
     }

@@ -2,15 +2,17 @@ import OAuth
 import Store
 import _Primitives
 
-/// Tokens for a device whose person has signed it in from somewhere else (RFC 8628, section 3.4).
+/// Issues tokens to a device whose person has signed it in from elsewhere (RFC 8628, section 3.4).
 ///
-/// The device asks until there is an answer. It has one success: a code that is shown again ends what it gave, as an
-/// authorization code does.
+/// The device asks until the person has answered. The device succeeds once: a code that is shown again ends its own
+/// tokens, as an authorization code does.
 struct DeviceCodeGrant: TokenGrant {
     static let type = "urn:ietf:params:oauth:grant-type:device_code"
     static let asksNobody = true
 
-    /// Cost: one store step; at the success what ``AuthorizationCodeGrant`` costs beside its own step.
+    /// Returns the tokens for the device code of a request.
+    ///
+    /// Cost: one store step; at the success as much as ``AuthorizationCodeGrant`` costs beside its own step.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let secret = try request.parameters.required("device_code")
@@ -32,7 +34,7 @@ struct DeviceCodeGrant: TokenGrant {
         }
     }
 
-    /// One sentence for all: whoever has a code that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with another's code learns nothing about the code.
     private static func refusal(_ detail: String) -> OAuthError {
         OAuthError(.invalidGrant, "The device code is not valid.", detail: detail)
     }

@@ -3,20 +3,21 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// What a grant gives first, however its client has come by it: an access token, an ID token and, where the grant is to
-    /// last and the client may renew what it has, a refresh token.
+    /// Returns the first tokens of a grant, whatever the grant type: an access token and an ID token. A lasting grant
+    /// whose client may renew its tokens also gets a refresh token.
     ///
     /// - Parameters:
-    ///   - asked: The resource that the client has asked for, if any.
-    ///   - details: What of the grant's details it has asked for.
+    ///   - asked: The requested resource, if any.
+    ///   - details: The requested part of the grant's details.
     ///   - nonce: The client's, for the ID token.
-    ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
-    ///   - protection: What the ID token is signed with, and encrypted to.
-    ///   - deviceSecret: What the apps of a device sign in by each other with, where the ID token is to say so.
+    ///   - acr: The word by which the client requested the level; `nil` for the authentication's own.
+    ///   - protection: The ID token's signing algorithm and encryption key.
+    ///   - deviceSecret: The secret with which the apps of a device sign in by each other, if the ID token is to
+    ///     contain its hash.
     ///
-    /// Cost: one query where a resource is asked for or was granted, one where the client has named claims for its ID token,
-    /// an ES256 signature and one of the client's algorithm, two hashes, one HMAC; with a refresh token one store step, one
-    /// HMAC and one hash more.
+    /// Cost: one query if a resource is requested or was granted, one if the client has named claims for its ID token,
+    /// an ES256 signature and one of the client's algorithm, two hashes, one HMAC; with a refresh token one store step,
+    /// one HMAC and one hash more.
     func firstTokens(
         of standing: StandingGrant, for request: TokenRequest, audience asked: TokenAudience?,
         details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, protection: IDTokenProtection,
@@ -36,11 +37,12 @@ extension OpenIDProvider {
         return response
     }
 
-    /// Begins the family of a grant with its first refresh token: only now does the grant last, as what it was given for may
-    /// never have come to anything. Says whether the grant is there, and its family at this token.
+    /// Begins the family of a grant with its first refresh token. Only now does the grant last, as the code or answer
+    /// of the grant may never have been used. Returns `true` if the grant exists, and its family is at this token.
     ///
-    /// What a client that cannot authenticate is given is bound to the key that it shows, or to its certificate. The others' is bound to the
-    /// client, so that they can change their keys (RFC 9449, section 5).
+    /// The tokens of a client that cannot authenticate are bound to the key that the client shows, or to its
+    /// certificate. The tokens of other clients are bound to the client, so that clients can change their keys (RFC
+    /// 9449, section 5).
     func begin(
         _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo binding: TokenBinding?,
         at now: Timestamp
@@ -56,14 +58,14 @@ extension OpenIDProvider {
 }
 
 extension GrantRecord {
-    /// Whether a client renews what it has of the grant.
+    /// `true` if a client can renew its tokens of the grant.
     func isRenewed(by client: ClientRecord) -> Bool {
         self.isLasting && client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
     }
 }
 
 extension PollingQuestion {
-    /// A client's question by what it was given to ask by.
+    /// Creates a client's question from the secret that the client got for asking.
     init(_ secret: String, by client: ClientRecord, at now: Timestamp) {
         self.init(
             digest: Sealing.digest(ofSecret: secret), client: client.id, tolerance: Limits.Fixed.pollingTolerance,
@@ -71,6 +73,6 @@ extension PollingQuestion {
             replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
     }
 
-    /// What a client is told that asks too soon (RFC 8628, section 3.5; OpenID Connect CIBA Core 1.0, section 11).
+    /// The error for a client that asks too soon (RFC 8628, section 3.5; OpenID Connect CIBA Core 1.0, section 11).
     static let tooSoon = OAuthError(.slowDown, "Wait five seconds longer from one question to the next.")
 }

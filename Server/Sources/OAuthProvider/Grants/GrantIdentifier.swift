@@ -1,11 +1,11 @@
 import _Primitives
 
 extension RandomSource {
-    /// An identifier of a grant that begins now: 22 letters of base64url, the first of them a letter of the alphabet. Behind
-    /// the moment, to eight milliseconds, it has 88 random bits.
+    /// Returns an identifier of a grant that begins now: 22 letters of base64url, the first of them a letter of the
+    /// alphabet. The identifier starts with the moment, to eight milliseconds, and has 88 random bits after it.
     ///
-    /// Grants of one moment stand together where they are kept by their identifiers, so that many of them are few pages to
-    /// write. Whoever guesses one has nothing by it, and when it began its tokens say themselves.
+    /// Grants of one moment stand together in a store that is ordered by identifiers, so that many grants are few pages
+    /// to write. A guessed identifier gives no access, and the tokens themselves tell when the grant began.
     func grantIdentifier(at moment: Timestamp) -> String {
         var bytes = self.bytes(16)
         let stretch = moment.milliseconds >> 3

@@ -3,10 +3,10 @@ import OAuth
 import Store
 import _Primitives
 
-/// The apps of a device sign in by each other: the second shows the ID token and the device secret of the first, and is
-/// given tokens of the same session (OpenID Connect Native SSO for Mobile Apps 1.0, section 4).
+/// Signs in one app of a device by another. The second app shows the ID token and the device secret of the first, and
+/// gets tokens of the same session (OpenID Connect Native SSO for Mobile Apps 1.0, section 4).
 struct NativeSSO {
-    /// The values of `actor_token_type`: that of the draft, and that of the drafts before it.
+    /// The values of `actor_token_type`: the value of the draft, and the value of the drafts before it.
     static let actorKinds = [
         "urn:openid:params:token-type:device-secret", "urn:x-oath:params:oauth:token-type:device-secret",
     ]
@@ -16,9 +16,11 @@ struct NativeSSO {
     let request: TokenRequest
     let provider: OpenIDProvider
 
-    /// Cost: three queries, one more where the ID token is not that of the app that was given the secret, and one for a
-    /// third party's consent; two store steps, two hashes, four HMACs, one verification, an ES256
-    /// signature and one of the client's algorithm; with a refresh token one store step more.
+    /// Returns the second app's tokens.
+    ///
+    /// Cost: three queries, one more if the ID token belongs to another app than the secret, and one for a third
+    /// party's consent; two store steps, two hashes, four HMACs, one verification, an ES256 signature and one of the
+    /// client's algorithm; with a refresh token one store step more.
     func tokens() async throws -> TokenResponse {
         let (client, parameters) = (self.request.client, self.request.parameters)
         let secret = try parameters.required("actor_token")
@@ -72,11 +74,11 @@ struct NativeSSO {
         return response
     }
 
-    /// Looks for what was shown. An attempt is counted for its source before that, and given back where it was right, which
-    /// it may be past the budget, too; a right one is counted for the person.
+    /// Looks for the shown secret, within budgets. An attempt is first counted for its source. A right attempt is given
+    /// back and counted for the person, and succeeds even past the source's budget.
     ///
-    /// Throws `Shortage` in the place of a refusal that the source has had too many of, and where the person's apps
-    /// have signed in too often.
+    /// Throws `Shortage` in place of a refusal if the source has had too many refusals, and if the person's apps have
+    /// signed in too often.
     private func counted(
         at now: Timestamp, _ held: () async throws -> (HeldDeviceSecret, first: ClientRecord)
     ) async throws -> (HeldDeviceSecret, first: ClientRecord) {
@@ -92,8 +94,8 @@ struct NativeSSO {
         return found
     }
 
-    /// The secret with its session, where secret, ID token and session belong together and go on; and the app that the
-    /// secret was given to.
+    /// Returns the secret with its session, and the app that got the secret. The secret, the ID token and the session
+    /// must belong together, and must not have ended.
     private func held(_ secret: String, showing idToken: String, at now: Timestamp) async throws -> (
         HeldDeviceSecret, first: ClientRecord
     ) {
@@ -111,7 +113,7 @@ struct NativeSSO {
         } catch let error as JOSEError {
             throw Self.refusal("the ID token: \(error)")
         }
-        // It may have expired: that it was given, and for which secret, is what it shows.
+        // The ID token may have expired: it only proves that it was issued, and for which secret.
         guard claims.issuer?.hasSameBytes(as: self.provider.issuer) ?? false, claims.audience.count == 1 else {
             throw Self.refusal("the ID token's iss or aud")
         }
@@ -127,7 +129,7 @@ struct NativeSSO {
         guard try await self.provider.people.person(account: session.account) != nil else {
             throw Self.refusal("the account is locked")
         }
-        // Both are asked: the ID token of a second app goes with the secret of the first, too.
+        // Both apps are checked, as the ID token of a second app also goes with the secret of the first.
         guard let first = try await self.provider.servedClient(held.secret.client),
             Self.isOfGroup(first, of: held.secret),
             try await Self.isOfGroup(self.provider.client(shown, asking: first), of: held.secret)
@@ -142,7 +144,7 @@ struct NativeSSO {
         app?.settings.tokens.group?.hasSameBytes(as: secret.group) ?? false
     }
 
-    /// `audience` is this server, in the only way that there is to say so.
+    /// Checks that `audience` is this server, in its only valid form.
     private func checkAudience() throws {
         let named = self.request.parameters.values("audience")
         guard !named.isEmpty else { throw OAuthError(.invalidRequest, "The parameter audience is missing.") }
@@ -151,9 +153,11 @@ struct NativeSSO {
         else { throw OAuthError(.invalidTarget, "With a device secret the audience is the issuer, and nothing else.") }
     }
 
-    /// What the person agreed to when the first app signed in, or a part of it: for more they would have to be asked. Both
-    /// apps have to have it still. As after a sign-in of its own, an app that may not renew tokens is not refused for
-    /// asking: that is left out.
+    /// Returns the requested scope, within the person's agreement at the sign-in of the first app. A wider scope would
+    /// need a question to the person.
+    ///
+    /// Both apps must still have the scope. An app that may not renew tokens is not refused for requesting
+    /// `offline_access`: the scope is left out, as after a sign-in of the app itself.
     private func scope(within granted: String, of first: ClientRecord) throws -> Scope {
         let client = self.request.client
         let asked = try Scope(self.request.parameters["scope"] ?? Scope.openID)
@@ -170,7 +174,7 @@ struct NativeSSO {
         return try OpenIDProvider.scope(asked.description, settings: client.settings)
     }
 
-    /// One sentence for all: whoever has what is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with a token or secret of another learns nothing about it.
     private static func refusal(_ detail: String) -> OAuthError {
         OAuthError(.invalidGrant, "The ID token and the device secret are not valid together.", detail: detail)
     }
@@ -181,13 +185,17 @@ struct NativeSSO {
 }
 
 extension OpenIDProvider {
-    /// The device secret for an app whose sign-in asked for one: the one that it shows, where that is of the same session
-    /// and group, else a new one in the place of what the app had in this session; `nil` where there is none to give. A
-    /// sign-in with a key adopts no secret that was given without one: whoever has that needs no key.
+    /// Returns the device secret for an app whose sign-in requested one; `nil` if the app can have none. The app keeps
+    /// the secret that it shows, if the secret belongs to the same session and group. Otherwise a new secret replaces
+    /// the app's secret of this session.
     ///
-    /// Cost: one store step; one query where it shows one.
+    /// A sign-in with a key does not take over a secret that was given without a key: a thief of the secret would need
+    /// no key.
     ///
-    /// - Parameter isBound: Whether the app has shown a key, so that what other apps get by the secret is bound to one, too.
+    /// Cost: one store step; one query if the app shows a secret.
+    ///
+    /// - Parameter isBound: `true` if the app has shown a key, so that tokens of other apps by the secret have to be
+    ///   bound to a key, too.
     func deviceSecret(
         for standing: StandingGrant, of client: ClientRecord, showing shown: String?, isBound: Bool, at now: Timestamp
     ) async throws -> String? {
@@ -217,7 +225,7 @@ extension OpenIDProvider {
     private static let noGrantOfDeviceSecret = OAuthError(
         .invalidGrant, "The code is not valid.", detail: "the grant or its session has ended")
 
-    /// A grant of a running session for another app of the device, which comes of the device secret.
+    /// Returns a grant of a running session for another app of the device, from the device secret.
     fileprivate func grant(
         of held: HeldDeviceSecret, for client: ClientRecord, scope: Scope, consent: String?, at now: Timestamp
     ) -> GrantRecord {
@@ -233,6 +241,6 @@ extension OpenIDProvider {
 }
 
 extension AuditEvent.Kind {
-    /// An app got tokens by the device secret of another one; the actor is the app.
+    /// An app got tokens by the device secret of another app; the actor is the app.
     static let signedInByDeviceSecret = Self(rawValue: "signed-in-by-device-secret")
 }

@@ -2,34 +2,34 @@ import OAuth
 import Store
 import _Primitives
 
-/// A token of a service's own for whatever it authenticates with (RFC 6749, section 4.4). There is no refresh token: the
-/// service has what it needs for the next one.
+/// Issues a service's own token after any client authentication (RFC 6749, section 4.4). The service gets no refresh
+/// token, as the service can authenticate again for the next token.
 struct ClientCredentialsGrant: TokenGrant {
     static let type = OwnGrant.clientCredentials
     static let isForClientsThatProve = true
 
-    /// Cost: as ``OpenIDProvider/ownToken(for:by:)``.
+    /// Returns the service's token. Cost: as ``OpenIDProvider/ownToken(for:by:)``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         try await provider.ownToken(for: request, by: Self.type)
     }
 }
 
-/// A token of a service's own for a statement that it has signed (RFC 7523, section 2.1), which proves who it is:
-/// ``ServiceAssertion`` has taken it.
+/// Issues a service's own token for a statement that the service has signed (RFC 7523, section 2.1).
+/// ``ServiceAssertion`` has already taken the statement as proof of the service's identity.
 struct ServiceAssertionGrant: TokenGrant {
     static let type = OwnGrant.serviceAssertion
     static let isForClientsThatProve = true
 
-    /// Cost: as ``OpenIDProvider/ownToken(for:by:)``.
+    /// Returns the service's token. Cost: as ``OpenIDProvider/ownToken(for:by:)``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
-        // Whoever has shown no assertion has proved who it is in another way, and says nothing to get a token for.
+        // A client without an assertion has authenticated in another way, and shows no grant for a token.
         _ = try request.parameters.required("assertion")
         return try await provider.ownToken(for: request, by: Self.type)
     }
 }
 
 extension OpenIDProvider {
-    /// A token that a client has for itself, with the scopes that it asks for, or all that it may have.
+    /// Returns a client's own token, with the requested scopes, or all scopes that the client may have.
     ///
     /// Throws `OAuthError` `invalid_scope`, `invalid_target`. Cost: one HMAC, one ES256 signature, one hash, or one
     /// encryption; for a resource one query more. Nothing is written.

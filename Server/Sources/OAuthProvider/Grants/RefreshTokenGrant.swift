@@ -2,28 +2,31 @@ import OAuth
 import Store
 import _Primitives
 
-/// New tokens for a refresh token (RFC 6749, section 6; RFC 9700, section 4.14).
+/// Issues new tokens for a refresh token (RFC 6749, section 6; RFC 9700, section 4.14).
 ///
-/// Each use gives the next refresh token. Until that is used, the token before it gives the same one again: neither a lost
-/// answer nor two requests at once cost a sign-in. A client that proves nothing (`none`) has ten minutes for that. The token
-/// before both is refused without consequences for a minute, as a request may be late. Any older token ends all that the
-/// grant has given, as somebody has another's token (decision 28).
+/// Each use gives the next refresh token. Until the next token is used, the previous token gives the same next token
+/// again: neither a lost answer nor two requests at once cost a sign-in. A client that proves nothing (`none`) has ten
+/// minutes for the repetition. The token before both is refused without consequences for a minute, as a request may be
+/// late. Any older token ends everything that the grant has given, as the token must be in the wrong hands (decision
+/// 28).
 struct RefreshTokenGrant: TokenGrant {
     static let type = OpenIDProvider.refreshGrant
 
-    /// Cost: one store step, one query where a resource is asked for or was granted, one ES256 signature, two HMACs, three hashes;
-    /// for who has signed in by an identity one query more. With an ID token one signature of the client's algorithm, one
-    /// hash and one HMAC more, and two queries where the client has named claims for it.
+    /// Returns the new tokens for the refresh token of a request.
+    ///
+    /// Cost: one store step, one query if a resource is requested or was granted, one ES256 signature, two HMACs, three
+    /// hashes; for a person who has signed in by an identity one query more. With an ID token one signature of the
+    /// client's algorithm, one hash and one HMAC more, and two queries if the client has named claims for the ID token.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let text = try request.parameters.required("refresh_token")
         let asked = try request.parameters["scope"].map { try Scope($0) }
         guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
         let target = try await provider.askedAudience(by: request.parameters, of: client)
-        // Before the token is used: without a key of the client's, where its ID tokens are encrypted, nothing is spent.
+        // Before the token is used: if the client's ID tokens are encrypted and its key is missing, nothing is spent.
         let protection = try await Self.idTokenProtection(asked, of: client, from: provider)
         let now = provider.time.now()
-        // Told to whoever may have the token, and before anything is spent: it is good once the person has agreed.
+        // Only the token's owner gets this error, and nothing is spent: the token works after the person has agreed.
         var missing: OAuthError?
         if provider.configuration.terms != nil,
             let standing = try await provider.store.grant(presented.grant, token: nil, at: now)
@@ -32,9 +35,10 @@ struct RefreshTokenGrant: TokenGrant {
                 as OAuthError
             { missing = error }
         }
-        // FAPI 2.0 Security Profile, section 5.3.2.1: nothing takes the token's place, as it is bound to its client.
+        // FAPI 2.0 Security Profile, section 5.3.2.1: no new token replaces the old, as the token is bound to its
+        // client.
         let isRotated = !client.settings.isFAPI2
-        // Whatever is wrong with the request is found before anything changes.
+        // Every error of the request is found before anything changes.
         let outcome = try await provider.use(
             presented, isRotated: isRotated, isBound: !client.settings.isPublic,
             until: now + provider.limits.oauth.refreshTokenLifetime, by: client, at: now
@@ -57,9 +61,9 @@ struct RefreshTokenGrant: TokenGrant {
         }
         switch outcome {
         case .renewed(let standing, let token, _):
-            // What the refused request has spent stays good for its client as after any answer that was lost.
+            // A token that was spent on a refused request can be used again, as after any lost answer.
             let audience = try await provider.audience(target, of: standing.grant, for: client)
-            // What the operator has taken from the client since is left out.
+            // Scopes that the operator has since taken from the client are left out.
             let scope = try (asked ?? Scope(standing.grant.scope))
                 .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
             var response = try await provider.accessToken(
@@ -78,8 +82,8 @@ struct RefreshTokenGrant: TokenGrant {
         }
     }
 
-    /// What an ID token is protected by; `nil` where the client gets none: it does not want any, or asks for a scope without
-    /// `openid`.
+    /// Returns the protection of an ID token; `nil` if the client gets no ID token, by its settings or because it
+    /// requests a scope without `openid`.
     private static func idTokenProtection(
         _ asked: Scope?, of client: ClientRecord, from provider: OpenIDProvider
     ) async throws -> IDTokenProtection? {
@@ -87,7 +91,7 @@ struct RefreshTokenGrant: TokenGrant {
         return try await provider.idTokenProtection(of: client)
     }
 
-    /// One sentence for all: whoever has a token that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with another's token learns nothing about the token.
     private static func refusal(_ detail: String) -> OAuthError {
         OAuthError(.invalidGrant, "The refresh token is not valid.", detail: detail)
     }

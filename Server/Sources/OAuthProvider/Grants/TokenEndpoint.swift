@@ -3,23 +3,24 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The ways to tokens that there are.
+    /// The grant types of the token endpoint.
     static let tokenGrants: [any TokenGrant] = [
         AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant(), BackchannelAuthenticationGrant(),
         ClientCredentialsGrant(), ServiceAssertionGrant(), TokenExchangeGrant(),
     ]
 
-    /// The token endpoint (RFC 6749, section 3.2): authenticates the client, and gives what the grant of the request gives.
+    /// Answers a request to the token endpoint (RFC 6749, section 3.2): authenticates the client, and returns the
+    /// tokens of the request's grant.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
-    ///   - source: Where the client is.
+    ///   - body: The form as received, not decoded.
+    ///   - source: The client's source.
     ///   - proofs: The values of all header fields `DPoP`.
-    ///   - connection: What it came over.
+    ///   - connection: The connection of the request.
     ///
-    /// Cost: one query (client), two hashes, and what the grant costs; with a proof one signature, two HMACs and one store
-    /// step more.
+    /// Cost: one query (client), two hashes, and the cost of the grant; with a proof one signature, two HMACs and one
+    /// store step more.
     public func token(
         header: String?, body: String, source: String = "", proofs: [String] = [],
         over connection: ClientConnection = .usual
@@ -37,7 +38,7 @@ extension OpenIDProvider {
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
-            // Before anything is spent: the client comes again with what is missing.
+            // Before anything is spent: the client can repeat the request with the missing proof.
             let binding = try self.binding(of: client, proof, over: connection)
             if let proof { try await self.take(proof) }
             let request = TokenRequest(

@@ -2,23 +2,24 @@ import OAuth
 import Store
 import _Primitives
 
-/// A token for another one (RFC 8693): a service that was called with a person's token calls the next one for them.
+/// Exchanges a token for another (RFC 8693): a service that was called with a person's token calls the next service for
+/// the person.
 ///
-/// The operator says whose tokens a client may exchange, for which resources and scopes. The new token is never wider than
-/// the token that was shown and never lives longer. The new token is bound to the client's key where the client has one, and
-/// ends with the token that was shown (decision 41).
-/// There is no refresh token: the token that was shown is what there is to renew.
+/// The operator decides whose tokens a client may exchange, for which resources and scopes. The new token is never
+/// wider than the shown token and never lives longer. The new token is bound to the client's key if the client has one,
+/// and ends with the shown token (decision 41). The client gets no refresh token: only the shown token can be renewed.
 struct TokenExchangeGrant: TokenGrant {
     static let type = TokenExchange.grantType
 
-    /// The kinds of tokens that there are here (section 3).
+    /// The kinds of tokens that this server issues (section 3).
     private enum Kind {
         static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
         static let jwt = "urn:ietf:params:oauth:token-type:jwt"
     }
 
-    /// Cost: four queries, as for the tokens that are shown, and one ES256 signature; with a device secret as
-    /// ``NativeSSO``.
+    /// Returns the token in exchange for the shown token.
+    ///
+    /// Cost: four queries, as for the shown tokens, and one ES256 signature; with a device secret as ``NativeSSO``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let parameters = request.parameters
         let text = try parameters.required("subject_token")
@@ -51,10 +52,10 @@ struct TokenExchangeGrant: TokenGrant {
         }
     }
 
-    /// The token that is shown, with what it rests on.
+    /// Returns the shown token, with its grant.
     ///
-    /// Throws `OAuthError` `invalid_request` (section 2.2.2) with one sentence for all: whoever has a token that is not for
-    /// them learns nothing about it.
+    /// Throws `OAuthError` `invalid_request` (section 2.2.2) with the same message for all cases: a client with a token
+    /// that is not for the client learns nothing about the token.
     private static func subject(_ text: String, of request: TokenRequest, at provider: OpenIDProvider) async throws
         -> (OwnAccessToken, StandingGrant)
     {
@@ -81,8 +82,8 @@ struct TokenExchangeGrant: TokenGrant {
         return (token, standing)
     }
 
-    /// A token that is bound to a key, or to a certificate, is shown with that, here as everywhere: whoever has the token
-    /// alone gets nothing for it, and what they get with it is bound to the same.
+    /// Checks that a bound token comes with a proof of its key or certificate, as everywhere. A thief of the token
+    /// alone gets nothing, and the new token is bound to the same key.
     private static func checkKey(
         of token: OwnAccessToken, shownBy request: TokenRequest, _ refusal: (String) -> OAuthError
     ) throws {
@@ -95,8 +96,8 @@ struct TokenExchangeGrant: TokenGrant {
         guard request.binding == expected else { throw refusal("bound to another key, or to another certificate") }
     }
 
-    /// Who acts: whose token `actor_token` is, and until when, else the client itself. A token that was exchanged is of
-    /// somebody who acts for another, and says who acts to nobody.
+    /// Returns the acting party, and the end of its token: the owner of `actor_token`, or else the client itself. An
+    /// exchanged token does not count: its owner already acts for another.
     private static func actor(of request: TokenRequest, at provider: OpenIDProvider) async throws -> (
         JSONObject, end: Timestamp?
     ) {
@@ -122,10 +123,10 @@ struct TokenExchangeGrant: TokenGrant {
         return (actor, token.expiresAt)
     }
 
-    /// The claim `act` (section 4.1): who acts now, and in it who acted before.
+    /// Returns the claim `act` (section 4.1): the acting party, and within it the earlier acting parties.
     ///
-    /// Throws `OAuthError` `invalid_request` where the token says that another one may (`may_act`, section 4.4), or where too
-    /// many have acted.
+    /// Throws `OAuthError` `invalid_request` if the token names another actor (`may_act`, section 4.4), or if too many
+    /// parties have acted.
     private static func act(_ actor: JSONObject, for subject: OwnAccessToken) throws -> JSONObject {
         if let allowed = subject.claims["may_act"] {
             guard case .object(let allowed) = allowed,
@@ -144,7 +145,7 @@ struct TokenExchangeGrant: TokenGrant {
         return act
     }
 
-    /// The scopes of the new token: those that both the token and the client have, or a part of them.
+    /// Returns the scopes of the new token: the scopes that both the token and the client have, or a part of them.
     private static func scope(_ asked: String?, of subject: OwnAccessToken, for client: ClientRecord) throws -> Scope {
         let most = subject.scope.limited(to: client.settings.tokens.scopes)
         guard let asked else {
@@ -163,7 +164,8 @@ struct TokenExchangeGrant: TokenGrant {
         return scope
     }
 
-    /// Where the new token can be used: `resource` or `audience`, by the same names, or the only one that there is.
+    /// Returns the audience of the new token: `resource` or `audience`, with the same names, or the client's only
+    /// resource.
     private static func audience(of request: TokenRequest, at provider: OpenIDProvider) async throws -> TokenAudience {
         var asked = try ResourceIndicator.all(in: request.parameters)
         for text in request.parameters.values("audience") {

@@ -7,27 +7,27 @@ struct TokenRequest: Sendable {
     let client: ClientRecord
     /// The form.
     let parameters: Parameters
-    /// Where it came from, as far as that is counted.
+    /// The source of the request, for budgets.
     let source: String
-    /// What shows that the client holds a key, where it came with that.
+    /// The proof of a key, if the request has a proof.
     let proof: DPoPProof?
-    /// What the tokens are bound to.
+    /// The key or certificate that the tokens are bound to.
     let binding: TokenBinding?
 }
 
-/// A way to tokens: a value of `grant_type` (RFC 6749, section 1.3).
+/// A grant type: a value of `grant_type` (RFC 6749, section 1.3).
 ///
-/// A new one is a type, and a line in ``OpenIDProvider/tokenGrants``. The endpoint has authenticated the client, and writes
-/// the answer or the refusal; the metadata names every type of the list.
+/// A new grant type is a Swift type, and a line in ``OpenIDProvider/tokenGrants``. The endpoint authenticates the
+/// client, and writes the answer or the refusal. The metadata names every type of the list.
 protocol TokenGrant: Sendable {
     /// The value of `grant_type`.
     static var type: String { get }
-    /// Whether it leads to a person's tokens without a page that asks what the client may have.
+    /// `true` if the grant type gives a person's tokens without a page that asks about the client's access.
     static var asksNobody: Bool { get }
-    /// Whether it is for clients alone that prove who they are.
+    /// `true` if only clients that prove their identity may use the grant type.
     static var isForClientsThatProve: Bool { get }
 
-    /// Gives the tokens. Throws `OAuthError`, for the client to be told.
+    /// Returns the tokens. Throws `OAuthError`, for the client's answer.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
 }
 
@@ -37,7 +37,7 @@ extension TokenGrant {
 }
 
 extension GrantRecord {
-    /// Whether what a third party's client has was agreed to: a client that the operator has made a third party's has
-    /// grants of before, for which nobody was asked.
+    /// `true` if the client needs no consent, or the grant has one. A client that the operator has made a third party's
+    /// can have older grants for which no person was asked.
     func isAgreed(for client: ClientRecord) -> Bool { client.settings.party == .first || self.consent != nil }
 }

@@ -2,21 +2,21 @@ import Crypto
 import Store
 import _Primitives
 
-/// Texts that say nothing to anybody but this provider, and that it needs no record of.
+/// Texts that only this provider can read, and that need no record at the provider.
 ///
 /// ```
 ///  0          4             16                               n - 16        n
 ///  ├─ slot ───┼─ nonce ─────┼─ what it says, sealed ─────────┼─ tag ──────┤   as base64url
 /// ```
 ///
-/// AES-256-GCM under a key for each hour: nonces are random, and no key ever seals so many that two are likely the same (NIST
-/// SP 800-38D, section 8.3).
+/// AES-256-GCM under a key for each hour: nonces are random, and no key ever seals so many tokens that two nonces are
+/// likely the same (NIST SP 800-38D, section 8.3).
 extension SigningKeys {
     private static let slotBytes = 4
     private static let nonceBytes = 12
     private static let tagBytes = 16
 
-    /// Seals what an opaque token says. Cost: one derivation of a key, one encryption.
+    /// Seals the content of an opaque token. Cost: one derivation of a key, one encryption.
     func seal(opaqueToken bytes: [UInt8], random: RandomSource, at moment: Timestamp) throws -> String {
         let slot = UInt32(
             truncatingIfNeeded: moment.milliseconds / Limits.Fixed.opaqueTokenKeyLifetime.milliseconds)
@@ -31,7 +31,8 @@ extension SigningKeys {
         }
     }
 
-    /// What an opaque token says; `nil` where this provider never made it, or in another epoch. Cost: as to seal it.
+    /// Returns the content of an opaque token; `nil` if this provider did not make the token in this epoch. Cost: as to
+    /// seal it.
     func open(opaqueToken text: String) -> [UInt8]? {
         guard text.utf8.count <= Limits.Fixed.signedTokenCharacters, let bytes = Base64URL.decode(text),
             bytes.count > Self.slotBytes + Self.nonceBytes + Self.tagBytes

@@ -16,39 +16,41 @@ final class SigningKeys: Sendable {
         let retiredAt: Timestamp?
     }
 
-    /// A key as operators see it.
+    /// A key, as operators see it.
     struct Turn: Sendable {
         let name: String
         let algorithm: JWSAlgorithm
         let face: SigningKeyRecord.Face
-        /// From when on it signs.
+        /// The time from which the key signs.
         let start: Timestamp
-        /// From when on another does; `nil` where none is there yet.
+        /// The time from which another key signs; `nil` if no other key exists yet.
         let end: Timestamp?
     }
 
-    /// What clients can have their ID tokens signed with (`id_token_signing_alg_values_supported`), the one of a client
-    /// that names none first.
+    /// The algorithms that can sign clients' ID tokens (`id_token_signing_alg_values_supported`). The first is for
+    /// clients that name none.
     static let algorithms: [JWSAlgorithm] = [.rs256, .es256, .ps256, .edDSA]
 
-    /// The newest first.
+    /// The known keys, the newest first.
     private let state: Mutex<[Known]>
-    /// When the keys were read again because of a name that nobody knew.
+    /// The time of the last reading of the keys because of an unknown name.
     private let lastLookup = Mutex(Timestamp(milliseconds: .min))
     private let subjectSecret: SymmetricKey
-    /// For tokens that nobody but this provider reads: derived, so that every node has it.
+    /// The key for tokens that only this provider reads. Derived, so that every node has the key.
     private let ownTokenKey: (signing: SigningKey, verification: VerificationKey)
-    /// For refresh tokens: derived, so that every node has it.
+    /// The key for refresh tokens. Derived, so that every node has the key.
     private let refreshTokenKey: SymmetricKey
-    /// For opaque access tokens: derived, so that every node has it. Each hour has a key of its own below it.
+    /// The key for opaque access tokens. Derived, so that every node has the key. Each hour has a key of its own,
+    /// derived from this key.
     let opaqueTokenKey: SymmetricKey
-    /// For the nonces of proofs of keys: derived, so that every node has it.
+    /// The key for the nonces of key proofs. Derived, so that every node has the key.
     private let keyProofNonceKey: SymmetricKey
     private let retention: Duration
 
-    /// `epoch` is the store's: tokens of our own that were made in another one are not ours any more.
+    /// Reads the store's keys. `epoch` is the store's: own tokens from another epoch no longer count as this
+    /// provider's.
     ///
-    /// Throws ``StoreError/Code/corrupt`` where the store's keys are not keys.
+    /// Throws ``StoreError/Code/corrupt`` if the store's keys are not keys.
     init(_ keys: ProviderKeys, epoch: String, retention: Duration) throws {
         self.state = Mutex(try Self.state(of: keys))
         let secret = keys.subjectSecret.withBytes { SymmetricKey(data: $0) }
@@ -72,7 +74,7 @@ final class SigningKeys: Sendable {
         self.state.withLock { $0 = state }
     }
 
-    /// Whether the keys may be read again because of an unknown name: once a second, as anybody can invent names.
+    /// `true` if the keys may be read again because of an unknown name: once a second, as anybody can invent names.
     func mayLookUp(at moment: Timestamp) -> Bool {
         self.lastLookup.withLock { last in
             guard moment >= last + Limits.Fixed.keyLookupPause else { return false }
@@ -103,8 +105,8 @@ final class SigningKeys: Sendable {
         return known
     }
 
-    /// A new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread that
-    /// neither an event loop nor the cooperative pool waits for.
+    /// Creates a new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread
+    /// that neither an event loop nor the cooperative pool waits for.
     static func newKey(
         _ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, random: RandomSource, at moment: Timestamp
     ) async throws -> SigningKeyRecord {
@@ -119,14 +121,14 @@ final class SigningKeys: Sendable {
             id: name, algorithm: algorithm, privateKey: bytes, face: face, createdAt: moment, retiredAt: nil)
     }
 
-    /// The algorithms that a face has a key of, and that go on.
+    /// Returns the algorithms for which a face has a key that is not retired.
     func activeAlgorithms(of face: SigningKeyRecord.Face = .openID) -> [JWSAlgorithm] {
         self.state.withLock { known in
             known.filter { $0.retiredAt == nil && $0.face == face }.map(\.signing.algorithm)
         }
     }
 
-    /// Which key signs when, the newest first: each from when the one before it retires.
+    /// The keys with their times of signing, the newest first. Each key starts when the key before it retires.
     var turns: [Turn] {
         self.state.withLock { known in
             known.compactMap { key in
@@ -142,7 +144,7 @@ final class SigningKeys: Sendable {
         }
     }
 
-    /// The public keys of a face that are or will be used at `moment`, the newest first.
+    /// Returns the public keys of a face that are or will be used at `moment`, the newest first.
     func publicKeys(of face: SigningKeyRecord.Face = .openID, at moment: Timestamp) -> JWKSet {
         JWKSet(
             self.state.withLock { known in
@@ -155,9 +157,9 @@ final class SigningKeys: Sendable {
     }
 
     /// Signs claims with the key whose turn it is at `moment`: the oldest of the algorithm that is not retired. A newer
-    /// one is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
+    /// key is only announced until then, so that verifiers of the signature know the key in time. Cost: one signature.
     ///
-    /// Throws ``StoreError/Code/corrupt`` where this node knows no key of the algorithm.
+    /// Throws ``StoreError/Code/corrupt`` if this node knows no key of the algorithm.
     func sign(
         _ claims: JSONObject, type: String, algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID,
         at moment: Timestamp
@@ -165,7 +167,7 @@ final class SigningKeys: Sendable {
         try self.signed(claims, type: type, algorithm: algorithm, of: face, at: moment).text
     }
 
-    /// As ``sign(_:type:algorithm:at:)``, with the name of the key.
+    /// Signs as ``sign(_:type:algorithm:at:)``, and also returns the name of the key.
     func signed(
         _ claims: JSONObject, type: String, algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID,
         at moment: Timestamp
@@ -174,9 +176,9 @@ final class SigningKeys: Sendable {
         return (try JWS.sign(JSON.object(claims).serialized, type: type, with: signing), signing.keyID)
     }
 
-    /// The key of an algorithm whose turn it is at `moment`.
+    /// Returns the key of an algorithm whose turn it is at `moment`.
     ///
-    /// Throws ``StoreError/Code/corrupt`` where this node knows none.
+    /// Throws ``StoreError/Code/corrupt`` if this node knows no such key.
     func key(
         _ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, at moment: Timestamp
     ) throws -> SigningKey {
@@ -189,17 +191,18 @@ final class SigningKeys: Sendable {
         return signing
     }
 
-    /// Whether what the key of that name has signed is good at `moment`.
+    /// `true` if signatures of the key of that name are valid at `moment`.
     func isUsable(keyID: String, at moment: Timestamp) -> Bool {
         self.state.withLock { state in
             state.contains { $0.jwk.keyID?.hasSameBytes(as: keyID) ?? false && self.isUsable($0, at: moment) }
         }
     }
 
-    /// Claims that one of our keys signed, under this `typ`, with the algorithm of that key, and the key's name. Cost: one
-    /// verification.
+    /// Returns the claims of a token that a key of this provider signed, under this `typ`, with the key's algorithm.
+    /// Also returns the key's name. Cost: one verification.
     ///
-    /// - Parameter retention: How long after its end a key verifies; `nil` for as long as it is in the key set.
+    /// - Parameter retention: The time after its end for which a key verifies; `nil` for the time of the key in the key
+    ///   set.
     ///
     /// Throws ``JOSEError``.
     func verified(
@@ -208,7 +211,7 @@ final class SigningKeys: Sendable {
     ) throws -> (claims: JWTClaims, keyID: String?) {
         let token = try UnverifiedJWS(
             compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
-        // Another kind of our own tokens is not this kind (RFC 8725, section 3.11).
+        // Another kind of this provider's own tokens is not this kind (RFC 8725, section 3.11).
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         let known = self.state.withLock { state in
             state.first {
@@ -220,12 +223,12 @@ final class SigningKeys: Sendable {
         return (try JWTClaims(token.verified(by: known.verification)), known.jwk.keyID)
     }
 
-    /// Signs claims that nobody but this provider reads. Cost: one HMAC.
+    /// Signs claims that only this provider reads. Cost: one HMAC.
     func signOwn(_ claims: JSONObject, type: String) throws -> String {
         try JWS.sign(JSON.object(claims).serialized, type: type, with: self.ownTokenKey.signing)
     }
 
-    /// Claims of ``signOwn(_:type:)``, under this `typ`. Cost: one HMAC. Throws ``JOSEError``.
+    /// Returns the claims of ``signOwn(_:type:)``, under this `typ`. Cost: one HMAC. Throws ``JOSEError``.
     func verifiedOwn(_ compact: String, type: String) throws -> JWTClaims {
         let token = try UnverifiedJWS(
             compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
@@ -233,27 +236,27 @@ final class SigningKeys: Sendable {
         return try JWTClaims(token.verified(by: self.ownTokenKey.verification))
     }
 
-    /// The seal of a refresh token's bytes: the first half of an HMAC-SHA256, 16 bytes.
+    /// Returns the seal of a refresh token's bytes: the first half of an HMAC-SHA256, 16 bytes.
     func seal(ofRefreshToken bytes: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: self.refreshTokenKey).prefix(16))
     }
 
-    /// The secret of the refresh token that follows another one by a step: HMAC-SHA256, 32 bytes. The label keeps these bytes
-    /// apart from those of a seal.
+    /// Returns the secret of the next refresh token, from a token's secret and a step: HMAC-SHA256, 32 bytes. The label
+    /// keeps these bytes apart from the bytes of a seal.
     func secret(ofRefreshTokenAfter secret: [UInt8], step: [UInt8]) -> [UInt8] {
         Array(
             HMAC<SHA256>.authenticationCode(
                 for: Array("successor".utf8) + secret + step, using: self.refreshTokenKey))
     }
 
-    /// The nonce of a slot of time: 128 bits that nobody can know beforehand, as base64url. Cost: one HMAC.
+    /// Returns the nonce of a slot of time: 128 bits that nobody can predict, as base64url. Cost: one HMAC.
     func keyProofNonce(ofSlot slot: Int64) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(slot)".utf8), using: self.keyProofNonceKey)
         return Base64URL.encode(Array(code.prefix(16)))
     }
 
-    /// A name that cannot be traced back, or to another client's: HMAC-SHA256 over kind, client and value, as
-    /// base64url.
+    /// Returns a name that cannot be traced back, or to another client's name: HMAC-SHA256 over kind, client and value,
+    /// as base64url.
     func pairwise(_ kind: String, client: String, of value: String) -> String {
         let input = Array(kind.utf8) + [0] + Array(client.utf8) + [0] + Array(value.utf8)
         return Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: input, using: self.subjectSecret)))

@@ -3,14 +3,14 @@ import JOSE
 import Synchronization
 import _Primitives
 
-/// The access tokens, of either face, that this process has made, or verified a while ago: their signature need not be verified again.
-/// Whether they are valid, whether their key is, and whether they were taken back is asked each time all the same.
+/// The access tokens, of either face, that this process has made, or verified a while ago. Their signatures need not be
+/// verified again. The validity of the token and of its key, and a revocation, are still checked each time.
 ///
-/// A token is kept as the hash of its text and the name of its key, a hundred bytes; what it says is read from it again,
-/// which costs a tenth of its signature.
+/// A token is kept as the hash of its text and the name of its key, a hundred bytes. The claims are read again from the
+/// text, which costs a tenth of its signature.
 ///
-/// Two generations: where the younger one is full it takes the place of the elder. So the last tokens are there, as many as
-/// fit, and none costs a search for another that has to go.
+/// The tokens are in two generations. When the younger generation is full, it replaces the older. So the latest tokens
+/// are present, as many as fit, and no token costs a search for another token that has to go.
 final class VerifiedTokens: Sendable {
     private struct Generations {
         var young: [SHA256Digest: String] = [:]
@@ -22,15 +22,16 @@ final class VerifiedTokens: Sendable {
 
     init(size: Int) { self.size = size }
 
-    /// What a token says whose signature is known to be good, and the key that signed it; `nil` where nothing is known of
-    /// it. Cost: one hash.
+    /// Returns the claims of a token with a known good signature, and the key that signed the token; `nil` for an
+    /// unknown token. Cost: one hash.
     ///
-    /// - Parameter type: The `typ` that it was made or verified under: another kind of our own tokens is not this kind.
+    /// - Parameter type: The `typ` that the token was made or verified under. Another kind of this provider's own
+    ///   tokens is not this kind.
     func claims(of text: String, type: String) -> (claims: JWTClaims, keyID: String)? {
         let digest = Self.name(of: text, type: type)
         let known = self.generations.withLock { $0.young[digest] ?? $0.old[digest] }
         guard let keyID = known else { return nil }
-        // The very text that was signed: what it says needs no second look at its signature.
+        // The hash names the very text that was signed, so the claims need no second look at the signature.
         let parts = text.splitBytes(at: ".")
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
             case .object(let members)? = try? JSON(parsing: payload), let claims = try? JWTClaims(members: members)
@@ -38,7 +39,7 @@ final class VerifiedTokens: Sendable {
         return (claims, keyID)
     }
 
-    /// Keeps that the signature of a token of that `typ` is good. Cost: one hash.
+    /// Remembers that the signature of a token of that `typ` is good. Cost: one hash.
     func keep(_ text: String, type: String, keyID: String) {
         let digest = Self.name(of: text, type: type)
         self.generations.withLock { generations in

@@ -2,7 +2,7 @@ import OAuth
 import Store
 public import _Primitives
 
-/// A browser that is signed in, as its person's own phone shows it.
+/// A signed-in browser, as its person's own phone shows the browser.
 public struct AccountSession: Sendable, Equatable {
     /// A service that the browser was signed in to.
     public struct Service: Sendable, Equatable {
@@ -12,30 +12,30 @@ public struct AccountSession: Sendable, Equatable {
         public let origin: String
     }
 
-    /// By what the session is ended. It opens nothing.
+    /// The identifier with which the session is ended. It gives no access.
     public let id: String
-    /// The one that was signed in to last first.
+    /// The services, the last signed-in service first.
     public let services: [Service]
     /// The browser and its system in words, as at the sign-in.
     public let browser: String?
     /// The browser's network address, as at the sign-in.
     public let address: String?
-    /// When the person authenticated.
+    /// The time of the person's authentication.
     public let authenticatedAt: Timestamp
-    /// When the session last signed the person in somewhere.
+    /// The time of the session's last sign-in to a service.
     public let usedAt: Timestamp
     /// The absolute end.
     public let expiresAt: Timestamp
 }
 
 extension AuditEvent.Kind {
-    /// The person ended a browser's session from a phone, or the operator who is named did; the detail is the session, or
+    /// The person ended a browser's session from a phone, or the named operator did; the detail is the session, or
     /// `all`.
     static let sessionRevoked = Self(rawValue: "session-revoked")
 }
 
 extension OpenIDProvider {
-    /// The browsers that are signed in to an account, the one used last first, at most ``Limits/activityRows``.
+    /// Returns the signed-in browsers of an account, the last used first, at most ``Limits/activityRows``.
     ///
     /// Cost: one query, and one for each session.
     public func sessions(ofAccount account: String) async throws -> [AccountSession] {
@@ -57,12 +57,13 @@ extension OpenIDProvider {
         }
     }
 
-    /// Ends a session, because its person or an operator wants it: what clients were given in it stops working at once, on
-    /// every node.
+    /// Ends a session at the wish of its person or an operator. Clients' tokens from the session stop working at once,
+    /// on every node.
     ///
-    /// `false` where the account has no such session; another account's is no different from one that never was.
+    /// Returns `false` if the account has no such session. Another account's session counts like a session that never
+    /// existed.
     ///
-    /// - Parameter operator: Who does it, for the audit trail; `nil` for the person's own phone.
+    /// - Parameter operator: The operator, for the audit trail; `nil` for the person's own phone.
     ///
     /// Cost: one store step.
     public func endSession(_ id: String, ofAccount account: String, by operator: String? = nil) async throws -> Bool {

@@ -4,13 +4,13 @@ public import _Primitives
 
 /// A browser that is signed in.
 public struct ActiveSession: Sendable, Equatable {
-    /// Its identifier, which opens nothing.
+    /// The session's identifier, which gives no access.
     public let id: String
-    /// Who is signed in.
+    /// The signed-in account.
     public let account: String
-    /// When the person authenticated, and how.
+    /// The time of the person's authentication.
     public let authenticatedAt: Timestamp
-    /// Whether another provider has said so, which may have asked nobody.
+    /// `true` if another provider authenticated the person, perhaps without any question.
     public let isByAnotherProvider: Bool
     /// The level (`acr`).
     public let acr: String
@@ -18,21 +18,21 @@ public struct ActiveSession: Sendable, Equatable {
     public let amr: [String]
 }
 
-/// What to do with a browser that wants to sign out.
+/// The next step for a sign-out.
 public enum LogoutAnswer: Sendable, Equatable {
-    /// Delete the session's cookie and send the browser there (status 303).
+    /// Delete the session's cookie and send the browser to this address (status 303).
     case redirect(String)
     /// Delete the session's cookie and show that the person is signed out.
     case signedOut
-    /// Ask the person: nobody has shown that they want it. The page's form posts `fields`, the part of the request that
-    /// means something here, back with the person's yes.
+    /// Ask the person, as nothing shows that the person wants to sign out. The page's form posts `fields`, the relevant
+    /// part of the request, back with the person's yes.
     case askPerson(clientName: String?, fields: Parameters)
     /// Show an error page.
     case page(OAuthError)
 }
 
 extension OpenIDProvider {
-    /// The session of a cookie; `nil` where it is unknown or has ended.
+    /// Returns the session of a cookie; `nil` if the session is unknown or has ended.
     ///
     /// Cost: one query, one hash.
     public func session(_ secret: SessionSecret) async throws -> ActiveSession? {
@@ -44,7 +44,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// The session of a cookie, within its absolute and its idle end.
+    /// Returns the session of a cookie, before its absolute and its idle end.
     func liveSession(_ secret: SessionSecret) async throws -> SessionRecord? {
         guard let session = try await self.store.session(cookieDigest: secret.digest) else { return nil }
         let now = self.time.now()
@@ -52,17 +52,18 @@ extension OpenIDProvider {
         return session
     }
 
-    /// Signing out, as a client or the person asks for it (OpenID Connect RP-Initiated Logout 1.0, section 2).
+    /// Signs a browser out, at the request of a client or the person (OpenID Connect RP-Initiated Logout 1.0, section
+    /// 2).
     ///
-    /// The session ends without a question only if the client shows, with an ID token, that the person of this session is
-    /// its own user: any page could send a browser here. An ID token that names nobody here (``SignOutHint``) counts as
-    /// absent: the person is asked, and the browser is led to no address but one of the `client_id`.
+    /// The session ends without a question only if the client shows, with an ID token, that the person of this session
+    /// is its own user: any page could send a browser here. An ID token that names nobody here (``SignOutHint``) counts
+    /// as absent. The person is then asked, and the browser is led only to an address of the `client_id`.
     ///
     /// - Parameters:
-    ///   - text: The query or form as it came.
-    ///   - session: The session that the browser shows, if any.
-    ///   - confirmed: Whether the person pressed the button of ``LogoutAnswer/askPerson(clientName:fields:)``. Only for a
-    ///     POST that carried the session's cookie, which no other site can cause.
+    ///   - text: The query or form as received.
+    ///   - session: The session of the browser's cookie, if any.
+    ///   - confirmed: `true` if the person pressed the button of ``LogoutAnswer/askPerson(clientName:fields:)``. Only
+    ///     for a POST that carried the session's cookie, as no other site can cause such a POST.
     ///
     /// Cost: two queries, one store step; with `id_token_hint` one verification.
     public func logout(_ text: String, session secret: SessionSecret?, confirmed: Bool) async throws -> LogoutAnswer {
@@ -92,10 +93,10 @@ extension OpenIDProvider {
         }
     }
 
-    /// The parameters that are read here, under the names that stand here: the form carries these on. A request may have
-    /// others, which are ignored, and not repeated to anybody.
+    /// Returns the parameters with a meaning here, which the form carries on, and the hint. Other parameters of the
+    /// request are ignored, and never repeated.
     ///
-    /// A hint that names nobody here is left out, and so is the address where no `client_id` says whose the address is.
+    /// A hint that names nobody here is left out. The address is also left out if no `client_id` names its client.
     private func logoutRequest(_ text: String) async throws -> (parameters: Parameters, hint: SignOutHint?) {
         let all = try Parameters(parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
         let shown = all["id_token_hint"]
@@ -113,7 +114,8 @@ extension OpenIDProvider {
         return (parameters, hint)
     }
 
-    /// Where the browser goes afterwards (section 3): only to a registered address of a client that is known.
+    /// Returns the address to which the browser goes afterwards (section 3): only a registered address of a known
+    /// client.
     private func destination(_ parameters: Parameters, client: ClientRecord?) throws -> String? {
         guard let address = parameters["post_logout_redirect_uri"] else { return nil }
         guard let client, client.postLogoutRedirectURIs.containsBytes(of: address) else {

@@ -2,26 +2,28 @@ import JOSE
 import Store
 import _Primitives
 
-/// Whom a client names by an ID token when it has a browser signed out.
+/// The person that a client names by an ID token when a browser is to be signed out.
 struct SignOutHint {
-    /// The client that the ID token was made for.
+    /// The ID token's client.
     let client: ClientRecord
-    /// The person's name at that client.
+    /// The person's subject at the client.
     let subject: String
-    /// The session's name at that client (`sid`), where the ID token has one.
+    /// The session's name at the client (`sid`), if the ID token has a name.
     let session: String?
-    /// When the ID token was made.
+    /// The time of the ID token's creation.
     let issuedAt: Timestamp
 }
 
 extension OpenIDProvider {
-    /// How long a key that signs no more verifies ID tokens at sign-out: until every session of the key's time has ended,
-    /// and never shorter than the key is in the key set.
+    /// The time for which a key that no longer signs still verifies ID tokens at sign-out: long enough for every
+    /// session of the key's time to end, and never shorter than the key's time in the key set.
     var formerKeyRetention: Duration { max(self.limits.oauth.retiredKeyRetention, self.limits.sessionLifetime) }
 
-    /// The hint of a sign-out (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 4). The ID token may have expired, and
-    /// be of any age that its key still verifies. `nil` where the ID token names nobody here: it is broken, of a key that
-    /// verifies nothing any more, of another issuer, from the future, for several clients, or for a client that is gone.
+    /// Returns the hint of a sign-out (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 4). The ID token may have
+    /// expired, and be of any age that its key still verifies.
+    ///
+    /// Returns `nil` if the ID token names nobody here. Such a token is broken, has a key that no longer verifies, or
+    /// comes from another issuer or from the future. Or it is for several clients, or for an unknown client.
     ///
     /// Cost: one verification, one query.
     func signOutHint(_ idToken: String?) async throws -> SignOutHint? {
@@ -45,8 +47,9 @@ extension OpenIDProvider {
         return SignOutHint(client: client, subject: subject, session: session, issuedAt: issuedAt)
     }
 
-    /// Whether a hint shows that the session is of its client's own person: the hint is of this very session, or of a recent
-    /// one of the same person. An older hint names its client alone (section 2: such a request is suspect).
+    /// `true` if a hint shows that the session belongs to its client's own person: the hint is of this very session, or
+    /// of a recent session of the same person. An older hint names its client alone (section 2: such a request is
+    /// suspect).
     func isShown(_ session: SessionRecord, by hint: SignOutHint) -> Bool {
         let client = hint.client.id
         guard hint.subject.hasSameBytes(as: self.subject(ofAccount: session.account, of: hint.client)) else {

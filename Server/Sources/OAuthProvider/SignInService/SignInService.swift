@@ -3,22 +3,22 @@ public import OAuth
 public import Store
 public import _Primitives
 
-/// The app sign-in service: the second face of the provider, for apps that keep people signed in and for the web sites that
-/// they open (rows F010 to F056 of the parity table).
+/// The app sign-in service: the second face of the provider, for apps that keep people signed in and for the web sites
+/// that the apps open (rows F010 to F056 of the parity table).
 ///
-/// It has serialisers, names and errors of its own, and nothing else: what it gives are grants, codes and refresh tokens as
-/// any client has them, and its sessions are lasting grants. What belongs to one face is refused at the other.
+/// Only its serialisers, names and errors are its own. It issues grants, codes and refresh tokens like those of any
+/// client, and its sessions are lasting grants. Each face refuses the tokens of the other.
 public struct SignInService: Sendable {
-    /// What a deployment calls things.
+    /// The names that a deployment chooses.
     public struct Names: Sendable, Equatable {
-        /// Who says to have issued the access tokens (`iss`): any text. `nil` for the server's address.
+        /// The issuer in the access tokens (`iss`): any text. `nil` for the server's address.
         public var issuer: String?
-        /// What the names of cookies begin with.
+        /// The start of the names of cookies.
         public var cookiePrefix: String
-        /// The site whose hosts all get the cookies that are for more than this host; `nil` for this host alone.
+        /// The site whose hosts all get the cookies for more than this host; `nil` for this host alone.
         public var cookieDomain: String?
 
-        /// Names; by default this product's own, and cookies for this host alone.
+        /// Creates names; by default this product's own, and cookies for this host alone.
         public init(issuer: String? = nil, cookiePrefix: String = "countersign", cookieDomain: String? = nil) {
             self.issuer = issuer
             self.cookiePrefix = cookiePrefix
@@ -30,10 +30,10 @@ public struct SignInService: Sendable {
     let grants: AccountGrants
     /// Sign-ins by other providers.
     let upstream: UpstreamSignIns
-    /// What the deployment calls things.
+    /// The deployment's names.
     public let names: Names
 
-    /// The service beside a provider.
+    /// Creates the service beside a provider.
     public init(
         _ provider: OpenIDProvider, grants: AccountGrants, upstream: UpstreamSignIns, names: Names = Names()
     ) {
@@ -46,17 +46,18 @@ public struct SignInService: Sendable {
     var issuer: String { self.names.issuer ?? self.provider.issuer }
     var store: any OpenIDStore { self.provider.store }
 
-    /// Whether there is a client of the service: until then nothing of it is there.
+    /// Returns `true` if the service has a client. Without a client the service offers nothing.
     ///
     /// Cost: one query.
     public func isOffered() async throws -> Bool { try await self.store.hasSignInServiceClient() }
 
-    /// The public keys that its access tokens are signed with.
+    /// The public keys that verify the service's access tokens.
     public var keySet: JSONObject {
         self.provider.keys.publicKeys(of: .signInService, at: self.provider.time.now()).publicJSON
     }
 
-    /// A client of the service that people sign in to, and that is served; `nil` for every other.
+    /// Returns a client of the service that people sign in to, with its settings; `nil` for other clients and a
+    /// switched-off client.
     func client(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
         guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService,
             settings.answers != .serviceAccount
@@ -65,11 +66,11 @@ public struct SignInService: Sendable {
     }
 }
 
-/// What a program or a browser asks of the service.
+/// A request of a program or a browser to the service.
 public struct SignInServiceRequest: Sendable {
-    /// What it says: the form, the members of the JSON, or the query.
+    /// The parameters: the form, the members of the JSON, or the query.
     public var parameters: Parameters
-    /// Whether that was the query of a request that has a body for it.
+    /// `true` if the parameters came in the query of a request that has a body for them.
     public var isInAddress: Bool
     /// The cookies of the service, by their names without the prefix.
     public var cookies: [SignInServiceCookie: String]
@@ -79,20 +80,21 @@ public struct SignInServiceRequest: Sendable {
     public var proofs: [String]
     /// The request's method.
     public var method: String
-    /// The address that it came to, below the issuer's.
+    /// The path of the request's address, below the issuer's.
     public var path: String
-    /// Where a page is that has caused it, as its browser says: scheme, host and port.
+    /// The origin of the page that caused the request, as its browser says: scheme, host and port.
     public var origin: String?
-    /// How a page is related to this server that has caused it, as its browser says (`Sec-Fetch-Site`).
+    /// The relation of the page that caused the request to this server, as the browser says (`Sec-Fetch-Site`).
     public var site: String?
-    /// `true` if the request says anything of a page (`Origin`, `Referer` or `Sec-Fetch-Site`), also what cannot be read.
+    /// `true` if the request says anything about a page (`Origin`, `Referer` or `Sec-Fetch-Site`), even an unreadable
+    /// value.
     public var saysPage: Bool
-    /// Where the caller is: it has a budget of sign-ins that begin.
+    /// The caller's source, which has a budget of new sign-ins.
     public var source: String
     /// The caller's network address, for the audit trail.
     public var address: String?
 
-    /// A request of these values.
+    /// Creates a request.
     public init(
         parameters: Parameters = [:], isInAddress: Bool = false, cookies: [SignInServiceCookie: String] = [:],
         authorization: String? = nil, proofs: [String] = [], method: String, path: String, origin: String? = nil,
@@ -118,35 +120,35 @@ public enum SignInServiceCookie: String, Sendable, CaseIterable {
     case accessToken = "access_token"
     case refreshToken = "refresh_token"
     case antiCSRFToken = "anti_csrf_token"
-    /// When the two tokens end, for the site's scripts.
+    /// The ends of the two tokens, for the site's scripts.
     case info = "info_token"
 }
 
-/// What an answer does to a browser's cookies.
+/// The change of a browser's cookies by an answer.
 public enum SignInServiceCookies: Sendable, Equatable {
     case keep
-    /// They are those of this session.
+    /// The cookies become the cookies of this session.
     case set(SignInServiceTokens)
-    /// There are none any more.
+    /// The cookies are deleted.
     case delete
 }
 
-/// What a client is given.
+/// The tokens for a client.
 public struct SignInServiceTokens: Sendable, Equatable {
-    /// For each request.
+    /// The access token, for each request.
     public var accessToken: String
-    /// For the next ones; `nil` for a session that is not renewed.
+    /// The refresh token, for the next tokens; `nil` for a session without renewal.
     public var refreshToken: String?
-    /// What shows that a request is no other site's; `nil` where the client has none.
+    /// The proof that a request does not come from another site; `nil` if the client has none.
     public var antiCSRFToken: String?
-    /// By what an app opens sessions of the web; `nil` where it does not.
+    /// The secret with which an app opens sessions of the web; `nil` if the app opens none.
     public var deviceSecret: String?
-    /// When the access token ends.
+    /// The end of the access token.
     public var accessEndsAt: Timestamp
-    /// When the session ends, if it is not renewed.
+    /// The end of the session without a renewal.
     public var sessionEndsAt: Timestamp
 
-    /// As JSON.
+    /// The tokens as JSON.
     var json: JSONObject {
         var json: JSONObject = ["access_token": .string(self.accessToken)]
         json["refresh_token"] = self.refreshToken.map(JSON.string)
@@ -160,17 +162,17 @@ public struct SignInServiceTokens: Sendable, Equatable {
 public struct SignInServiceAnswer: Sendable {
     /// The HTTP status.
     public var status: Int
-    /// `nil` for no body.
+    /// The body; `nil` for no body.
     public var body: JSONObject?
-    /// Where the browser goes on, with 302.
+    /// The address to which the browser goes on, with 302.
     public var location: String?
-    /// What becomes of the browser's cookies.
+    /// The change of the browser's cookies.
     public var cookies = SignInServiceCookies.keep
     /// Further header fields.
     public var headers: [(name: String, value: String)] = []
-    /// Why, for the operator's log, where it is a refusal.
+    /// The reason of a refusal, for the operator's log.
     public var refusal: ProviderRefusal?
-    /// The budget that ran out, where one did.
+    /// The exhausted budget, if any.
     public var shortage: Shortage?
 
     init(status: Int = 200, body: JSONObject? = nil, location: String? = nil, cookies: SignInServiceCookies = .keep) {
@@ -180,7 +182,7 @@ public struct SignInServiceAnswer: Sendable {
         self.cookies = cookies
     }
 
-    /// What a caller is told who has used up a budget.
+    /// Creates the answer to a caller that has used up a budget.
     init(_ shortage: Shortage) {
         self.init(status: 429, body: ["errors": .string(shortage.remedy)])
         self.headers = [("Retry-After", String(shortage.retryAfterSeconds))]
@@ -188,28 +190,28 @@ public struct SignInServiceAnswer: Sendable {
     }
 }
 
-/// Why the service refuses: a status, a sentence for the caller, and more for the operator.
+/// The refusal of a request: a status, a sentence for the caller, and more for the operator.
 struct SignInServiceError: Error {
     let status: Int
     let message: String
-    /// For the log alone.
+    /// The detail, for the log alone.
     let detail: String?
     /// The setting of the client that the request does not fit.
     var setting: String?
-    /// What clients that prove a key read, beside the sentence.
+    /// The code that clients with a key proof read, beside the sentence.
     var code: OAuthError.Code?
 
-    /// A request that is not what is asked for.
+    /// Returns the refusal of a malformed request.
     static func malformed(_ message: String, _ detail: String? = nil, setting: String? = nil) -> Self {
         Self(status: 400, message: message, detail: detail, setting: setting)
     }
 
-    /// What was shown opens nothing.
+    /// Returns the refusal of a token or secret that gives no access.
     static func refused(_ message: String, _ detail: String? = nil) -> Self {
         Self(status: 401, message: message, detail: detail)
     }
 
-    /// As ``malformed(_:_:setting:)`` where it was found out for the other face.
+    /// Creates a refusal as ``malformed(_:_:setting:)``, from an error of the other face's code.
     init(_ error: OAuthError, status: Int = 400) {
         self.init(
             status: status, message: error.message ?? "The request is not valid.",
@@ -226,11 +228,11 @@ struct SignInServiceError: Error {
 }
 
 extension SignInService {
-    /// Answers, or says why not: `{"errors": TEXT}`.
+    /// Answers the request. A refusal has the form `{"errors": TEXT}`.
     ///
     /// - Parameters:
-    ///   - status: Of refusals that the other face's code has found.
-    ///   - client: Is told the client when it is known, for the log.
+    ///   - status: The status of refusals from the other face's code.
+    ///   - client: Is set to the client when the client is known, for the log.
     func answer(
         _ request: SignInServiceRequest, status: Int = 400,
         _ body: (inout String?) async throws -> SignInServiceAnswer
@@ -262,9 +264,9 @@ extension SignInService {
 }
 
 extension AuditEvent.Kind {
-    /// A session of the app sign-in service was passed on; the actor is the client that got one, the detail the one that it
-    /// came of.
+    /// A session of the app sign-in service was passed on; the actor is the client that got a session, the detail the
+    /// original session.
     static let sessionPassedOn = Self(rawValue: "session-passed-on")
-    /// All sessions of a device ended, as its app wanted; the actor is the client.
+    /// All sessions of a device ended, at its app's wish; the actor is the client.
     static let deviceSessionsEnded = Self(rawValue: "device-sessions-ended")
 }

@@ -3,13 +3,13 @@ import OAuth
 import Store
 import _Primitives
 
-/// Service accounts: services that get access tokens of the app sign-in service for statements that they have signed, to act
-/// for a person whom they name (row F050 of the parity table).
+/// Service accounts: services that get access tokens of the app sign-in service for statements that they have signed,
+/// to act for a person whom the statement names (row F050 of the parity table).
 ///
-/// Their tokens are for the operator's own services, which verify them by the service's published keys. No address of this
-/// server takes one, and none says to be of a client or a session.
+/// The tokens are for the operator's own services, which verify them by the service's published keys. No address of
+/// this server accepts such a token, and no such token names a client or a session.
 extension SignInService {
-    /// A service account that is served; `nil` for every other client.
+    /// Returns a service account; `nil` for other clients and a service account that is switched off.
     private func serviceAccount(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
         guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService,
             settings.answers == .serviceAccount
@@ -17,7 +17,7 @@ extension SignInService {
         return (client, settings)
     }
 
-    /// A token for a service account's assertion, which counts once.
+    /// Returns a token for a service account's assertion, which counts once.
     ///
     /// Cost: one query, two signatures, one store step.
     func serviceToken(
@@ -40,7 +40,7 @@ extension SignInService {
         try Self.check(verified.userAttributes, settings)
         try await self.provider.requireSigningKey(account.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
-        // After all that is checked: nobody else can use up what a service has named, and what is refused can be mended.
+        // After all checks: nobody else can use up a service's identifier, and a refused request can be corrected.
         guard
             try await self.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)
         else {
@@ -80,7 +80,7 @@ extension SignInService {
                 longest: Limits.Fixed.serviceAssertionLifetime))
     }
 
-    /// Sees to it that a token says of a person nothing that its service account may not say, and no more than fits.
+    /// Checks that a token has only the attributes of a person that its service account may state, within their size.
     private static func check(_ attributes: JSONObject, _ settings: SignInServiceSettings) throws {
         for (name, value) in attributes.members {
             guard settings.userAttributes.containsBytes(of: name) else {

@@ -2,28 +2,28 @@ import OAuth
 public import Store
 import _Primitives
 
-/// What to do with a browser that came to begin a sign-in.
+/// The next step for a browser that came to begin a sign-in.
 public enum SignInServiceStart: Sendable {
-    /// The person signs in: by that provider, or on the page for the request.
+    /// The person signs in at that provider, or on the page for the request.
     case signIn(request: String, client: String, provider: String?)
     /// The source has begun too many sign-ins.
     case tooMany(Shortage)
-    /// It is told something, or sent back.
+    /// The browser gets an answer, or is sent back.
     case answered(SignInServiceAnswer)
 }
 
 extension SignInService {
-    /// What a browser can have come for (`operation`).
+    /// The purposes for which a browser can come (`operation`).
     private static let operations = [
         "sign_up", "authorize", "authorize_sso", "interstitial_verify", "interstitial_signup",
         "verify_cta_authenticated",
         "verify_page_authenticated", "verify_page_unauthenticated",
     ]
 
-    /// Begins a sign-in (`GET /v0/sign_in/authorize`). There is one address that a client is answered at, and no request
-    /// names it.
+    /// Begins a sign-in (`GET /v0/sign_in/authorize`). Each client is answered at only one address, which no request
+    /// names.
     ///
-    /// A person always authenticates: no session of the browser stands for it.
+    /// A person always authenticates: a session of the browser does not count.
     ///
     /// Cost: two queries, one store step.
     public func authorize(_ request: SignInServiceRequest, browser: BrowserSecret) async throws -> SignInServiceStart {
@@ -58,7 +58,8 @@ extension SignInService {
         }
     }
 
-    /// A web site is told by a code, with which it shows a page of its own; of an app the browser shows what is wrong.
+    /// Returns the answer of a failure. A web site gets a code, for which it shows a page of its own. For an app the
+    /// browser shows the error.
     private func failed(
         _ error: SignInServiceError, of client: ClientRecord, _ settings: SignInServiceSettings,
         _ request: SignInServiceRequest
@@ -76,7 +77,8 @@ extension SignInService {
         return answer
     }
 
-    /// The request, in the order in which a client is told: type, operation, level; then what binds the code, scope, state.
+    /// Checks the request, in the order in which a client receives errors: type, operation, level; then challenge,
+    /// scope, state.
     func checked(
         _ parameters: Parameters, of client: ClientRecord, _ settings: SignInServiceSettings,
         upstream: [UpstreamProvider]
@@ -111,13 +113,13 @@ extension SignInService {
         )
     }
 
-    /// Whether a person can be asked for that surely by that sign-in method.
+    /// `true` if the sign-in method can authenticate a person to that level.
     static func takes(_ level: String, _ method: String, among upstream: [UpstreamProvider]) -> Bool {
         upstream.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: method) }?.takes(level) ?? true
     }
 
-    /// The challenge of a client that needs one, or has sent one. One that may do without tells its own sign-ins apart by
-    /// their state, which it must have sent.
+    /// Returns the challenge of a client that needs a challenge, or has sent one. A client that needs no challenge
+    /// tells its own sign-ins apart by their state, so the state must be present.
     private static func challenge(_ parameters: Parameters, _ settings: SignInServiceSettings) throws -> CodeChallenge?
     {
         let isSent = parameters["code_challenge"] != nil || parameters["code_challenge_method"] != nil
@@ -149,15 +151,15 @@ extension SignInService {
         }
     }
 
-    /// Opens an app from a web site's session, without another sign-in (`GET /v0/sign_in/authorize_sso`): the app's claimed
-    /// https address gets a code. The app's session ends when the web site's would, and is not renewed.
+    /// Opens an app from a web site's session, without another sign-in (`GET /v0/sign_in/authorize_sso`): the app's
+    /// claimed https address gets a code. The app's session ends when the web site's would, and is not renewed.
     ///
     /// Cost: one verification, three queries, one store step.
     public func authorizeSSO(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
         do {
             return try await self.passToApp(request)
         } catch let error as SignInServiceError where error.status != 400 {
-            // Whoever is not signed in, or not so that it is enough, signs in.
+            // A person without a session, or with a session that is not enough, signs in.
             var parameters = request.parameters
             if parameters["application"] == nil, let client = parameters["client_id"] {
                 parameters.append("application", client)
@@ -180,7 +182,7 @@ extension SignInService {
         }
         let challenge = try Self.challenge(parameters)
         try self.checkState(parameters["state"])
-        // A scheme can be another app's: without a person who looks, nothing goes there.
+        // A scheme can belong to another app: nothing goes to a scheme without a person who looks.
         guard let address = try? RedirectURI(app.redirectURIs[0], allowing: [.https]) else {
             throw SignInServiceError.malformed(
                 "The client cannot be opened this way.", "its address is not https", setting: "--redirect-uri")
@@ -222,7 +224,7 @@ extension SignInService {
         return SignInServiceAnswer(status: 302, location: address.adding(reply))
     }
 
-    /// Whether an authentication of that level is enough for the least of what a client may ask for.
+    /// `true` if an authentication of that level is enough for the lowest level that a client may request.
     static func isEnough(_ level: String, for settings: SignInServiceSettings, in table: [AssuranceWord])
         -> Bool
     {
@@ -232,7 +234,7 @@ extension SignInService {
         }
     }
 
-    /// The client's word for a sign-in method.
+    /// Returns the client's word for a sign-in method.
     static func type(ofMethod method: String) -> String {
         method.hasBytes(atStart: UpstreamProvider.methodPrefix)
             ? String(method.dropFirst(UpstreamProvider.methodPrefix.count)) : method
@@ -240,6 +242,6 @@ extension SignInService {
 }
 
 extension SignInServiceSettings {
-    /// Whether it is an app whose sessions are passed on to the web.
+    /// `true` if the client is an app whose sessions are passed on to the web.
     var opensSessions: Bool { self.answers == .api && self.sharesSessions }
 }

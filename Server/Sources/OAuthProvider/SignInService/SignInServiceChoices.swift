@@ -2,13 +2,13 @@ public import OAuth
 import Store
 import _Primitives
 
-/// By whom a person can sign in to a client of the app sign-in service, with the addresses that lead there.
+/// The ways for a person to sign in to a client of the app sign-in service, with their addresses.
 public struct SignInServiceChoices: Sendable {
-    /// A way to sign in: the client's word for it, and where the browser goes.
+    /// A way to sign in: the client's word, and the address for the browser.
     public struct Way: Sendable, Equatable {
         /// The word (`type`).
         public let type: String
-        /// The sign-in method that it is.
+        /// The sign-in method of the way.
         public let method: String
         /// The parameters of the sign-in's address.
         public let parameters: Parameters
@@ -16,18 +16,18 @@ public struct SignInServiceChoices: Sendable {
 
     /// The client.
     public let client: String
-    /// What people are shown: its name.
+    /// The client's name, as people see it.
     public let clientName: String
     /// The ways, the best first.
     public let ways: [Way]
-    /// What binds the code that the app asks for.
+    /// The challenge that binds the code which the app requests.
     public let challenge: CodeChallenge
 }
 
 extension SignInService {
-    /// What the page that an app opens offers (`/sign-in?application=…&oauth=true`): the ways of that client alone, each with
-    /// the address that begins the sign-in. What is wrong with the rest of the request is found out here as well, before a
-    /// person chooses.
+    /// Returns the choices of the page that an app opens (`/sign-in?application=…&oauth=true`): only the ways of that
+    /// client, each with the address that begins the sign-in. Errors in the rest of the request are also found here,
+    /// before a person chooses.
     ///
     /// Throws `OAuthError` `invalid_request`, for the page. Cost: one query.
     public func choices(_ parameters: Parameters) async throws -> SignInServiceChoices {
@@ -44,7 +44,7 @@ extension SignInService {
         }
         let upstream = try await self.upstream.store.upstreamProviders()
         let ways = client.settings.signInMethods.compactMap { method -> SignInServiceChoices.Way? in
-            // An app that names no level gets the least that it may ask for there.
+            // An app that names no level gets the lowest level that it may request there.
             let levels = settings.levels.filter { Self.takes($0.word, method, among: upstream) }
             let least = levels.first { $0.needed == nil } ?? levels.first
             guard let level = parameters["acr"] ?? least?.word, Self.takes(level, method, among: upstream) else {

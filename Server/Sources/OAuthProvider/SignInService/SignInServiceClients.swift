@@ -3,9 +3,9 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// Holds what a client is to the app sign-in service against what it is beside that. Throws `OAuthError`
-    /// `invalid_request` with a sentence for the administrator. Of an address that any app can take, the operator's log is
-    /// told.
+    /// Checks a client's settings for the app sign-in service against its other settings. Throws `OAuthError`
+    /// `invalid_request` with a sentence for the administrator. An address that any app can take is reported in the
+    /// operator's log.
     func checkSignInService(of client: ClientRecord) throws {
         let settings = client.settings
         guard let service = settings.signInService else { return }
@@ -47,7 +47,8 @@ extension OpenIDProvider {
             throw refuse("A client of the app sign-in service has one redirect address: its requests name none.")
         }
         if hasKey {
-            // Its key proves the back end, and not the browser that a code comes by: nobody else may be able to take that.
+            // The key proves the back end, and not the browser that brings a code: no other app may be able to take the
+            // code.
             guard try settings.redirectURI(client.redirectURIs[0]).kind == .https else {
                 throw refuse("The redirect address of a client that signs with a key of its own is https.")
             }
@@ -75,7 +76,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// What a service is to which nobody signs in.
+    /// Checks the settings of a service account, to which nobody signs in.
     private static func checkServiceAccount(_ client: ClientRecord, _ service: SignInServiceSettings) throws {
         func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
         guard client.redirectURIs.isEmpty, client.postLogoutRedirectURIs.isEmpty, service.levels.isEmpty,
@@ -131,15 +132,15 @@ extension OpenIDProvider {
     }
 }
 
-/// What access tokens can say of a person.
+/// The attributes of a person that access tokens can contain.
 enum SignInServiceAttribute: String, CaseIterable {
     case firstName = "first_name"
     case lastName = "last_name"
     case email
     case allEmails = "all_emails"
 
-    /// Of that person; `nil` where it is not known. Of a name that stands in one text the last word is taken for the last
-    /// name, as the clients that ask for two names expect.
+    /// Returns the attribute's value for a person; `nil` if the value is not known. If a name is a single text, the
+    /// last word counts as the last name, as clients that request two names expect.
     func value(of person: Person) -> JSON? {
         switch self {
         case .firstName: Self.names(of: person).first.map(JSON.string)

@@ -2,7 +2,7 @@ import OAuth
 import Store
 import _Primitives
 
-/// A session by the refresh token that its client has shown.
+/// A session, found by the refresh token that its client has shown.
 private struct ShownRefreshToken {
     let token: RefreshToken
     let standing: StandingGrant
@@ -10,14 +10,14 @@ private struct ShownRefreshToken {
     let settings: SignInServiceSettings
 }
 
-/// How sessions are renewed, and how they end.
+/// Renews sessions, and ends sessions.
 extension SignInService {
     // MARK: Renewing
 
     /// Renews a session (`POST /v0/sign_in/refresh`): the next refresh token, the next access token.
     ///
-    /// What is checked before the token is used changes nothing: whoever has the wrong anti-CSRF token, or has to agree to
-    /// something, is signed in still. A token that is past ends the session.
+    /// The checks before the use of the token change nothing. A client with the wrong anti-CSRF token, or a person who
+    /// has to agree to something, stays signed in. A past token ends the session.
     ///
     /// Cost: two queries, one store step, one signature.
     public func refresh(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -40,8 +40,8 @@ extension SignInService {
         }
     }
 
-    /// Uses a refresh token: its session goes on with the next one. Throws ``SignInServiceError`` where the token is not
-    /// taken; with a token that is past the session ends.
+    /// Uses a refresh token: its session goes on with the next token. Throws ``SignInServiceError`` if the token is not
+    /// accepted; a past token ends the session.
     private func renewed(_ shown: ShownRefreshToken, at now: Timestamp) async throws -> (
         StandingGrant, RefreshToken, sessionEndsAt: Timestamp
     ) {
@@ -54,13 +54,13 @@ extension SignInService {
         }
     }
 
-    /// The session of the refresh token of a request: a parameter, else a cookie.
+    /// Returns the session of the request's refresh token: a parameter, else a cookie.
     private func shown(_ request: SignInServiceRequest, _ named: inout String?) async throws -> ShownRefreshToken {
         guard let text = request.parameters["refresh_token"] ?? request.cookies[.refreshToken] else {
             throw SignInServiceError.malformed("The refresh_token is missing.")
         }
         guard let token = RefreshToken(inParts: text, keys: self.provider.keys) else {
-            // One of the other face's, which is nowhere taken any more.
+            // A refresh token of the other face is no longer accepted anywhere after this.
             if let foreign = RefreshToken(text, keys: self.provider.keys) {
                 try await self.provider.burn(foreign, shownBy: nil)
             }
@@ -81,7 +81,7 @@ extension SignInService {
         return ShownRefreshToken(token: token, standing: standing, client: client, settings: settings)
     }
 
-    /// One sentence for all: whoever has a token that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with another's token learns nothing about the token.
     private static func tokenRefusal(_ detail: String) -> SignInServiceError {
         .refused("The refresh token is not valid.", detail)
     }
@@ -104,8 +104,9 @@ extension SignInService {
 
     // MARK: Ending
 
-    /// Ends a session (`POST /v0/sign_in/revoke`) with the sessions that it was passed on to; with its device's secret all
-    /// sessions of the device, also where a web view shows it. They are worth nothing from then on, on every node.
+    /// Ends a session (`POST /v0/sign_in/revoke`) and the sessions derived from it. With its device's secret all
+    /// sessions of the device end, even if a web view shows the secret. Ended sessions are worth nothing from then on,
+    /// on every node.
     ///
     /// Cost: two queries, two store steps.
     public func revoke(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -113,11 +114,12 @@ extension SignInService {
             let shown = try await self.shown(request, &named)
             try self.checkAntiCSRF(of: shown, request)
             let now = self.provider.time.now()
-            // It is used, so that a token that is past is found out, and by that it ends.
+            // The use of the token detects a past token, and so ends the session.
             _ = try await self.renewed(shown, at: now)
             let grant = shown.standing.grant
             let digest = request.parameters["device_secret"].map { Sealing.digest(ofSecret: $0) }
-            // Another device is none of this session's. All sessions of a device came of its app's.
+            // A secret of another device is not this session's. All sessions of a device come from the session of the
+            // device's app.
             if let digest, let own = grant.deviceSecret, constantTimeEqual(own, digest) {
                 try await self.end(
                     grant.origin ?? grant.id, of: shown.standing, by: shown.client, as: .deviceSessionsEnded, at: now)
@@ -128,7 +130,7 @@ extension SignInService {
         }
     }
 
-    /// Ends a session of a person's, by its grant, with the sessions that it was passed on to.
+    /// Ends a person's session, by its grant, and the sessions derived from it.
     private func end(
         _ grant: String, of standing: StandingGrant, by client: ClientRecord,
         as kind: AuditEvent.Kind = .grantRevoked, at now: Timestamp
@@ -139,8 +141,8 @@ extension SignInService {
             audit: AuditEvent(kind, at: now, accountID: account, actor: client.id, detail: grant))
     }
 
-    /// Ends everything that its person has (`revoke_all_sessions`): the sessions of this service, and those of browsers,
-    /// with all that services were given in them.
+    /// Ends everything that the session's person has (`revoke_all_sessions`): the sessions of this service, and the
+    /// sessions of browsers, with all of their grants to services.
     ///
     /// Cost: one verification, two queries, two store steps.
     public func revokeAll(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -155,13 +157,15 @@ extension SignInService {
         }
     }
 
-    /// Signs a browser or an app out (`logout`): the session ends, the cookies go, and a browser is sent where its client
-    /// has registered. Whoever is not signed in any more is sent there as well; their cookies go where a page of the site
-    /// has asked, since a link of somebody else's may not take them. Whoever has signed in by a provider that is to sign
-    /// them out as well is sent there first, and comes back by ``returned(_:)``.
+    /// Signs a browser or an app out (`logout`): the session ends, the cookies go, and a browser is sent to its
+    /// client's registered address.
     ///
-    /// Cost: one verification, three queries, one store step; of such a provider two queries more, and a call where it has
-    /// not said within the last day where that is.
+    /// A browser that is no longer signed in is sent to the address as well. Its cookies go only if a page of the site
+    /// has asked, since another party's link may not remove the cookies. If the person's provider also signs people
+    /// out, the browser first goes to the provider, and comes back by ``returned(_:)``.
+    ///
+    /// Cost: one verification, three queries, one store step; for such a provider two queries more, and a call if the
+    /// provider has not named its sign-out address within the last day.
     public func logout(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
         try await self.answer(request) { _ in
             guard let id = request.parameters["client_id"], let (client, settings) = try await self.client(id) else {
@@ -189,7 +193,7 @@ extension SignInService {
                 }
                 if isByCookie { try self.checkCause(of: request, session, status: 400) }
             } catch let error as SignInServiceError {
-                // Whose access token has expired counts as signed out, until a page that may asks for more.
+                // An expired access token counts as signed out, until a permitted page asks for more.
                 guard session.expiresAt <= self.provider.time.now() else { throw error }
                 return kept
             }
@@ -201,11 +205,11 @@ extension SignInService {
         }
     }
 
-    /// Sees to it that a request that a browser's cookies came with was caused by a page that may: cookies go with a link,
-    /// too, which anybody can write.
+    /// Checks that a permitted page caused a request with a browser's cookies: cookies also go with a link, and anybody
+    /// can write a link.
     ///
-    /// The page is of this server itself, or of an address of the client's on the same site, as the browser says; or it
-    /// knows the anti-CSRF token.
+    /// The page is a page of this server itself, or of an address of the client's on the same site, as the browser
+    /// says. Otherwise the page must know the anti-CSRF token.
     private func checkCause(
         of request: SignInServiceRequest, _ session: SignInServiceSession, status: Int
     ) throws {
@@ -230,7 +234,8 @@ extension SignInService {
         throw error
     }
 
-    /// Whether a browser says that a page of this server has caused a request, or a page of the client's on the same site.
+    /// `true` if the browser says that a page of this server caused the request, or a page of the client's on the same
+    /// site.
     private func isCaused(_ request: SignInServiceRequest, byPageOf client: ClientRecord) -> Bool {
         if request.site?.hasSameBytes(as: "same-origin") ?? false, !self.sharesHost { return true }
         let isElsewhere = request.site.map { !$0.hasSameBytes(as: "same-site") } ?? false
@@ -238,8 +243,8 @@ extension SignInService {
         return self.origins(of: client).containsBytes(of: origin)
     }
 
-    /// Sees to it that no foreign page has a browser keep the cookies of a session that is somebody else's: it would be
-    /// signed in as whoever has made the page. Programs that are no browsers say nothing of pages.
+    /// Prevents a foreign page from giving a browser the cookies of another person's session: the browser would be
+    /// signed in as the author of the page. Programs that are no browsers send nothing about pages.
     func checkPage(
         of request: SignInServiceRequest, _ client: ClientRecord, _ settings: SignInServiceSettings, status: Int
     ) throws {
@@ -254,13 +259,14 @@ extension SignInService {
             status: status)
     }
 
-    /// Whether other services may be at this server's origin, since its issuer is a path of it alone: of a page there
-    /// nothing but its path would tell whose it is, and that a browser does not say.
+    /// `true` if other services may be at this server's origin, since this server's issuer is only a path of the
+    /// origin. Only a page's path would tell the page's service, and a browser does not send the path.
     private var sharesHost: Bool {
         !self.provider.issuer.hasSameBytes(as: self.provider.issuerOrigin)
     }
 
-    /// Where pages of a client are: its registered addresses, and this server, where it is alone at its origin.
+    /// Returns the origins of a client's pages: its registered addresses, and this server, if this server is alone at
+    /// its origin.
     private func origins(of client: ClientRecord) -> [String] {
         let own = self.sharesHost ? [] : [self.provider.issuer]
         let addresses = client.redirectURIs + client.postLogoutRedirectURIs + client.settings.profile.origins
@@ -269,7 +275,7 @@ extension SignInService {
 
     // MARK: Telling
 
-    /// Tells whose session it is (`GET /v0/sign_in/introspect`), as a document of JSON:API.
+    /// Returns the facts about a session's person (`GET /v0/sign_in/introspect`), as a document of JSON:API.
     ///
     /// Cost: one verification, two queries.
     public func introspect(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -298,8 +304,8 @@ extension SignInService {
         }
     }
 
-    /// The attributes that the pages of the service's clients read without asking whether they are there, and that this
-    /// server does not know: empty.
+    /// The attributes that this server does not know, all empty. The pages of the service's clients read these
+    /// attributes without a check for presence.
     private static let unknownAttributes: JSONObject = {
         var attributes: JSONObject = ["id_theft_flag": .bool(false)]
         for name in [
@@ -310,8 +316,8 @@ extension SignInService {
         return attributes
     }()
 
-    /// Whether an authentication of that level is enough for the most that the client may ask for: every word of its that
-    /// needs something.
+    /// `true` if an authentication of that level is enough for the highest level that the client may request: for every
+    /// word of the client that needs a level.
     private func isVerified(_ level: String, _ settings: SignInServiceSettings) -> Bool {
         let needed = settings.levels.compactMap(\.needed)
         let table = self.provider.configuration.levels

@@ -4,7 +4,7 @@ import OAuth
 import Store
 import _Primitives
 
-/// The claims of an access token of the service that nobody else's tokens have.
+/// The names of claims that only the service's access tokens have.
 enum SignInServiceClaim {
     static let session = "session_handle"
     static let refreshTokenHash = "refresh_token_hash"
@@ -13,7 +13,7 @@ enum SignInServiceClaim {
     static let regenerated = "last_regeneration_time"
 }
 
-/// A session that goes on, as an access token has shown it.
+/// A running session, as an access token has shown it.
 struct SignInServiceSession {
     let standing: StandingGrant
     let client: ClientRecord
@@ -28,9 +28,9 @@ struct SignInServiceSession {
 extension SignInService {
     // MARK: Giving
 
-    /// What a client is given for a grant that has begun, or gone on, with this refresh token.
+    /// Returns the tokens of a client for a grant that has begun, or gone on, with this refresh token.
     ///
-    /// Cost: one signature, one query where sessions are shared; one query where the token says something of the person.
+    /// Cost: one signature, one query if sessions are shared; one query if the token has attributes of the person.
     func tokens(
         of standing: StandingGrant, for client: ClientRecord, _ settings: SignInServiceSettings,
         refreshToken: RefreshToken?, parent: RefreshToken?, sessionEndsAt: Timestamp, boundTo binding: TokenBinding?,
@@ -48,7 +48,7 @@ extension SignInService {
         ]
         claims[SignInServiceClaim.refreshTokenHash] = textHash.map(JSON.string)
         claims[SignInServiceClaim.parentHash] = parent.map { .string(Self.hash($0.inParts)) }
-        // A session that came of another opens no further ones, and says nothing of the device.
+        // A session that came from another opens no further sessions, and says nothing of the device.
         if grant.origin == nil {
             claims[SignInServiceClaim.deviceSecretHash] = grant.deviceSecret.map { .string(Self.hexadecimal($0)) }
         }
@@ -66,7 +66,8 @@ extension SignInService {
             accessEndsAt: end, sessionEndsAt: sessionEndsAt)
     }
 
-    /// Whom access tokens are for: of a client whose sessions are shared everybody who shares them.
+    /// Returns the audience of access tokens. The tokens of a client with shared sessions are for all clients that
+    /// share sessions.
     private func audience(of settings: SignInServiceSettings) async throws -> JSON {
         guard settings.sharesSessions else { return .string(settings.audience) }
         let shared = try await self.store.sharedAudiences()
@@ -85,14 +86,15 @@ extension SignInService {
         return known
     }
 
-    /// The name of an account at the service: the same at all of its clients, which hand sessions to each other, and unlike
-    /// its name at any client of OpenID Connect.
+    /// Returns the subject of an account at the service. All clients of the service have the same subject, as they hand
+    /// sessions to each other. The subject differs from the account's subject at any client of OpenID Connect.
     func subject(ofAccount account: String) -> String {
         self.provider.keys.pairwise("sub of the app sign-in service", client: "", of: account)
     }
 
-    /// What shows that whoever shows a session is the page that was given it. It follows from the refresh token, whose hash
-    /// the access token has too, so that nothing is kept of it, and no token says it.
+    /// Returns the token with which a page shows that it got the session. The token is derived from the hash of the
+    /// refresh token, and the access token has the same hash. So the server stores nothing, and no token contains the
+    /// value.
     func antiCSRFToken(ofHash hash: String) -> String {
         let code = self.provider.keys.pairwise("anti-CSRF token", client: "", of: hash)
         return Self.hexadecimal(Array((Base64URL.decode(code) ?? []).prefix(16)))
@@ -113,14 +115,14 @@ extension SignInService {
 
     // MARK: Taking
 
-    /// The session of an access token that this service has given, and that goes on.
+    /// Returns the running session of an access token of this service.
     ///
-    /// - Parameter expired: The status where the token's time is over, which its client answers by renewing it; `nil` to
-    ///   take it all the same.
+    /// - Parameter expired: The status of an expired token, after which the client renews the token; `nil` to accept an
+    ///   expired token.
     /// - Throws: ``SignInServiceError``.
     ///
-    /// Cost: one verification where this process has neither made nor verified the token a while ago, two queries, and one
-    /// more for what came of a web site's session.
+    /// Cost: one verification unless this process has made the token, or verified it a while ago; two queries, and one
+    /// more for a session that came from a web site's session.
     func session(of text: String, expired: Int? = 403) async throws -> SignInServiceSession {
         let now = self.provider.time.now()
         let refused = SignInServiceError.refused("The access token is not valid.")
@@ -147,7 +149,7 @@ extension SignInService {
             throw SignInServiceError.refused(
                 "The session has ended.", "revoked, its client is gone, its account is locked, or has lost its role")
         }
-        // What is not renewed came of a web site's session, and ends with it.
+        // A session without renewal came from a web site's session, and ends with the web site's session.
         if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
             guard try await self.store.grant(origin, token: nil, at: now) != nil else {
                 throw SignInServiceError.refused("The session has ended.", "the one that it came of has ended")
@@ -158,11 +160,11 @@ extension SignInService {
             person: person)
     }
 
-    /// The session that a request shows: by its header, else by its cookie.
+    /// Returns the session that a request shows: by its header, else by its cookie.
     ///
-    /// What is bound to a key comes with a proof of it, by the scheme `DPoP`.
+    /// A token that is bound to a key comes with a proof of the key, by the scheme `DPoP`.
     ///
-    /// - Parameter takesExpiredCookie: Whether a cookie counts that has expired, of a session that goes on.
+    /// - Parameter takesExpiredCookie: `true` to accept an expired cookie of a running session.
     func session(
         of request: SignInServiceRequest, takesExpiredCookie: Bool = false
     ) async throws -> (SignInServiceSession, isByCookie: Bool) {
@@ -206,7 +208,8 @@ extension SignInService {
         try await self.provider.take(proof)
     }
 
-    /// The key that a request to the token endpoint or its like proves; `nil` where it proves none. It counts once.
+    /// Returns the key proof of a request to the token endpoint and similar addresses; `nil` if the request has none.
+    /// The proof counts once.
     func binding(of request: SignInServiceRequest) throws -> DPoPProof? {
         guard !request.proofs.isEmpty else { return nil }
         return try self.provider.keyProof(
@@ -214,7 +217,7 @@ extension SignInService {
             KeyProofPurpose(method: request.method, endpoint: self.provider.issuer + request.path))
     }
 
-    /// Sees to it that a person may still have something, and has agreed to what has to be agreed to.
+    /// Checks that a person may still have access, and has agreed to the required terms.
     ///
     /// Throws ``SignInServiceError``.
     func checkPerson(of standing: StandingGrant, _ settings: SignInServiceSettings, status: Int) async throws {
@@ -227,7 +230,7 @@ extension SignInService {
         try await self.checkTerms(ofAccount: standing.authentication.account, settings, status: status)
     }
 
-    /// Sees to it that a person whose session goes on has agreed to what has to be agreed to.
+    /// Checks that the person of a running session has agreed to the required terms.
     ///
     /// Throws ``SignInServiceError``.
     func checkTerms(ofAccount account: String, _ settings: SignInServiceSettings, status: Int) async throws {
@@ -237,7 +240,7 @@ extension SignInService {
         }
     }
 
-    /// Refuses parameters in the address of a client whose operator does not let it.
+    /// Refuses parameters in the address of a client without the operator's permission.
     func checkPlace(of request: SignInServiceRequest, _ settings: SignInServiceSettings) throws {
         guard !request.isInAddress || settings.takesQuery else {
             throw SignInServiceError.malformed(

@@ -3,19 +3,18 @@ import OAuth
 import Store
 import _Primitives
 
-/// What to do with a browser that comes back from a provider at which it was signed out.
+/// The next step for a browser that comes back from a provider at which it was signed out.
 public enum SignInServiceReturn: Sendable {
-    /// It goes on where its client has registered, or is told what is wrong.
+    /// The browser goes to its client's registered address, or gets an error.
     case answered(SignInServiceAnswer)
-    /// Its client has registered no address: a page says that it is done, with where people find the service.
+    /// The client has registered no address. A page confirms the sign-out, with the address of the service for people.
     case page(clientName: String, home: String?)
 }
 
-/// How people who have signed out are signed out at the provider that they had come from, too (OpenID Connect RP-Initiated
-/// Logout 1.0).
+/// Signs people out at their provider as well (OpenID Connect RP-Initiated Logout 1.0).
 extension SignInService {
-    /// The provider by which the person of a session has signed in, where its operator has people signed out there as well;
-    /// `nil` for none. Cost: one query where they came from a provider.
+    /// Returns the provider by which the person of a session has signed in, if its operator wants people signed out at
+    /// the provider as well; `nil` for none. Cost: one query if the person came from a provider.
     func providerToSignOut(of session: SignInServiceSession) async throws -> UpstreamProvider? {
         let method = session.standing.authentication.method
         guard method.hasBytes(atStart: UpstreamProvider.methodPrefix),
@@ -25,8 +24,9 @@ extension SignInService {
         return upstream
     }
 
-    /// An answer that sends a browser to a provider before it goes where its client has registered. It is signed out here
-    /// already: where the provider says of no address, it goes on at once, and the log tells the operator.
+    /// Returns an answer that sends a browser to a provider before the client's registered address. The browser is
+    /// already signed out here. If the provider names no sign-out address, the browser goes on at once, and the log
+    /// tells the operator.
     func sent(
         _ done: SignInServiceAnswer, to upstream: UpstreamProvider, from client: ClientRecord
     ) async -> SignInServiceAnswer {
@@ -45,8 +45,8 @@ extension SignInService {
         return answer
     }
 
-    /// Takes a browser that comes back from a provider (`GET /v0/sign_in/logingov_logout_proxy`): its `state` says of which
-    /// client it is, and the address is that client's own.
+    /// Answers a browser that comes back from a provider (`GET /v0/sign_in/logingov_logout_proxy`). The browser's
+    /// `state` names the client, and the browser goes to the client's own address.
     ///
     /// Cost: one query, one hash.
     public func returned(_ request: SignInServiceRequest) async throws -> SignInServiceReturn {
@@ -67,8 +67,8 @@ extension SignInService {
 
     private static let signOutStateKind = "state of a sign-out at another provider"
 
-    /// Says which client a browser is of that is sent to a provider: another one each time, and made by nobody else. It
-    /// opens nothing, and leads nowhere but where a sign-out of that client does.
+    /// Returns a text that names the client of a browser on its way to a provider: different each time, and made only
+    /// by this server. The text gives no access, and leads only to the address of a sign-out of the client.
     private func signOutState(of client: ClientRecord) -> String {
         let value = "\(Base64URL.encode(Array(client.id.utf8))).\(self.provider.random.token(byteCount: 16))"
         return "\(value).\(self.signOutCode(of: value))"

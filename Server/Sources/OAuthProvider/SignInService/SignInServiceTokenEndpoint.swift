@@ -3,15 +3,15 @@ import Store
 import _Primitives
 
 extension SignInService {
-    /// The values of `grant_type` that there are.
+    /// The values of `grant_type` at this endpoint.
     private static let codeGrant = OpenIDProvider.codeGrant
     private static let exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
     private static let accessTokenKind = "urn:ietf:params:oauth:token-type:access_token"
 
-    /// The token endpoint (`POST /v0/sign_in/token`): tokens for a code, a session of the web for an app's, and a service
-    /// account's token.
+    /// Answers a request to the token endpoint (`POST /v0/sign_in/token`): tokens for a code, a session of the web for
+    /// an app's session, or a service account's token.
     ///
-    /// What a client shows is refused with 400, whatever is wrong with it.
+    /// Every wrong code, token or proof is refused with 400.
     public func token(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
         try await self.answer(request) { client in
             let type = try request.parameters.required("grant_type")
@@ -26,11 +26,14 @@ extension SignInService {
 
     // MARK: A code
 
-    /// The code is spent whatever is wrong; shown twice with all that is right for it, it ends what it gave. What a client
-    /// has to come again with (a nonce for its proof) is found out before.
+    /// Exchanges a code for tokens.
     ///
-    /// Cost: two queries, three store steps, one signature; of a client that signs with a key of its own one query, one
-    /// signature and one store step more.
+    /// Any error spends the code. If the right client shows the code twice, with everything that the code needs, the
+    /// tokens of the code end. An error after which the client repeats the request (a nonce for its proof) is found
+    /// before the code is spent.
+    ///
+    /// Cost: two queries, three store steps, one signature; for a client that signs with a key of its own one query,
+    /// one signature and one store step more.
     private func tokens(
         forCode request: SignInServiceRequest, _ named: inout String?
     ) async throws -> SignInServiceAnswer {
@@ -89,7 +92,8 @@ extension SignInService {
         return Self.answer(tokens, settings)
     }
 
-    /// The client that a request's assertion proves, or why it proves none; `nil` where there is no assertion.
+    /// Returns the client that a request's assertion proves, or the reason of a failed proof; `nil` for a request
+    /// without an assertion.
     private func provenClient(_ parameters: Parameters) async throws -> Result<ClientRecord, OAuthError>? {
         do {
             guard let credential = try PrivateKeyJWT(ClientRequest(header: nil, parameters: parameters)) else {
@@ -101,7 +105,7 @@ extension SignInService {
         }
     }
 
-    /// What of a request is not right for a code; `nil` where all of it is.
+    /// Returns the error of a request for a code; `nil` if everything fits.
     private static func mismatch(
         _ code: CodeRecord, _ standing: StandingGrant, _ parameters: Parameters, _ verifier: CodeVerifier?,
         _ proven: Result<ClientRecord, OAuthError>?
@@ -111,8 +115,8 @@ extension SignInService {
             guard id.hasSameBytes(as: standing.grant.client) else { return "another client's" }
         }
         guard let digest = code.challenge else {
-            // A code without a challenge is worth something with its client's key alone, and one that has lost its
-            // challenge on the way to another's sign-in is found out by the verifier.
+            // A code without a challenge needs a proof of its client's key. If an attacker removed the challenge of
+            // another person's sign-in, the verifier in the request reveals the attack.
             guard proven != nil else { return "no proof of its client's key" }
             return parameters["code_verifier"] == nil ? nil : "a verifier, where there was no challenge"
         }
@@ -120,13 +124,13 @@ extension SignInService {
         return nil
     }
 
-    /// One sentence for all: whoever has a code that is not theirs learns nothing about it.
+    /// Returns the same message for all cases: a client with another's code learns nothing about the code.
     private static func codeRefusal(_ detail: String) -> SignInServiceError {
         .malformed("The code is not valid.", detail)
     }
 
-    /// Begins the session of a grant, with its first refresh token; of one that came of a web site's session only the
-    /// access token, since that session is renewed by the web site.
+    /// Begins the session of a grant, with its first refresh token. A session that came from a web site's session gets
+    /// no refresh token, since the web site renews the original session.
     private func begin(
         _ standing: StandingGrant, for client: ClientRecord, _ settings: SignInServiceSettings,
         boundTo binding: TokenBinding?, at now: Timestamp
@@ -156,7 +160,7 @@ extension SignInService {
             displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id))
     }
 
-    /// The secret of the device, where the sign-in has asked for one: a new one at each.
+    /// Returns a new secret of the device, if the sign-in has requested a secret.
     private func deviceSecret(for grant: GrantRecord, _ settings: SignInServiceSettings) async throws -> String? {
         guard grant.origin == nil, settings.opensSessions, try Scope(grant.scope).contains(Scope.deviceSSO) else {
             return nil
@@ -168,7 +172,7 @@ extension SignInService {
         return secret
     }
 
-    /// What a client is answered that has been given something.
+    /// Returns the answer with a client's tokens.
     static func answer(_ tokens: SignInServiceTokens, _ settings: SignInServiceSettings) -> SignInServiceAnswer {
         switch settings.answers {
         case .cookie: SignInServiceAnswer(body: [:], cookies: .set(tokens))
@@ -179,10 +183,10 @@ extension SignInService {
 
     // MARK: A session of the web for an app's
 
-    /// An app shows its access token and its device's secret, and names the client that gets a session: `client_id` is that
-    /// one, as clients of this service have it.
+    /// Opens a web session from an app's session. The app shows its access token and its device's secret, and
+    /// `client_id` names the client that gets the session, as clients of this service expect.
     ///
-    /// The new session has an end of its own and the absolute end of the app's, and opens no further ones.
+    /// The new session has an end of its own and the absolute end of the app's session, and opens no further sessions.
     ///
     /// Cost: one verification, two queries, one store step, one signature.
     private func openSession(
@@ -243,7 +247,7 @@ extension SignInService {
         return try await self.opened(app, for: client, settings, secret: digest, proof, request)
     }
 
-    /// What is bound to a key is exchanged with a proof of it.
+    /// Checks that a token which is bound to a key comes with a proof of the key.
     private func checkKey(of app: SignInServiceSession, _ proof: DPoPProof?) throws {
         guard case .object(let members)? = app.claims["cnf"] else { return }
         guard let proof, TokenBinding(confirmation: members) == .key(proof.thumbprint) else {
@@ -288,7 +292,7 @@ extension SignInService {
 }
 
 extension StandingGrant {
-    /// The same, with the secret that its device was given this moment.
+    /// Returns the same grant, with the new secret of its device.
     fileprivate func with(deviceSecret: [UInt8]) -> StandingGrant {
         var grant = self.grant
         grant.deviceSecret = deviceSecret

@@ -3,9 +3,9 @@ import OAuth
 import Store
 import _Primitives
 
-/// What an access token rests on.
+/// The basis on which an access token stays valid.
 enum TokenStanding {
-    /// A grant, which stands, of a person who is still taken.
+    /// A grant that still exists, of a person who is still accepted.
     case grant(StandingGrant)
     /// The client itself, which may still have such tokens.
     case client
@@ -14,19 +14,20 @@ enum TokenStanding {
 extension OpenIDProvider {
     // MARK: Giving
 
-    /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant. Every token of a grant's
-    /// begins here: nothing is issued for a person who has to agree to the operator's terms first, whose account is locked,
-    /// or who has lost the role that they came in.
+    /// Returns an access token of a grant, without other tokens (RFC 9068, section 2.2). The token never outlives the
+    /// grant.
     ///
-    /// Throws `OAuthError` `invalid_grant` for those two.
+    /// Every token of a grant begins here. Nothing is issued for a person who has to agree to the operator's terms
+    /// first, whose account is locked, or who has lost the role of the sign-in. Throws `OAuthError` `invalid_grant` in
+    /// these cases.
     ///
     /// - Parameters:
     ///   - scope: The grant's, or a part of it.
-    ///   - audience: Where it can be used.
-    ///   - details: What it is good for in detail (RFC 9396): the grant's.
-    ///   - binding: The key that the token is bound to; `nil` for a token that any holder may use.
+    ///   - audience: The audience at which the token is valid.
+    ///   - details: The grant's details that the token permits (RFC 9396).
+    ///   - binding: The key that the token is bound to; `nil` for a token for any holder.
     ///
-    /// Cost: two queries, one ES256 signature, one hash; of an opaque token one encryption.
+    /// Cost: two queries, one ES256 signature, one hash; for an opaque token one encryption.
     func accessToken(
         for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
         boundTo binding: TokenBinding?, at now: Timestamp
@@ -50,12 +51,12 @@ extension OpenIDProvider {
         return response
     }
 
-    /// An access token that a client has for itself. Nothing is written: it says that it rests on the client, by a name
-    /// that nobody else can make, and that is another one after a restore.
+    /// Returns a client's own access token. Nothing is written: the token names the client's own grant. Only this
+    /// server can make the name, and after a restore the name is different.
     ///
-    /// - Parameter type: The way to tokens by which the client gets it.
+    /// - Parameter type: The grant type by which the client gets the token.
     ///
-    /// Cost: one HMAC, one ES256 signature, one hash; of an opaque token one encryption.
+    /// Cost: one HMAC, one ES256 signature, one hash; for an opaque token one encryption.
     func ownToken(
         of client: ClientRecord, by type: String, scope: Scope, audience: TokenAudience,
         boundTo binding: TokenBinding?, at now: Timestamp
@@ -68,8 +69,8 @@ extension OpenIDProvider {
         )
     }
 
-    /// The name of what a client has of its own by that way. Of this epoch: a backup knows nothing of tokens that were
-    /// taken back since.
+    /// Returns the name of a client's own grant by a grant type. The name belongs to this epoch: a backup knows nothing
+    /// of later revocations.
     private func ownGrant(of client: String, by type: String) -> String {
         self.keys.pairwise("own grant \(type)", client: client, of: self.configuration.epoch)
     }
@@ -81,7 +82,7 @@ extension OpenIDProvider {
     ) throws -> TokenResponse {
         var claims: JSONObject = ["iss": .string(self.issuer), "aud": .string(audience.text)]
         for (name, value) in about.members { claims[name] = value }
-        // Who alone may act for a person stays so, however often the token is exchanged.
+        // The only permitted actor stays the same, however often the token is exchanged.
         if claims["may_act"] == nil { claims["may_act"] = audience.actor.map { .object(["sub": .string($0)]) } }
         claims["scope"] = .string(scope.description)
         claims["iat"] = .integer(now.seconds)
@@ -104,11 +105,11 @@ extension OpenIDProvider {
 
     // MARK: Taking
 
-    /// One of our own access tokens, valid now, for whatever resource. Whether what it rests on stands is for the caller to
-    /// ask.
+    /// Reads an access token of this provider that is valid now, for any resource. The caller checks that the token's
+    /// basis still exists.
     ///
-    /// Throws `OAuthError` `invalid_token`. Cost: one hash, and one ES256 verification where this process has neither made
-    /// nor verified it a while ago; of an opaque token one decryption.
+    /// Throws `OAuthError` `invalid_token`. Cost: one hash, and one ES256 verification if this process has neither made
+    /// nor recently verified the token; for an opaque token one decryption.
     func ownAccessToken(_ text: String) async throws -> OwnAccessToken {
         do {
             return try await self.read(text, at: self.time.now())
@@ -117,8 +118,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// One of our own access tokens, valid now; `nil` for everything else. What keeps the server from finding out is
-    /// thrown.
+    /// Returns an access token of this provider that is valid now; `nil` for everything else. Throws if the server
+    /// cannot find out.
     func knownAccessToken(_ text: String) async throws -> OwnAccessToken? {
         do { return try await self.ownAccessToken(text) } catch is OAuthError { return nil }
     }
@@ -133,8 +134,8 @@ extension OpenIDProvider {
             self.checked(await self.knownOrVerified(text, type: TokenType.accessToken, of: .openID, at: now)))
     }
 
-    /// As ``verified(_:type:of:at:)``, of an access token: a signature that this process has made, or verified a while ago, is
-    /// not verified again.
+    /// Verifies an access token as ``verified(_:type:of:at:)``, but skips a signature that this process has made or
+    /// recently verified.
     func knownOrVerified(
         _ text: String, type: String, of face: SigningKeyRecord.Face, at now: Timestamp
     ) async throws -> JWTClaims {
@@ -148,19 +149,21 @@ extension OpenIDProvider {
         return verified.claims
     }
 
-    /// Throws `JOSEError` where claims are not of this provider, or not of this time.
+    /// Throws `JOSEError` if the claims are from another provider, or not valid now.
     private func checked(_ claims: JWTClaims) throws -> JWTClaims {
         try claims.check(issuer: self.issuer, audience: claims.audience.first ?? "", at: self.time)
         return claims
     }
 
-    /// What a token rests on, where that stands, its person is still taken, somebody who is served owns what the token is for,
-    /// and the token was not taken back; else `nil`.
+    /// Returns the basis of a token; `nil` if the token no longer counts. The basis must exist and its person must
+    /// still be accepted. The token's resource must have an owner that is not switched off, and the token must not be
+    /// revoked.
     ///
-    /// - Parameter client: A client that was read for this request: where the token is its own, it is not read again.
+    /// - Parameter client: A client that was read for this request: if the token is this client's own, the client is
+    ///   not read again.
     ///
-    /// Cost: two queries; of another client's own token two, and two HMACs; of a token for a resource that is not `client`'s
-    /// one query more, and of a token that was given for another one more for each exchange.
+    /// Cost: two queries; for another client's own token two, and two HMACs; for a token for a resource that is not
+    /// `client`'s one query more, and for an exchanged token one more for each exchange.
     func standing(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenStanding? {
         let isAtHome =
             token.audience.hasSameBytes(as: self.issuer) || client?.settings.tokens.owns(token.audience) ?? false
@@ -180,14 +183,14 @@ extension OpenIDProvider {
         return .client
     }
 
-    /// The client of an identifier, which is not read again where it was read for this request; `nil` where it is switched
-    /// off.
+    /// Returns the client of an identifier, without a second reading within this request; `nil` if the client is
+    /// switched off.
     func client(_ id: String, asking client: ClientRecord?) async throws -> ClientRecord? {
         if let client, client.id.hasSameBytes(as: id) { return client.settings.isDisabled ? nil : client }
         return try await self.servedClient(id)
     }
 
-    /// Whether a client may still have what a token of its own says: the operator can have taken it away.
+    /// `true` if a client may still have its own token with these rights: the operator can have withdrawn them.
     private func mayHave(_ token: OwnAccessToken, _ client: ClientRecord) -> Bool {
         let way = OwnGrant.types.first { self.ownGrant(of: client.id, by: $0).hasSameBytes(as: token.grant) }
         let settings = client.settings

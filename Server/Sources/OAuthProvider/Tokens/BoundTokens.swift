@@ -2,8 +2,8 @@ import OAuth
 import _Primitives
 
 extension OpenIDProvider {
-    /// An access token of ours that came with what it is bound to, and in the way that it has to come (section 7.1). The
-    /// proof is taken with it.
+    /// Returns an access token of this provider, after checking that the token came with the key or certificate of its
+    /// binding, and by the right scheme (section 7.1). The key's proof is taken, too.
     ///
     /// Throws `OAuthError`: `invalid_token`, `invalid_dpop_proof`, `use_dpop_nonce`.
     func accessToken(
@@ -33,7 +33,7 @@ extension OpenIDProvider {
         return token
     }
 
-    /// Throws `OAuthError` `invalid_token` where a request did not come over a connection with that certificate (RFC 8705,
+    /// Throws `OAuthError` `invalid_token` if a request did not come over a connection with that certificate (RFC 8705,
     /// section 3).
     private func check(_ connection: ClientConnection, isOf thumbprint: String) throws {
         guard let certificate = connection.certificate, certificate.thumbprint.hasSameBytes(as: thumbprint) else {

@@ -2,26 +2,28 @@ import OAuth
 import Store
 import _Primitives
 
-/// The words of an exchange of tokens.
+/// The words of a token exchange.
 enum TokenExchange {
     /// The `grant_type` (RFC 8693, section 2.1).
     static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
-    /// What the new token is (`issued_token_type`, section 3).
+    /// The type of the new token (`issued_token_type`, section 3).
     static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
 }
 
 extension OpenIDProvider {
-    /// An access token for another one, of the same person and the same grant. It ends with the grant, with the token that
-    /// was shown and with those before it, at the latest when that would have ended, and when the client may not exchange
-    /// any more. Who alone may act with the token that was shown may with this one, and nobody else.
+    /// Returns an access token in exchange for another, of the same person and the same grant.
+    ///
+    /// The new token ends with the grant, with the shown token and with the tokens before it, and no later than any of
+    /// them. The new token also ends when the client may no longer exchange. The only permitted actor of the shown
+    /// token remains the only permitted actor of the new token.
     ///
     /// - Parameters:
-    ///   - subject: The token that was shown.
-    ///   - client: Whose the new one is.
+    ///   - subject: The shown token.
+    ///   - client: The client that gets the new token.
     ///   - act: The claim `act`.
-    ///   - end: When the token ends by which the client shows who acts, if there is one.
+    ///   - end: The end of the token by which the client shows the actor, if any.
     ///
-    /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
+    /// Cost: one ES256 signature, one hash; for an opaque token one encryption.
     func exchangedToken(
         for subject: OwnAccessToken, _ standing: StandingGrant, of client: ClientRecord, act: JSONObject, scope: Scope,
         audience: TokenAudience, boundTo binding: TokenBinding?, until end: Timestamp?, at now: Timestamp
@@ -43,14 +45,15 @@ extension OpenIDProvider {
         return response
     }
 
-    /// Whether the operator's rules would still give a token that was given for others: to its client, and to each that
-    /// had one before it; and whether people have agreed to the first, where its client is a third party's by now.
+    /// `true` if the operator's rules would still permit each exchange that led to a token: for the token's client, and
+    /// for each earlier client. If the first client is by now a third party's, its grant must also have the person's
+    /// consent.
     ///
     /// - Parameters:
-    ///   - grant: What all of them hang on. Its own client is there as long as the grant is.
-    ///   - client: A client that was read for this request, and is not read again.
+    ///   - grant: The grant of all these tokens. The grant's own client exists as long as the grant.
+    ///   - client: A client already read for this request, and not read again.
     ///
-    /// Cost: one query, and one for each exchange, but for that of `client`.
+    /// Cost: one query, and one for each exchange, except the exchange of `client`.
     func mayBeExchanged(_ token: OwnAccessToken, of grant: GrantRecord, asking client: ClientRecord?) async throws
         -> Bool
     {

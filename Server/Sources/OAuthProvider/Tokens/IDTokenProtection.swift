@@ -3,8 +3,8 @@ import OAuth
 import Store
 import _Primitives
 
-/// What a client's ID tokens are signed with and, where it wants that, which key of its own they are encrypted to (OpenID
-/// Connect Core 1.0, sections 2 and 16.14). It is got before anything is spent that cannot be had again.
+/// The signing algorithm of a client's ID tokens and, at the client's wish, the client's key to which they are
+/// encrypted (OpenID Connect Core 1.0, sections 2 and 16.14). Determined before a code or token is spent.
 struct IDTokenProtection: Sendable {
     let algorithm: JWSAlgorithm
     private let recipient: (key: JWK, encryption: IDTokenEncryption)?
@@ -14,7 +14,8 @@ struct IDTokenProtection: Sendable {
         self.recipient = recipient
     }
 
-    /// The signed token as the client gets it. Throws `JOSEError`. Cost: nothing, or an agreement or an RSA encryption.
+    /// Returns the signed token in the form for the client. Throws `JOSEError`. Cost: nothing, or an agreement or an
+    /// RSA encryption.
     func protected(_ signed: String, random: RandomSource) throws -> String {
         guard let recipient else { return signed }
         // RFC 7519, section 5.2: a JWT within.
@@ -25,12 +26,12 @@ struct IDTokenProtection: Sendable {
 }
 
 extension OpenIDProvider {
-    /// What a client's ID tokens are protected by.
+    /// Returns the protection of a client's ID tokens.
     ///
-    /// Throws as ``requireSigningKey(_:of:)`` does, and `OAuthError` where the client's tokens are encrypted: `invalid_request`
-    /// where it has no key for that, of which the operator is told, and `temporarily_unavailable` where its keys cannot be
-    /// fetched. Cost: what that costs and, where the keys are at an address of the
-    /// client's, a call, at most once a minute.
+    /// Throws as ``requireSigningKey(_:of:)`` does, and `OAuthError` if the client's tokens are encrypted:
+    /// `invalid_request` if the client has no key for the encryption, which is reported to the operator, and
+    /// `temporarily_unavailable` if its keys cannot be fetched. Cost: as ``requireSigningKey(_:of:)`` and, if the keys
+    /// are at an address of the client's, a call, at most once a minute.
     func idTokenProtection(of client: ClientRecord) async throws -> IDTokenProtection {
         let algorithm = client.settings.idTokenAlgorithm
         try await self.requireSigningKey(algorithm)
@@ -57,8 +58,8 @@ extension OpenIDProvider {
         return IDTokenProtection(algorithm, recipient: (key, encryption))
     }
 
-    /// Holds how a client's ID tokens are to be encrypted against the keys that it gives. Throws `OAuthError`
-    /// `invalid_request` with a sentence for the administrator.
+    /// Checks the encryption of a client's ID tokens against the client's keys. Throws `OAuthError` `invalid_request`
+    /// with a sentence for the administrator.
     func checkEncryption(of settings: ClientSettings, keys: JWKSet?) throws {
         guard let encryption = settings.tokens.idTokenEncryption, settings.keySetAddress == nil else { return }
         guard keys?.recipient(for: encryption.algorithm) != nil else {
@@ -71,7 +72,7 @@ extension OpenIDProvider {
 }
 
 extension JWKSet {
-    /// The key that is encrypted to: one that is for nothing else, or else one that is for everything.
+    /// Returns the key for encryption: a key that is only for encryption, or else a key for every use.
     fileprivate func recipient(for algorithm: KeyManagementAlgorithm) -> JWK? {
         let fitting = self.keys.filter { $0.fits(algorithm) }
         return fitting.first { $0.use != nil } ?? fitting.first

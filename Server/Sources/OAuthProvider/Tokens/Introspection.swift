@@ -7,21 +7,22 @@ extension OpenIDProvider {
     /// The media type of a signed answer (RFC 9701, section 4).
     private static let signedIntrospection = "application/token-introspection+jwt"
 
-    /// The introspection endpoint (RFC 7662): whether an access token is good now, and what for.
+    /// Answers a request to the introspection endpoint (RFC 7662): tells if an access token is valid now, and its
+    /// rights.
     ///
-    /// A client sees the tokens that it was given itself, and those for the resources that it owns; of every other it learns
-    /// as much as of one that never was. One that proves nothing learns nothing (section 2.1). The owner of the resource is told
-    /// the person's name (`username`) of a token with the scope `profile`, and `email` of one with `email`.
+    /// A client sees its own tokens, and the tokens for the resources that it owns; every other token looks like an
+    /// unknown token. A client that proves nothing learns nothing (section 2.1). The owner of the resource receives the
+    /// person's name (`username`) for a token with the scope `profile`, and `email` for a token with `email`.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
-    ///   - accept: The value of `Accept`. Whoever names the media type of RFC 9701 there gets a signed answer.
-    ///   - connection: What it came over.
+    ///   - body: The form as received, not decoded.
+    ///   - accept: The value of `Accept`. A client that names the media type of RFC 9701 gets a signed answer.
+    ///   - connection: The connection of the request.
     ///
-    /// Cost: three queries, two hashes; one query more where the client does not own what the token is for; one ES256
-    /// verification where this process has not made the token, nor verified it a while ago; for a signed answer one
-    /// signature; of a person's token for a resource of the client's two queries more.
+    /// Cost: three queries, two hashes; one query more if the client does not own the token's resource; one ES256
+    /// verification if this process has neither made nor recently verified the token; for a signed answer one
+    /// signature; for a person's token for a resource of the client's two queries more.
     public func introspect(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
@@ -44,7 +45,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// What a client is told of a token.
+    /// Returns the members of the answer to a client about a token.
     private func introspection(of text: String, for client: ClientRecord) async throws -> JSONObject {
         let inactive: JSONObject = ["active": .bool(false)]
         guard let token = try await self.knownAccessToken(text),
@@ -52,7 +53,7 @@ extension OpenIDProvider {
             let standing = try await self.standing(of: token, asking: client)
         else { return inactive }
         var members = token.claims
-        // What a token hangs on, and who had those before it, is this server's to ask.
+        // Only this server needs the token's grant, the earlier tokens and their clients.
         for name in [TokenClaim.grant, TokenClaim.parents, TokenClaim.holders, TokenClaim.audiences] {
             members[name] = nil
         }
@@ -60,9 +61,10 @@ extension OpenIDProvider {
         members["token_type"] = .string(token.scheme.rawValue)
         if case .grant(let standing) = standing {
             let grant = standing.grant
-            // As the client knows it whose session it is.
+            // The session's name at the client of the grant.
             members["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
-            // The owner of the resource is told who comes: the person has let the client have these names by the scope.
+            // The owner of the resource learns the person's name: by the scope, the person has permitted these names to
+            // the client.
             if client.settings.tokens.owns(token.audience),
                 let told = try await self.told(of: standing, scope: token.scope, named: [])?.claims
             {
@@ -73,7 +75,7 @@ extension OpenIDProvider {
         return members
     }
 
-    /// Whether a list of media types has that of a signed answer.
+    /// `true` if a list of media types contains the type of a signed answer.
     private static func wantsSignature(_ accept: String?) -> Bool {
         (accept ?? "").splitBytes(at: ",").contains { $0.mediaType.hasSameBytes(as: Self.signedIntrospection) }
     }

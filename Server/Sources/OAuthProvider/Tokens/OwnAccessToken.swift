@@ -2,41 +2,42 @@ import JOSE
 import OAuth
 import _Primitives
 
-/// What an access token of ours says.
+/// The content of an access token of this provider.
 struct OwnAccessToken: Sendable {
-    /// All of it.
+    /// All claims of the token.
     let claims: JSONObject
-    /// The token's own name (`jti`).
+    /// The token's own identifier (`jti`).
     let id: String
-    /// The grant that it is a leaf of; of a token that a client has for itself, the name of that.
+    /// The grant of the token; for a client's own token, the name of the client's own grant.
     let grant: String
-    /// Whose it is.
+    /// The token's client.
     let client: String
-    /// The person's name at the client; of a token that a client has for itself, the client.
+    /// The person's subject at the client; for a client's own token, the client.
     let subject: String
-    /// Where it can be used: this provider's issuer, or a resource (RFC 8707).
+    /// The audience at which the token is valid: this provider's issuer, or a resource (RFC 8707).
     let audience: String
     let scope: Scope
-    /// The tokens that it was exchanged for, by their `jti`, the first one first: with any of them it is over.
+    /// The tokens for which this token was exchanged, by their `jti`, the first one first. This token ends with any of
+    /// them.
     let parents: [String]
-    /// The clients whose tokens those are.
+    /// The clients of the earlier tokens.
     let holders: [String]
-    /// What those were for.
+    /// The audiences of the earlier tokens.
     let audiences: [String]
     let expiresAt: Timestamp
-    /// What it is bound to (`cnf`); `nil` where it is anybody's who has it.
+    /// The key or certificate that the token is bound to (`cnf`); `nil` for a token for any holder.
     let binding: TokenBinding?
 
-    /// How it is shown.
+    /// The scheme by which the token is shown.
     var scheme: PresentedToken.Scheme { self.binding?.scheme ?? .bearer }
 
-    /// What it is called, and what those are that it was exchanged for.
+    /// The identifiers of the token and of the earlier tokens.
     var names: [String] { [self.id] + self.parents }
 
-    /// Whether a client has it for itself: nothing stands behind it but the client.
+    /// `true` if a client has the token for itself, without a person.
     var isOwn: Bool { self.subject.hasSameBytes(as: self.client) }
 
-    /// Throws `JOSEError` where a claim is missing: no token of ours lacks one.
+    /// Reads the claims. Throws `JOSEError` if a claim is missing, as every token of this provider has all claims.
     init(_ claims: JWTClaims) throws {
         func text(_ name: String) throws -> String {
             guard case .string(let text) = claims.members[name] else { throw JOSEError(.malformed, name) }

@@ -1,18 +1,19 @@
 import Store
 import _Primitives
 
-/// A refresh token: which family it is of, and a secret.
+/// A refresh token: the name of its family, and a secret.
 ///
 /// ```
 ///  0              16                              48              64
 ///  ├─ grant ───────┼─ secret ──────────────────────┼─ seal ────────┤   as base64url: 86 characters
 /// ```
 ///
-/// The seal is this provider's. A family keeps the digests of its last three tokens; the seal shows of any other that it was
-/// once given, so that a past token ends its family and an invented one ends nothing, and costs no look at the store.
+/// The seal is this provider's. A family keeps the digests of its last three tokens. For any other token the seal shows
+/// that this provider issued it. So a past token ends its family, and an invented token ends nothing, and costs no look
+/// at the store.
 ///
 /// The secret of the next token is an HMAC-SHA256 of this token's secret and of random bytes that the family keeps (the
-/// step). Whoever has the store but not the server's key computes no token; any node computes the same one.
+/// step). A thief of the store without the server's key can compute no token. Every node computes the same token.
 struct RefreshToken {
     private static let grantBytes = 16
     private static let secretBytes = 32
@@ -20,20 +21,20 @@ struct RefreshToken {
 
     /// The grant.
     let grant: String
-    /// For the client. Not for a log.
+    /// The text for the client. Not for a log.
     let text: String
     private let secret: [UInt8]
     /// SHA-256 of the secret.
     let digest: [UInt8]
 
-    /// A new token of a grant, whose identifier has 128 bits.
+    /// Creates a new token of a grant, whose identifier has 128 bits.
     ///
     /// Cost: one HMAC, one hash.
     init(grant: String, keys: SigningKeys, random: RandomSource) throws {
         try self.init(grant: grant, secret: random.bytes(Self.secretBytes), keys: keys)
     }
 
-    /// The token of a grant with that secret of 32 bytes, which nobody can guess.
+    /// Creates the token of a grant with a secret of 32 bytes, which must be unguessable.
     ///
     /// Cost: one HMAC, one hash.
     init(grant: String, secret: [UInt8], keys: SigningKeys) throws {
@@ -46,7 +47,7 @@ struct RefreshToken {
         self.digest = Sealing.digest(ofSecret: secret)
     }
 
-    /// Reads a token; `nil` where this provider never made it.
+    /// Reads a token; `nil` if this provider never made the token.
     ///
     /// Cost: one HMAC, one hash.
     init?(_ text: String, keys: SigningKeys) {
@@ -61,7 +62,8 @@ struct RefreshToken {
         self.digest = Sealing.digest(ofSecret: self.secret)
     }
 
-    /// The token that follows this one by a step of random bytes: the same one for the same step, on every node.
+    /// Returns the token that follows this token by a step of random bytes: the same token for the same step, on every
+    /// node.
     ///
     /// Cost: two HMACs, one hash.
     func successor(by step: [UInt8], keys: SigningKeys) throws -> Self {
@@ -71,18 +73,19 @@ struct RefreshToken {
 
     // MARK: As the app sign-in service has it
 
-    /// What the third part of a token says: the version of its form.
+    /// The third part of a token: the version of its form.
     private static let version = "V0"
 
-    /// The token in three parts, so that an app can keep two of them apart: `NAME.SECRET.V0`. The first, which names and
-    /// seals, is worth nothing without the second, which is short enough for what a finger guards.
+    /// The token in three parts, so that an app can keep two of the parts separately: `NAME.SECRET.V0`. The first part,
+    /// the name and the seal, is worth nothing without the second. The second is short enough for a store that a
+    /// fingerprint guards.
     var inParts: String {
         let bytes = Base64URL.decode(self.text) ?? []
         let rest = bytes.prefix(Self.grantBytes) + bytes.suffix(Self.sealBytes)
         return "\(Base64URL.encode(Array(rest))).\(Base64URL.encode(self.secret)).\(Self.version)"
     }
 
-    /// Reads ``inParts``; `nil` where this provider never made it.
+    /// Reads ``inParts``; `nil` if this provider never made the token.
     ///
     /// Cost: one HMAC, one hash.
     init?(inParts text: String, keys: SigningKeys) {

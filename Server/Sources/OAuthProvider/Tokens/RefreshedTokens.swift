@@ -3,22 +3,22 @@ import _Primitives
 
 /// The use of a refresh token, at both faces (decision 28).
 extension OpenIDProvider {
-    /// What using a refresh token came to.
+    /// The result of a use of a refresh token.
     enum RefreshedToken {
-        /// The grant goes on by this token, which ends at that moment if nobody uses it.
+        /// The grant goes on with this token, which ends at that moment if it is not used.
         case renewed(StandingGrant, by: RefreshToken, until: Timestamp)
-        /// The token is not taken, for this reason, which is for the log.
+        /// The token is not accepted. The reason is for the log.
         case refused(String)
     }
 
     /// Uses a refresh token.
     ///
     /// - Parameters:
-    ///   - isRotated: Whether the next token takes the place of this one.
-    ///   - isBound: Whether the client has authenticated, which binds its tokens to it.
-    ///   - end: When the next token ends, if nobody uses it.
+    ///   - isRotated: `true` if the next token replaces this token.
+    ///   - isBound: `true` if the client has authenticated, which binds its tokens to the client.
+    ///   - end: The end of the next token, if it is not used.
     ///   - client: The client.
-    ///   - judge: Says by an error what is wrong with the request. Then nothing changes.
+    ///   - judge: Throws an error if the request is wrong. Then nothing changes.
     ///
     /// Cost: one store step, four HMACs, two hashes.
     func use(

@@ -4,25 +4,25 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The revocation endpoint (RFC 7009): a client gives up what it has.
+    /// Answers a request to the revocation endpoint (RFC 7009): a client gives up a token or a secret.
     ///
-    /// A device secret goes by itself: what was given for it stays. A refresh token takes its grant with it, and so every
-    /// access token of that, its device secret, and what other apps got by the secret; an access token goes by itself. From
-    /// then on they are worth nothing at the endpoints of this server, on every node. What is unknown, ended or another
-    /// client's is answered alike, and stays as it is (section 2.2).
+    /// A device secret ends alone, and the tokens of the secret stay. A refresh token ends its grant: every access
+    /// token of the grant, the grant's device secret, and the tokens of other apps by the secret. An access token ends
+    /// alone. Ended tokens are worth nothing from then on at the endpoints of this server, on every node. An unknown,
+    /// ended or foreign token gets the same answer, and stays unchanged (section 2.2).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form as it came, not decoded.
-    ///   - connection: What it came over.
+    ///   - body: The form as received, not decoded.
+    ///   - connection: The connection of the request.
     ///
-    /// Cost: two queries, two hashes; one HMAC for a refresh token, one ES256 verification for an access token; one store
-    /// step where there is something to revoke.
+    /// Cost: two queries, two hashes; one HMAC for a refresh token, one ES256 verification for an access token; one
+    /// store step if there is something to revoke.
     public func revoke(header: String?, body: String, over connection: ClientConnection = .usual) async throws
         -> ProviderAnswer
     {
         try await self.answerClient(header: header, body: body, over: connection) { client, parameters in
-            // What the hint says shows in the token itself.
+            // The hint is not needed: the token itself shows its type.
             let text = try parameters.required("token")
             let done = ProviderAnswer(status: 200, body: nil)
             if let token = RefreshToken(text, keys: self.keys) {
@@ -47,7 +47,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// Whether it is an ID token that this provider has signed.
+    /// `true` if the text is an ID token that this provider has signed.
     private func isIDToken(_ text: String) async throws -> Bool {
         guard let token = try? UnverifiedJWS(compact: text), token.header.hasType(TokenType.idToken) else {
             return false

@@ -6,35 +6,35 @@ public import _Primitives
 public struct SigningKeyState: Sendable, Equatable {
     /// The name in the key set (`kid`).
     public let name: String
-    /// What it signs with.
+    /// The key's signing algorithm.
     public let algorithm: String
-    /// From when on it signs.
+    /// The time from which the key signs.
     public let signsFrom: Timestamp
-    /// From when on the next one of its algorithm does; `nil` while there is none.
+    /// The time from which the next key of the algorithm signs; `nil` if no next key exists.
     public let signsUntil: Timestamp?
-    /// Until when it stays in the key set; `nil` while it is the last of its algorithm.
+    /// The time until which the key stays in the key set; `nil` if the key is the last of its algorithm.
     public let publishedUntil: Timestamp?
 }
 
-/// How keys come, sign in their turn, and go.
+/// Creates, rotates and retires signing keys.
 extension OpenIDProvider {
-    /// The public signing keys (`/oauth2/jwks`), retired ones too as long as what they signed may be checked.
+    /// The public signing keys (`/oauth2/jwks`), with retired keys for as long as their signatures may be checked.
     public var keySet: JSONObject { self.keys.publicKeys(at: self.time.now()).publicJSON }
 
-    /// Reads the signing keys again: another node may have rotated them. Called from time to time.
+    /// Reads the signing keys again, as another node may have rotated them. Called from time to time.
     ///
     /// Cost: one query.
     public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
 
-    /// Makes a new signing key of every algorithm that clients have their ID tokens signed with. They are in the key set at
-    /// once, and sign when everybody has had the time to read them there (``Limits/OAuth/keyAnnouncement``); then those in
-    /// use retire.
+    /// Creates a new signing key of every algorithm that signs clients' ID tokens. The new keys are in the key set at
+    /// once. They sign after all clients have had the time to read them (``Limits/OAuth/keyAnnouncement``), and then
+    /// the present keys retire.
     ///
     /// - Parameters:
-    ///   - areSeen: Whether others may have seen the keys in use. The new keys then sign at once, and every former key is
-    ///     erased: nothing that a former key has signed is good any more, neither as a token nor as a hint. Other nodes
-    ///     hear of that when they read the keys again (``Limits/sweepInterval``).
-    ///   - operator: Who does it, for the audit trail.
+    ///   - areSeen: `true` if others may have seen the keys in use. The new keys then sign at once, and every former
+    ///     key is erased: no signature of a former key is valid any more, neither as a token nor as a hint. Other nodes
+    ///     learn of the change when they read the keys again (``Limits/sweepInterval``).
+    ///   - operator: The operator, for the audit trail.
     ///
     /// Cost: one query, a key generation for each algorithm, one store step.
     public func rotateSigningKeys(areSeen: Bool = false, by operator: String? = nil) async throws {
@@ -45,14 +45,14 @@ extension OpenIDProvider {
         _ = try await self.rotate(all, replacing: nil, areSeen: areSeen, by: `operator`)
     }
 
-    /// Does the same by itself to the keys that will have signed for as long as a key does
-    /// (``Limits/OAuth/signingKeyLifetime``) once a new one can. Called from time to time, on any number of nodes: one of
-    /// them rotates. Gives the names of the keys that this call has made.
+    /// Rotates the keys that are due: a key that will have signed for its whole lifetime
+    /// (``Limits/OAuth/signingKeyLifetime``) by the time a new key can sign. Called from time to time, on any number of
+    /// nodes, of which one rotates. Returns the names of the keys that this call has created.
     ///
-    /// Cost: nothing but on that day; then as ``rotateSigningKeys(by:)``.
+    /// Cost: nothing except on that day; then as ``rotateSigningKeys(by:)``.
     public func rotateDueSigningKeys() async throws -> [String] {
         guard !self.dueKeys.isEmpty else { return [] }
-        // Another node may have done it.
+        // Another node may already have rotated the keys.
         try await self.refreshKeys()
         let due = self.dueKeys
         guard !due.isEmpty else { return [] }
@@ -66,7 +66,7 @@ extension OpenIDProvider {
         return self.keys.turns.filter { $0.end == nil && $0.start + lifetime <= takeover }
     }
 
-    /// Gives the names of the new keys where they are in the store: another node may have been first.
+    /// Returns the names of the new keys if they are in the store: another node may have been first.
     private func rotate(
         _ algorithms: [(JWSAlgorithm, SigningKeyRecord.Face)], replacing present: [String]?, areSeen: Bool = false,
         by operator: String?
@@ -79,7 +79,7 @@ extension OpenIDProvider {
         let names = keys.map(\.id)
         let stored = try await self.store.rotateSigningKeys(
             to: keys, replacing: present, from: areSeen ? now : now + self.limits.oauth.keyAnnouncement,
-            // Keys that others have seen retire in this step, and are forgotten in it.
+            // Keys that others have seen retire in this step, and are erased in the same step.
             forgettingRetiredBefore: areSeen ? now + Limits.Fixed.clockTick : now - self.formerKeyRetention,
             audit: AuditEvent(
                 .signingKeyRotated, at: now, actor: `operator`, detail: names.joined(separator: " ")))
@@ -87,7 +87,7 @@ extension OpenIDProvider {
         return names.filter { name in stored.signingKeys.contains { $0.id.hasSameBytes(as: name) } }
     }
 
-    /// Every key that signs, will sign, or has signed what may still be checked, the newest first.
+    /// Every key that signs, will sign, or has signatures that may still be checked, the newest first.
     public var signingKeys: [SigningKeyState] {
         let now = self.time.now()
         let published = SigningKeyRecord.Face.allCases.flatMap {
@@ -100,18 +100,19 @@ extension OpenIDProvider {
         }
     }
 
-    /// Makes the keys that sign what a client of these settings is given, as ``provideSigningKey(_:of:by:)`` does.
+    /// Creates the keys that sign the tokens of a client with these settings, as ``provideSigningKey(_:of:by:)`` does.
     func provideSigningKeys(of settings: ClientSettings, by operator: String?) async throws {
         for algorithm in settings.answerAlgorithms {
             try await self.provideSigningKey(algorithm, of: settings.face, by: `operator`)
         }
     }
 
-    /// Makes a signing key of an algorithm if there is none. A client is told that its ID tokens have this algorithm only
-    /// afterwards. So no sign-in waits for a new key, and the key set has the key before the key signs. Two nodes that make
-    /// a key at the same time end with the same key.
+    /// Creates a signing key of an algorithm if none exists. A client's ID tokens get this algorithm only afterwards.
     ///
-    /// Cost: nothing where there is one; else a query, a key generation and a store step.
+    /// So no sign-in waits for a new key, and the key set has the key before the key signs. Two nodes that create a key
+    /// at the same time end with the same key.
+    ///
+    /// Cost: nothing if a key exists; else a query, a key generation and a store step.
     func provideSigningKey(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, by operator: String?)
         async throws
     {

@@ -2,30 +2,31 @@ import OAuth
 import Store
 import _Primitives
 
-/// Where an access token can be used, and what it looks like for that (RFC 8707).
+/// The resource at which an access token can be used, and the token's format for the resource (RFC 8707).
 ///
-/// A token is for one resource: whoever takes it there could use it at every other that it is for. This server itself is
-/// one, by its issuer's address, which every client may name.
+/// A token is for one resource: a thief at one resource could use the token at every other resource of the token. This
+/// server itself is a resource, by its issuer's address, which every client may name.
 struct TokenAudience: Sendable {
     /// The value of `aud`.
     let text: String
     let format: TokenSettings.Format
-    /// Who alone may act with it (`may_act`, RFC 8693, section 4.4); `nil` for whoever may exchange it.
+    /// The only client that may act with the token (`may_act`, RFC 8693, section 4.4); `nil` for any client that may
+    /// exchange the token.
     var actor: String?
 }
 
 extension OpenIDProvider {
-    /// The resources that an authorization request names. Throws `OAuthError` `invalid_target` where one is not for the
-    /// client.
+    /// Checks the resources that an authorization request names. Throws `OAuthError` `invalid_target` if a resource is
+    /// not for the client.
     ///
-    /// Cost: one query for each.
+    /// Cost: one query for each resource.
     func checkResources(_ resources: [ResourceIndicator], of client: ClientRecord) async throws {
         for resource in resources { _ = try await self.audience(resource, for: client) }
     }
 
-    /// The audience that a request to the token endpoint names; `nil` where it names none.
+    /// Returns the audience that a request to the token endpoint names; `nil` if the request names none.
     ///
-    /// Throws `OAuthError` `invalid_target`. Cost: one query where it names one.
+    /// Throws `OAuthError` `invalid_target`. Cost: one query if the request names an audience.
     func askedAudience(by parameters: Parameters, of client: ClientRecord) async throws -> TokenAudience? {
         let asked = try ResourceIndicator.all(in: parameters)
         guard asked.count <= 1 else {
@@ -35,15 +36,17 @@ extension OpenIDProvider {
         return try await self.audience(resource, for: client)
     }
 
-    /// What a client's token is for where nothing is named: this server.
+    /// Returns the audience of a client's token if the client names none: this server.
     func usualAudience(of client: ClientRecord) -> TokenAudience {
         TokenAudience(
             text: self.issuer, format: client.settings.tokens.format, actor: client.settings.tokens.actor)
     }
 
-    /// What a token of a grant is for: what is asked, else the only resource of the grant, else this server.
+    /// Returns the audience of a grant's token: the requested audience, else the only resource of the grant, else this
+    /// server.
     ///
-    /// Throws `OAuthError` `invalid_target`. Cost: one query where the grant has one resource and nothing is asked.
+    /// Throws `OAuthError` `invalid_target`. Cost: one query if the grant has one resource and the client requests
+    /// none.
     func audience(_ asked: TokenAudience?, of grant: GrantRecord, for client: ClientRecord) async throws
         -> TokenAudience
     {
@@ -53,8 +56,8 @@ extension OpenIDProvider {
         return try await self.audience(ResourceIndicator(only), for: client)
     }
 
-    /// Throws `OAuthError` `invalid_target` where a grant is not for what is asked, or nothing is asked and it is for
-    /// several.
+    /// Throws `OAuthError` `invalid_target` if the grant does not have the requested audience, or if nothing is
+    /// requested and the grant has several.
     func check(_ asked: TokenAudience?, in grant: GrantRecord) throws {
         if let asked {
             guard asked.text.hasSameBytes(as: self.issuer) || grant.resources.containsBytes(of: asked.text) else {

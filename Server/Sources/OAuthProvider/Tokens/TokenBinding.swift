@@ -2,9 +2,9 @@ import OAuth
 import Store
 import _Primitives
 
-/// What a token is bound to: whoever shows it shows this, too.
+/// The key or certificate that a token is bound to, and that has to be shown with the token.
 enum TokenBinding: Sendable, Equatable {
-    /// A key, of which each request has a proof (RFC 9449).
+    /// A key. Each request has a proof of the key (RFC 9449).
     case key(KeyThumbprint)
     /// The certificate of the connection, by its thumbprint (RFC 8705, section 3).
     case certificate(String)
@@ -19,7 +19,7 @@ enum TokenBinding: Sendable, Equatable {
         }
     }
 
-    /// Reads the claim; `nil` where it says nothing that is known here.
+    /// Reads the claim; `nil` if the claim has no known binding.
     init?(confirmation: JSONObject) {
         if case .string(let text)? = confirmation["jkt"], let key = try? KeyThumbprint(text) {
             self = .key(key)
@@ -30,7 +30,7 @@ enum TokenBinding: Sendable, Equatable {
         }
     }
 
-    /// How a grant keeps it. A key's thumbprint has no space.
+    /// The binding's text in a stored grant. A key's thumbprint has no space.
     var text: String {
         switch self {
         case .key(let key): key.text
@@ -38,7 +38,7 @@ enum TokenBinding: Sendable, Equatable {
         }
     }
 
-    /// How the token is shown.
+    /// The scheme by which the token is shown.
     var scheme: PresentedToken.Scheme {
         switch self {
         case .key: .dpop
@@ -48,10 +48,10 @@ enum TokenBinding: Sendable, Equatable {
 }
 
 extension OpenIDProvider {
-    /// What the tokens of a request are bound to: the key that it proves, or the certificate of its connection where the
-    /// client's tokens are to be bound to that.
+    /// Returns the binding of a request's tokens: the key that the request proves, or the certificate of its connection
+    /// if the client's tokens are to be bound to the certificate.
     ///
-    /// Throws `OAuthError` where they have to be bound, and there is nothing to bind them to.
+    /// Throws `OAuthError` if the tokens have to be bound, and the request has neither.
     func binding(of client: ClientRecord, _ proof: DPoPProof?, over connection: ClientConnection) throws
         -> TokenBinding?
     {

@@ -4,7 +4,7 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// The `typ` of what the provider signs. Each kind is refused where another is expected.
+/// The `typ` of the provider's signed texts. Each kind is refused if another is expected.
 enum TokenType {
     static let idToken = "JWT"
     /// RFC 9068, section 2.1.
@@ -12,40 +12,41 @@ enum TokenType {
     static let deviceToken = "device+jwt"
     /// RFC 9701, section 5.
     static let introspection = "token-introspection+jwt"
-    /// An answer of the userinfo endpoint. Nobody takes the answer for an ID token.
+    /// An answer of the userinfo endpoint. The type keeps the answer from being taken for an ID token.
     static let userinfo = "userinfo+jwt"
     /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
     static let logoutToken = "logout+jwt"
     /// An access token of the app sign-in service: no address of OpenID Connect takes it.
     static let signInServiceAccess = "sign-in-access+jwt"
-    /// What a service account of the app sign-in service has. No address of this server takes it.
+    /// A token of a service account of the app sign-in service. No address of this server takes it.
     static let serviceAccountAccess = "service-account-access+jwt"
-    /// The statement by which this server authenticates at other providers. Nobody can take the statement for an ID token.
+    /// The statement by which this server authenticates at other providers. The type keeps the statement from being
+    /// taken for an ID token.
     static let clientAuthentication = "client-authentication+jwt"
 }
 
-/// The claims of our own that tokens have.
+/// The provider's own claims in tokens.
 enum TokenClaim {
-    /// The grant that an access token is a leaf of: with it the token ends.
+    /// The grant of an access token. The token ends with the grant.
     static let grant = "grant_id"
-    /// In a token that was given for another one, the names of the tokens before it: with any of them it is over.
+    /// In an exchanged token, the names of the earlier tokens. The token ends with any of them.
     static let parents = "parents"
-    /// In such a token the clients whose tokens those are, in the same order: each has to be there still, and each but the
-    /// first may still exchange the tokens of the one before it.
+    /// In an exchanged token, the clients of the earlier tokens, in the same order. Each client must still exist, and
+    /// each except the first must still be allowed to exchange the tokens of the previous client.
     static let holders = "holders"
-    /// In such a token the audience of each of those tokens, in the same order. The client that exchanged a token must still
-    /// own the token's audience, unless the audience is this server.
+    /// In an exchanged token, the audience of each earlier token, in the same order. The client that exchanged a token
+    /// must still own the token's audience, unless the audience is this server.
     static let audiences = "audiences"
 }
 
-/// Who has a device token.
+/// The holder of a device token.
 public struct DeviceTokenHolder: Sendable, Equatable {
     /// The account that the device authenticated.
     public let account: String
     /// The device registration.
     public let device: String
 
-    /// A device of an account.
+    /// Creates the holder from a device of an account.
     public init(account: String, device: String) {
         self.account = account
         self.device = device
@@ -53,7 +54,7 @@ public struct DeviceTokenHolder: Sendable, Equatable {
 }
 
 extension OpenIDProvider {
-    /// A grant of a session and its code, not kept yet, and what the client will be sent.
+    /// Returns a grant of a session and its code, not stored yet, and the secret for the client.
     ///
     /// Cost: one HMAC, one hash.
     func issue(
@@ -78,19 +79,20 @@ extension OpenIDProvider {
         return (grant, code, secret)
     }
 
-    /// The ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2).
+    /// Returns the ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section
+    /// 2.2).
     ///
     /// - Parameters:
-    ///   - audience: Where the access token can be used.
+    ///   - audience: The audience of the access token.
     ///   - nonce: The client's, for the ID token.
-    ///   - named: What the client has named of the person for it.
-    ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
-    ///   - details: What the access token is good for in detail (RFC 9396).
-    ///   - protection: What the client's ID tokens are signed with, and encrypted to.
-    ///   - binding: What the access token is bound to.
+    ///   - named: The claims about the person that the client has named for the ID token.
+    ///   - acr: The word by which the client requested the level; `nil` for the authentication's own.
+    ///   - details: The details that the access token permits (RFC 9396).
+    ///   - protection: The ID token's signing algorithm and encryption key.
+    ///   - binding: The key or certificate that the access token is bound to.
     ///
-    /// Cost: one ES256 signature, one signature of the client's algorithm, one hash, one HMAC; one encryption if the client
-    /// has its ID tokens encrypted.
+    /// Cost: one ES256 signature, one signature of the client's algorithm, one hash, one HMAC; one encryption if the
+    /// client has its ID tokens encrypted.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
@@ -105,13 +107,13 @@ extension OpenIDProvider {
         return response
     }
 
-    /// The ID token of a grant. It says when and how the person has authenticated, whenever it is made: `auth_time` is that
-    /// of the sign-in at a refresh, too (OpenID Connect Core 1.0, section 12.2).
+    /// Returns the ID token of a grant. The token always describes the person's authentication at the sign-in:
+    /// `auth_time` is the time of the sign-in even at a refresh (OpenID Connect Core 1.0, section 12.2).
     ///
-    /// - Parameter access: The answer with the access token that it goes with.
+    /// - Parameter access: The answer with the access token beside the ID token.
     ///
-    /// Cost: one signature of the client's algorithm, one hash, one HMAC; one encryption if the client has its ID tokens
-    /// encrypted.
+    /// Cost: one signature of the client's algorithm, one hash, one HMAC; one encryption if the client has its ID
+    /// tokens encrypted.
     func idToken(
         for standing: StandingGrant, beside access: TokenResponse, nonce: String? = nil, named: JSONObject,
         acr: String? = nil, protection: IDTokenProtection, deviceSecret: String? = nil, at now: Timestamp
@@ -128,17 +130,16 @@ extension OpenIDProvider {
         for (name, value) in named.members { claims[name] = value }
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
-        // Native SSO, section 3.3: which device secret it goes with.
+        // Native SSO, section 3.3: the hash of the device secret beside the ID token.
         claims["ds_hash"] = deviceSecret.map { .string(Self.deviceSecretHash($0)) }
         let signed = try self.keys.sign(claims, type: TokenType.idToken, algorithm: protection.algorithm, at: now)
         return try protection.protected(signed, random: self.random)
     }
 
-    /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for
-    /// its first client.
+    /// Checks that an ID token can be signed. Another node may have just created an unknown key for its first client.
     ///
-    /// Throws ``StoreError/Code/corrupt`` where there is none: a fault of this server, which no client can do anything about.
-    /// Cost: nothing where the key is known; else a query.
+    /// Throws ``StoreError/Code/corrupt`` if no such key exists: a fault of this server, which no client can correct.
+    /// Cost: nothing if the key is known; else a query.
     func requireSigningKey(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID) async throws {
         guard !self.keys.activeAlgorithms(of: face).contains(algorithm) else { return }
         try await self.refreshKeys()
@@ -147,14 +148,13 @@ extension OpenIDProvider {
         }
     }
 
-    /// `ds_hash`: what an ID token says of the device secret that goes with it.
+    /// Returns `ds_hash`: an ID token's claim about the device secret beside it.
     static func deviceSecretHash(_ secret: String) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(secret.utf8))))
     }
 
-    /// `at_hash`, and `rt_hash` (OpenID Connect CIBA Core 1.0, section 10.3.1): the left half of the hash that the ID token's
-    /// algorithm is made with, as base64url (OpenID Connect Core
-    /// 1.0, section 3.1.3.6). Ed25519 is made with SHA-512.
+    /// Returns `at_hash`, or `rt_hash` (OpenID Connect CIBA Core 1.0, section 10.3.1): the left half of the hash by the
+    /// ID token's algorithm, as base64url (OpenID Connect Core 1.0, section 3.1.3.6). Ed25519 uses SHA-512.
     static func halfHash(_ token: String, _ algorithm: JWSAlgorithm) -> String {
         let bytes = Array(token.utf8)
         return Base64URL.encode(
@@ -162,7 +162,7 @@ extension OpenIDProvider {
                 ? Array(SHA512.hash(data: bytes).prefix(32)) : Array(SHA256.hash(data: bytes).prefix(16)))
     }
 
-    /// An ID token that a client shows to say whom it means (`id_token_hint`), if it shows one. It may have expired, but
+    /// Reads the ID token by which a client names a person (`id_token_hint`), if any. The token may have expired, but
     /// not long ago. A sign-out has a hint of its own (``signOutHint(_:)``).
     ///
     /// Throws `OAuthError` `invalid_request`. Cost: one verification.
@@ -196,10 +196,10 @@ extension OpenIDProvider {
         return try self.keys.sign(claims, type: type, algorithm: .es256, at: now)
     }
 
-    /// The token that a phone gets for an in-app authentication: it may ask for things of its own account, for
-    /// ``Limits/deviceTokenLifetime``. No client's endpoint takes it.
+    /// Returns the token that a phone gets for an in-app authentication: the phone may ask about its own account, for
+    /// ``Limits/deviceTokenLifetime``. No client's endpoint takes the token.
     ///
-    /// Cost: one HMAC: only this provider reads it again, so that it needs no signature that others could verify.
+    /// Cost: one HMAC. Only this provider reads the token again, so the token needs no signature for others.
     public func deviceToken(for holder: DeviceTokenHolder) throws -> String {
         let now = self.time.now()
         return try self.keys.signOwn(
@@ -211,7 +211,8 @@ extension OpenIDProvider {
             ], type: TokenType.deviceToken)
     }
 
-    /// Whose a device token is. Whether the device is still there is for the caller to ask: a token outlives it.
+    /// Returns the holder of a device token. The caller checks that the device still exists: a token outlives its
+    /// device.
     ///
     /// - Parameter header: The value of `Authorization`, of the scheme `Bearer`.
     ///
@@ -230,9 +231,10 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// Claims that one of our keys signed. A key that is not known may be another node's new one.
+    /// Returns the claims of a token that a key of this provider signed. An unknown key may be another node's new key.
     ///
-    /// - Parameter retention: How long after its end a key verifies; `nil` for as long as it is in the key set.
+    /// - Parameter retention: The time after its end for which a key verifies; `nil` for the time of the key in the key
+    ///   set.
     func verified(
         _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, keptFor retention: Duration? = nil,
         at now: Timestamp
@@ -245,15 +247,17 @@ extension OpenIDProvider {
         }
     }
 
-    /// The name of an account at a client: the same for ever, and unlike its name at any other client (OpenID Connect
-    /// Core 1.0, section 8.1). A client without `sector_identifier_uri` is a sector by itself.
+    /// Returns the subject of an account at a client: always the same, and different from the account's subject at any
+    /// other client (OpenID Connect Core 1.0, section 8.1). A client without `sector_identifier_uri` is a sector by
+    /// itself.
     ///
     /// Cost: one HMAC.
     public func subject(ofAccount account: String, client: String) -> String {
         self.keys.pairwise("sub", client: client, of: account)
     }
 
-    /// The name of an account at a client: the same for ever, and unlike its name in any other sector.
+    /// Returns the subject of an account at a client: always the same, and different from the account's subject in any
+    /// other sector.
     ///
     /// Cost: one HMAC.
     public func subject(ofAccount account: String, of client: ClientRecord) -> String {
@@ -261,13 +265,13 @@ extension OpenIDProvider {
         return self.keys.pairwise("sub of a sector", client: sector, of: account)
     }
 
-    /// As ``subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
+    /// Returns the subject as ``subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
     public func subject(ofAccount account: String, ofClient id: String) async throws -> String {
         guard let client = try await self.store.client(id) else { return self.subject(ofAccount: account, client: id) }
         return self.subject(ofAccount: account, of: client)
     }
 
-    /// The account that a client knows by a subject; `nil` where the client has never been given it.
+    /// Returns the account that a client knows by a subject; `nil` if the client has never received the subject.
     ///
     /// Cost: one query.
     public func account(ofSubject subject: String, client: String) async throws -> String? {
@@ -307,12 +311,13 @@ extension OpenIDProvider {
         return json
     }
 
-    /// The scopes that mean something here.
+    /// The scopes with a meaning at this provider.
     static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]
 
-    /// The scopes that a client is granted where it asks for these.
+    /// Returns the scopes that a client is granted if it requests these.
     static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
-        // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
+        // A client that may not renew tokens is not refused for requesting the scope, which is left out: OpenID Connect
+        // Core 1.0, section 11.
         let mayRenew = settings.grantTypes.containsBytes(of: Self.refreshGrant)
         let scope = try Scope(text ?? "")
             .limited(

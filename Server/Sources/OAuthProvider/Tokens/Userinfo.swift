@@ -3,18 +3,18 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The userinfo endpoint (OpenID Connect Core 1.0, section 5.3). An access token of a grant that was revoked, or that
-    /// ended with its session, is refused at once, on every node.
+    /// Answers a request to the userinfo endpoint (OpenID Connect Core 1.0, section 5.3). An access token of a grant
+    /// that was revoked, or that ended with its session, is refused at once, on every node.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
-    ///   - body: The form of a POST as it came, not decoded; `nil` for a request without one.
+    ///   - body: The form of a POST as received, not decoded; `nil` for a request without a form.
     ///   - method: The request's method.
     ///   - proofs: The values of all header fields `DPoP`.
-    ///   - connection: What it came over.
+    ///   - connection: The connection of the request.
     ///
-    /// Cost: one ES256 verification, three queries, at a service of identities one more; for a token that is bound to a key one
-    /// signature, two HMACs and one store step more.
+    /// Cost: one ES256 verification, three queries, at a service of identities one more; for a token that is bound to a
+    /// key one signature, two HMACs and one store step more.
     public func userinfo(
         header: String?, body: String? = nil, method: String = "GET", proofs: [String] = [],
         over connection: ClientConnection = .usual
@@ -46,7 +46,7 @@ extension OpenIDProvider {
                 throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked")
             }
             var body: JSONObject = ["sub": .string(token.subject)]
-            // OpenID Connect Core 1.0, section 5.4: what scopes are for comes from here, not in the ID token.
+            // OpenID Connect Core 1.0, section 5.4: the claims of scopes come from here, and not in the ID token.
             let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
             guard let told = try await self.told(of: standing, scope: token.scope, named: named) else {
                 throw OAuthError(
@@ -54,7 +54,8 @@ extension OpenIDProvider {
                     detail: "the account is locked, or not taken any more")
             }
             for (name, value) in told.claims.members { body[name] = value }
-            // The name is RFC 9068's (section 7.2.1.1). The role is that of the sign-in, which the person still has.
+            // The claim's name is RFC 9068's (section 7.2.1.1). The role is the role of the sign-in, which the person
+            // still has.
             if let role = told.role { body["roles"] = .array([.string(role)]) }
             return try await self.userinfo(body, for: standing.grant.client)
         } catch let error as OAuthError {
@@ -66,7 +67,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// The answer to a client, signed if the client has registered an algorithm (OpenID Connect Core 1.0, section 5.3.2).
+    /// Returns the answer to a client, signed if the client has registered an algorithm (OpenID Connect Core 1.0,
+    /// section 5.3.2).
     private func userinfo(_ members: JSONObject, for client: String) async throws -> ProviderAnswer {
         guard let algorithm = try await self.store.client(client)?.settings.tokens.userinfoAlgorithm else {
             return ProviderAnswer(status: 200, body: members)
@@ -82,25 +84,26 @@ extension OpenIDProvider {
             type: "application/jwt")
     }
 
-    /// What may be told of the person of a grant, and the role in which they came, where the client is a service that asks
-    /// people itself; `nil` where the account is locked, or is not taken any more.
+    /// Returns the claims about the person of a grant, and the role of the sign-in if the client is a service that asks
+    /// people itself. `nil` if the account is locked, or is no longer accepted.
     ///
-    /// Cost: two queries; of who came in a role up to two more.
+    /// Cost: two queries; up to two more if the person came in a role.
     func told(of standing: StandingGrant, scope: Scope, named: [ClaimsRequest.Claim]) async throws -> (
         claims: JSONObject, role: String?
     )? {
-        // A service that asks people itself is told what they have confirmed, and nothing more by its scopes.
+        // A service that asks people itself receives the claims that they have confirmed, and nothing more by its
+        // scopes.
         let confirmed = try await self.people.confirmedClaims(
             account: standing.authentication.account, client: standing.grant.client)
         let role = standing.authentication.role
         let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
-        // A service that is none any more has no roles, and is told the name alone.
+        // A client that is no longer a service has no roles, and receives the subject alone.
         let found =
             try await isOfService && confirmed == nil
             ? self.people.person(account: standing.authentication.account) : self.person(of: standing)
         guard let person = found else { return nil }
         if let confirmed { return (confirmed, isOfService ? role?.role : nil) }
-        // A person who came to a service that is none any more has confirmed nothing for what the client is now.
+        // A person who came to a former service has confirmed nothing for the present client.
         return (isOfService ? [:] : PersonClaims.told(of: person, scope: scope, named: named), nil)
     }
 }

@@ -2,12 +2,12 @@ import OAuth
 import Store
 import _Primitives
 
-/// What is shown at the wrong face of the server (decision 52).
+/// Codes and tokens at the wrong face of the server (decision 52).
 extension OpenIDProvider {
-    /// Spends the code that a client has brought to the wrong face: it is in hands that it is not for, or in a program that
-    /// takes one face for the other.
+    /// Spends the code that a client has brought to the wrong face. The code is in the wrong hands, or in a program
+    /// that confuses the faces.
     ///
-    /// Cost: one store step where there is a code.
+    /// Cost: one store step if the request has a code.
     func burn(_ parameters: Parameters, of client: ClientRecord) async throws {
         let now = self.time.now()
         if let code = parameters["code"] {
@@ -17,9 +17,9 @@ extension OpenIDProvider {
         }
     }
 
-    /// Ends the session of the app sign-in service whose refresh token was shown where OpenID Connect is spoken.
+    /// Ends the session of the app sign-in service whose refresh token was shown at an endpoint of OpenID Connect.
     ///
-    /// Cost: nothing where there is no such token; else two store steps.
+    /// Cost: nothing if the request has no such token; else two store steps.
     func burnToken(_ parameters: Parameters, shownBy client: ClientRecord) async throws {
         guard let token = parameters["refresh_token"].flatMap({ RefreshToken(inParts: $0, keys: self.keys) }) else {
             return
@@ -27,14 +27,14 @@ extension OpenIDProvider {
         try await self.burn(token, shownBy: client.id)
     }
 
-    /// Ends the grant of a refresh token that was shown at the wrong face, where whoever has the token could end it at its
-    /// own, too: of one that a key or a client's secret guards it is refused alone.
+    /// Ends the grant of a refresh token that was shown at the wrong face, if the holder of the token could end the
+    /// grant at the right face, too. If a key or a client's secret guards the token, the token is only refused.
     func burn(_ token: RefreshToken, shownBy client: String?) async throws {
         let now = self.time.now()
         guard let standing = try await self.store.grant(token.grant, token: nil, at: now),
             standing.grant.keyThumbprint == nil,
             let owner = try await self.servedClient(standing.grant.client),
-            // A key of a client's own is shown with its codes there, and not with its refresh tokens.
+            // At the app sign-in service, a client's own key is shown with its codes, and not with its refresh tokens.
             owner.settings.isPublic || owner.settings.signInService != nil
         else { return }
         _ = try await self.store.deleteGrant(

@@ -1,25 +1,27 @@
 import Store
 import _Primitives
 
-/// Which of the people who have come back from other providers their provider is asked for now, and who waits.
+/// The order in which people who come back from other providers are served: the server asks a person's provider now, or
+/// the person waits.
 ///
-/// Pure rules. One provider has a share of the places, so that one that is slow keeps nobody waiting who comes from another.
-/// A free place goes to whoever comes from the network of which the fewest are asked for, and among those to whoever has
-/// waited the longest. Where the queue is full, the network that has the most in it gives up the place that it took last.
+/// Pure rules. Each provider has a share of the places, so that a slow provider delays only its own people. A free
+/// place goes to a person from the network with the fewest people being served, and among these to the person who has
+/// waited the longest. If the queue is full, the network with the most people in the queue gives up the place that it
+/// took last.
 struct ArrivalQueue: Sendable {
-    /// Somebody who has come back.
+    /// A person who has come back from a provider.
     struct Arrival: Sendable, Equatable {
-        /// By what they are known here.
+        /// The number of the arrival in this queue.
         let number: Int
         /// The digest of the trip's state: a browser that asks again takes its own place.
         let trip: [UInt8]
         let provider: String
-        /// Who is counted (a network).
+        /// The counted source (a network).
         let source: String
         let since: Timestamp
     }
 
-    /// That somebody's turn has come, or that they have waited in vain.
+    /// A decision about an arrival: its turn has come, or it has waited in vain.
     struct Decision: Sendable, Equatable {
         let number: Int
         let isAdmitted: Bool
@@ -27,12 +29,12 @@ struct ArrivalQueue: Sendable {
 
     private let limits: Limits.OAuth
     private(set) var underWay: [Arrival] = []
-    /// In the order in which they came.
+    /// The waiting arrivals, in the order in which they came.
     private(set) var waiting: [Arrival] = []
 
     init(limits: Limits.OAuth) { self.limits = limits }
 
-    /// Takes somebody in.
+    /// Adds an arrival.
     mutating func enter(_ arrival: Arrival) -> [Decision] {
         var decisions = self.endWaits(at: arrival.since)
         if let former = self.waiting.firstIndex(where: { $0.trip == arrival.trip }) {
@@ -48,7 +50,7 @@ struct ArrivalQueue: Sendable {
         return decisions
     }
 
-    /// Lets somebody go whose provider was asked, or who does not want to wait any more.
+    /// Removes an arrival whose provider was asked, or that no longer wants to wait.
     mutating func leave(_ number: Int, at now: Timestamp) -> [Decision] {
         self.underWay.removeAll { $0.number == number }
         var decisions: [Decision] = []
@@ -75,7 +77,7 @@ struct ArrivalQueue: Sendable {
         return decisions
     }
 
-    /// Whose turn it is, by their place in the queue; `nil` where nobody can be asked for.
+    /// Returns the place of the next arrival in the queue; `nil` if no arrival can be served.
     private func nextPlace() -> Int? {
         let sources = Self.counts(self.underWay, by: \.source)
         let providers = Self.counts(self.underWay, by: \.provider)

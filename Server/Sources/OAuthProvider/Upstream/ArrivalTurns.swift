@@ -2,14 +2,14 @@ import Store
 import Synchronization
 import _Primitives
 
-/// Has the people who have come back from other providers wait for their turn, by the rules of ``ArrivalQueue``.
+/// Makes people who have come back from other providers wait for their turn, by the rules of ``ArrivalQueue``.
 final class ArrivalTurns: Sendable {
     private struct State {
         var queue: ArrivalQueue
         var lastNumber = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
 
-        /// Takes out who is to be told, with what.
+        /// Removes and returns the waiters of the decisions, each with its result.
         mutating func waiters(of decisions: [ArrivalQueue.Decision]) -> [(CheckedContinuation<Bool, Never>, Bool)] {
             decisions.compactMap { decision in
                 self.waiters.removeValue(forKey: decision.number).map { ($0, decision.isAdmitted) }
@@ -25,15 +25,15 @@ final class ArrivalTurns: Sendable {
         self.state = Mutex(State(queue: ArrivalQueue(limits: limits)))
     }
 
-    /// How many wait.
+    /// The number of waiting arrivals.
     var waiting: Int { self.state.withLock { $0.queue.waiting.count } }
 
-    /// Does `work` once it is the turn of somebody who has come back by that trip. `nil`, and nothing was done, where too
-    /// many wait, where they have waited too long, where the browser has asked again since, and where the task is cancelled.
+    /// Does `work` when the turn of the trip's person comes. Returns `nil`, without doing the work, if too many people
+    /// wait, the wait was too long, the browser has asked again since, or the task is cancelled.
     ///
     /// - Parameters:
     ///   - trip: The digest of the trip's state.
-    ///   - source: Who is counted (a network).
+    ///   - source: The counted source (a network).
     func take<Value>(
         _ trip: [UInt8], from provider: String, source: String, _ work: () async throws -> Value
     ) async rethrows -> Value? {
@@ -47,7 +47,7 @@ final class ArrivalTurns: Sendable {
             await withCheckedContinuation { continuation in
                 self.decide { state in
                     state.waiters[number] = continuation
-                    // Whoever was cancelled before there was anything to leave has to leave here.
+                    // A task that was cancelled before it entered the queue has to leave here.
                     return Task.isCancelled
                         ? [ArrivalQueue.Decision(number: number, isAdmitted: false)] : state.queue.enter(arrival)
                 }

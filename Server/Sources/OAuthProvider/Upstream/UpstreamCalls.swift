@@ -3,7 +3,7 @@ import OAuth
 import Store
 import _Primitives
 
-/// What this server asks another provider, without a browser.
+/// The calls of this server to other providers, without a browser.
 struct UpstreamCalls: Sendable {
     let provider: OpenIDProvider
     private let documents: RemoteDocuments<UpstreamMetadata>
@@ -19,11 +19,11 @@ struct UpstreamCalls: Sendable {
         self.keySets = RemoteKeySets(calls: calls, of: .provider, limits: limits)
     }
 
-    /// Where a provider is. Throws ``UpstreamRefusal``.
+    /// Returns the addresses of a provider. Throws ``UpstreamRefusal``.
     ///
     /// - Parameters:
-    ///   - isStaleEnough: Whether what it said of itself within the last day is taken without a call.
-    ///   - isEnough: Whether that is what is looked for; else it is asked once more.
+    ///   - isStaleEnough: `true` to accept the provider's document of the last day without a call.
+    ///   - isEnough: Returns `true` if the document has the wanted content; else the provider is asked once more.
     func metadata(
         of upstream: UpstreamProvider, isStaleEnough: Bool = false,
         isEnough: (UpstreamMetadata) -> Bool = { _ in true }
@@ -37,16 +37,16 @@ struct UpstreamCalls: Sendable {
         } catch let error as OutgoingCallError {
             throw UpstreamRefusal.failed("its discovery document cannot be had: \(error.reason)")
         }
-        // OpenID Connect Discovery 1.0, section 4.3: else somebody could speak for another provider.
+        // OpenID Connect Discovery 1.0, section 4.3: otherwise an attacker could speak for another provider.
         guard metadata.issuer.hasSameBytes(as: upstream.issuer) else {
             throw UpstreamRefusal.failed("its discovery document is of another issuer than --issuer")
         }
         return metadata
     }
 
-    /// Exchanges a code and says whose it is. Throws ``UpstreamRefusal``.
+    /// Exchanges a code and returns its person. Throws ``UpstreamRefusal``.
     ///
-    /// Cost: one call; with OpenID Connect one signature, and a call where its keys are not there; with OAuth 2.0 alone a
+    /// Cost: one call; with OpenID Connect one signature, and a call if its keys are not there; with OAuth 2.0 alone a
     /// call more.
     func person(
         code: String, of upstream: UpstreamProvider, _ metadata: UpstreamMetadata, for trip: UpstreamTrip,
@@ -78,15 +78,16 @@ struct UpstreamCalls: Sendable {
         }
     }
 
-    /// What a provider says of the person beside who it is, where its ID token does not. Throws ``UpstreamRefusal``.
+    /// Returns the person with the provider's further claims, if the ID token does not have them. Throws
+    /// ``UpstreamRefusal``.
     ///
-    /// - Parameter isComplete: Whether its ID token says what is looked for.
+    /// - Parameter isComplete: `true` if the ID token has the wanted claims.
     func completed(
         _ person: UpstreamPerson, _ metadata: UpstreamMetadata, accessToken: String?, isComplete: Bool
     ) async throws -> UpstreamPerson {
         guard metadata.keys != nil, metadata.userinfo != nil, !isComplete, let accessToken else { return person }
         let claims = try await self.userinfo(metadata, accessToken: accessToken)
-        // OpenID Connect Core 1.0, section 5.3.2: else it would be another person's.
+        // OpenID Connect Core 1.0, section 5.3.2: otherwise the claims could be another person's.
         guard case .string(let subject)? = claims["sub"], subject.hasSameBytes(as: person.subject) else {
             throw UpstreamRefusal.failed("its userinfo is about another person than its ID token")
         }
@@ -121,7 +122,7 @@ struct UpstreamCalls: Sendable {
                 longestAnswer: Limits.Fixed.upstreamAnswerBytes, party: .provider), "token endpoint")
     }
 
-    /// Adds to a form who this server is, or gives the header that says it.
+    /// Adds this server's credential to a form, or returns the header with the credential.
     private func authenticate(_ form: inout Parameters, to upstream: UpstreamProvider) throws -> String? {
         let secret = upstream.secret?.withBytes { String(decoding: $0, as: UTF8.self) } ?? ""
         switch upstream.authentication {
@@ -147,7 +148,9 @@ struct UpstreamCalls: Sendable {
         return nil
     }
 
-    /// - Parameter place: What is called, for the log.
+    /// Makes a call and returns the JSON object of the answer.
+    ///
+    /// - Parameter place: The name of the called address, for the log.
     private func object(_ call: OutgoingCall, _ place: String) async throws -> JSONObject {
         guard let calls = self.provider.configuration.calls else {
             throw UpstreamRefusal.failed("this server calls nobody")

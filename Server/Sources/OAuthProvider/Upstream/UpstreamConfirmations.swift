@@ -2,13 +2,14 @@ public import OAuth
 public import Store
 public import _Primitives
 
-/// Has another provider authenticate afresh a person who has nothing here that could confirm a change of their account.
+/// Has another provider authenticate a person afresh, if the person has nothing at this server to confirm a change of
+/// the account.
 public struct UpstreamConfirmations: Sendable {
     /// The beginning of a trip.
     public enum Departure: Sendable {
         /// The browser goes to the address, on the trip.
         case away(UpstreamTrip, location: String)
-        /// There is no such provider, or it says nothing of when a person was authenticated.
+        /// The provider is unknown, or does not say when a person was authenticated.
         case unknown
         /// The source has begun too many sign-ins.
         case tooMany(Shortage)
@@ -21,15 +22,16 @@ public struct UpstreamConfirmations: Sendable {
     private let store: any UpstreamStore
     private let calls: UpstreamCalls
 
-    /// Confirmations by the providers by which people sign in.
+    /// Creates the confirmations by the providers of people's sign-ins.
     public init(_ signIns: UpstreamSignIns) {
         self.provider = signIns.provider
         self.store = signIns.store
         self.calls = signIns.calls
     }
 
-    /// The providers that can confirm a change of an account, names and titles, those of the oldest connections first: an
-    /// OpenID provider says when a person was authenticated, and one of OAuth 2.0 alone does not.
+    /// Returns the providers that can confirm a change of an account, with names and titles, those of the oldest
+    /// connections first. An OpenID provider says when a person was authenticated, and a provider of OAuth 2.0 alone
+    /// does not.
     ///
     /// - Parameter moment: Only connections from before this moment count; `nil` for all.
     ///
@@ -59,7 +61,7 @@ public struct UpstreamConfirmations: Sendable {
         guard let upstream = try await self.store.upstreamProvider(name), upstream.kind == .openID else {
             return .unknown
         }
-        // Each trip is a call to somebody else.
+        // Each trip is a call to another provider.
         if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
             return .tooMany(shortage)
         }
@@ -81,8 +83,8 @@ public struct UpstreamConfirmations: Sendable {
         return .away(trip, location: metadata.authorization.adding(parameters))
     }
 
-    /// The reference of the change that a returning browser's state names, and the digest of the state; `nil` if the state
-    /// is that of a sign-in.
+    /// Returns the reference of the change that a returning browser's state names, and the digest of the state; `nil`
+    /// for the state of a sign-in.
     public static func returning(_ state: String) -> (reference: String, stateDigest: [UInt8])? {
         guard state.hasBytes(atStart: Self.mark) else { return nil }
         let parts = state.splitBytes(at: ".")
@@ -90,10 +92,10 @@ public struct UpstreamConfirmations: Sendable {
         return (String(parts[1]), Sealing.digest(ofSecret: state))
     }
 
-    /// The connection of the person whom a provider has authenticated since a trip began.
+    /// Returns the connection of the person whom a provider has authenticated since a trip began.
     ///
-    /// Throws ``UpstreamRefusal`` if the provider authenticated nobody, does not say when, or the person was authenticated
-    /// before.
+    /// Throws ``UpstreamRefusal`` if the provider authenticated nobody, does not say when, or the person was
+    /// authenticated before.
     ///
     /// Cost: two queries, and the calls of the exchange.
     public func person(_ parameters: Parameters, of trip: UpstreamTrip, accountID: String) async throws -> UpstreamLink?

@@ -4,28 +4,28 @@ import OAuth
 import Store
 import _Primitives
 
-/// Somebody as another provider knows them, from what was verified.
+/// The verified facts that another provider knows about a person.
 struct UpstreamPerson: Sendable, Equatable {
     let subject: String
-    /// When the provider has authenticated the person, where it says so.
+    /// The time of the person's authentication, if the provider states the time.
     let authenticatedAt: Timestamp?
-    /// Its word for how sure that was (`acr`).
+    /// The provider's word for the level of the authentication (`acr`).
     let acr: String?
-    /// How it did it, in words of RFC 8176; what else it says is left out.
+    /// The methods of the authentication, in words of RFC 8176. Other words are left out.
     let amr: [String]
-    /// Whether its provider says that the person can be authenticated more surely there.
+    /// `true` if the provider says that it can authenticate the person more surely.
     var canBeRaised = false
-    /// The social security number that it knows.
+    /// The person's social security number, if the provider knows it.
     private(set) var ssn: String?
-    /// The name that it shows.
+    /// The person's name, if the provider shows a name.
     var name: String?
-    /// The e-mail address that it knows, and whether it says that it is the person's.
+    /// The person's e-mail address, if the provider knows one, and `true` if the provider has verified the address.
     var email: (address: String, isVerified: Bool)?
 
-    /// Takes what a person's claims say beside who it is.
+    /// Takes the name, the e-mail address and the number from a person's claims.
     mutating func takeProfile(_ claims: JSONObject) {
         if case .string(let name)? = claims["name"] { self.name = name }
-        // Numbers that differ, and what is no text, are a number that agrees with none.
+        // Different numbers, or a value that is no text, become a number that agrees with none.
         for name in ["social_security_number", "social", "ssn"] {
             guard let said = claims[name] else { continue }
             if case .string(let number) = said, self.ssn?.hasSameBytes(as: number) ?? true {
@@ -48,7 +48,7 @@ struct UpstreamPerson: Sendable, Equatable {
         "swk", "tel", "user", "vbm", "wia",
     ]
 
-    /// A subject of another provider's. Throws ``UpstreamRefusal``.
+    /// Returns a subject of another provider after a check of its length. Throws ``UpstreamRefusal``.
     static func checked(subject: String) throws(UpstreamRefusal) -> String {
         guard (1...Limits.Fixed.upstreamSubjectBytes).contains(subject.utf8.count) else {
             throw .failed("its subject is empty, or longer than one may be")
@@ -58,7 +58,7 @@ struct UpstreamPerson: Sendable, Equatable {
 }
 
 extension UpstreamProvider.LevelHint {
-    /// Whether claims have it.
+    /// `true` if the claims contain the hint.
     func isMet(by claims: JSONObject) -> Bool {
         let value: String
         switch claims[self.claim] {
@@ -73,14 +73,14 @@ extension UpstreamProvider.LevelHint {
 }
 
 extension UpstreamPerson {
-    /// Whom an ID token is about, whose signature and claims are checked (OpenID Connect Core 1.0, sections 3.1.3.7 and
-    /// 3.1.3.8).
+    /// Reads the person of an ID token after checks of its signature and claims (OpenID Connect Core 1.0, sections
+    /// 3.1.3.7 and 3.1.3.8).
     ///
     /// - Parameters:
     ///   - keys: The provider's.
     ///   - trip: The trip that asked for the token: the token repeats its nonce.
-    ///   - accessToken: What came with it.
-    ///   - skew: How far the provider's clock may differ.
+    ///   - accessToken: The access token that came with the ID token.
+    ///   - skew: The permitted difference of the provider's clock.
     ///
     /// Throws ``UpstreamRefusal``.
     init(
@@ -94,7 +94,7 @@ extension UpstreamPerson {
             guard let known = JWSAlgorithm(rawValue: token.header.algorithm) else {
                 throw JOSEError(.algorithmNotAllowed, "alg")
             }
-            // A claim that is null is refused: nothing but what is said is said of a person.
+            // A claim that is null is refused: only stated facts count.
             claims = try JWTClaims(token)
             algorithm = known
             try claims.check(issuer: provider.issuer, audience: provider.clientID, at: time, skew: skew)
@@ -102,7 +102,7 @@ extension UpstreamPerson {
             throw .failed("its ID token is refused: \(error)")
         }
         let members = claims.members
-        // One that is for others, too, has to say that it was made for this server.
+        // A token that is also for others has to name this server as its party.
         if claims.audience.count > 1, members["azp"] == nil { throw .failed("its ID token is for others, too") }
         if let party = members["azp"] {
             guard case .string(let party) = party, party.hasSameBytes(as: provider.clientID) else {
@@ -113,7 +113,7 @@ extension UpstreamPerson {
         guard case .string(let repeated)? = members["nonce"], constantTimeEqual(Array(repeated.utf8), nonce) else {
             throw .failed("its ID token does not repeat the nonce")
         }
-        // The nonce says that the token was made for this trip. Some providers date their tokens minutes back.
+        // The nonce proves that the token was made for this trip. Some providers date their tokens minutes back.
         guard claims.issuedAt != nil else { throw .failed("its ID token does not say when it was made (iat)") }
         if let hash = members["at_hash"] {
             guard case .string(let hash) = hash, let accessToken,
@@ -149,7 +149,7 @@ extension UpstreamPerson {
         return min(Timestamp(seconds: seconds), now)
     }
 
-    /// Whom the userinfo of a provider is about that speaks OAuth 2.0 alone. Throws ``UpstreamRefusal``.
+    /// Reads the person from the userinfo of a provider of OAuth 2.0 alone. Throws ``UpstreamRefusal``.
     init(userinfo claims: JSONObject, of provider: UpstreamProvider) throws(UpstreamRefusal) {
         switch claims[provider.subjectClaim] {
         case .string(let text): self.subject = try Self.checked(subject: text)

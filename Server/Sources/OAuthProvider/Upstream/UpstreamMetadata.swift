@@ -2,27 +2,28 @@ import OAuth
 import Store
 import _Primitives
 
-/// Where another provider is, as it says itself (OpenID Connect Discovery 1.0, section 3) or as the operator does.
+/// The addresses of another provider, from its discovery document (OpenID Connect Discovery 1.0, section 3) or from the
+/// operator.
 struct UpstreamMetadata: Sendable {
-    /// Its identifier, as it says itself.
+    /// The provider's identifier, as the provider states it.
     let issuer: String
-    /// Where browsers are sent.
+    /// The address for the browsers of people who sign in.
     let authorization: RedirectURI
     let token: RedirectURI
     let userinfo: RedirectURI?
-    /// Where its keys are; `nil` for one that signs nothing.
+    /// The address of the provider's keys; `nil` for a provider that signs nothing.
     let keys: RedirectURI?
-    /// Where browsers are sent that it is to sign out (OpenID Connect RP-Initiated Logout 1.0, section 2.1).
+    /// The address for a browser's sign-out (OpenID Connect RP-Initiated Logout 1.0, section 2.1).
     let endSession: RedirectURI?
-    /// Whether its answers say whose they are (RFC 9207, section 3).
+    /// `true` if the provider's answers name their issuer (RFC 9207, section 3).
     let namesItself: Bool
 
-    /// Where a provider says what it is.
+    /// Returns the address of a provider's discovery document.
     static func address(of issuer: String) -> String {
         (issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer) + "/.well-known/openid-configuration"
     }
 
-    /// What the operator has said of one that says nothing itself.
+    /// Creates the metadata of a provider without a discovery document, from the operator's settings.
     init(_ endpoints: UpstreamProvider.Endpoints, issuer: String) throws {
         self.issuer = issuer
         self.authorization = try RedirectURI(endpoints.authorization)
@@ -33,7 +34,7 @@ struct UpstreamMetadata: Sendable {
         self.namesItself = false
     }
 
-    /// Reads a discovery document. Throws ``OutgoingCallError`` with what it lacks.
+    /// Reads a discovery document. Throws ``OutgoingCallError`` with the missing part.
     init(parsing body: [UInt8]) throws(OutgoingCallError) {
         guard case .object(let document)? = try? JSON(parsing: body, leavesOutNull: true) else {
             throw OutgoingCallError("it answers no JSON object")
@@ -56,14 +57,14 @@ struct UpstreamMetadata: Sendable {
         self.token = token
         self.userinfo = try address("userinfo_endpoint")
         self.keys = keys
-        // Without it people sign in all the same.
+        // People can sign in without this address.
         self.endSession = try? address("end_session_endpoint")
         self.namesItself = document["authorization_response_iss_parameter_supported"] == .bool(true)
     }
 }
 
 extension UpstreamMetadata {
-    /// The code of a provider's answer to a browser (RFC 6749, section 4.1.2; RFC 9207, section 2.4).
+    /// Returns the code of a provider's answer to a browser (RFC 6749, section 4.1.2; RFC 9207, section 2.4).
     ///
     /// Throws ``UpstreamRefusal``.
     func code(of parameters: Parameters, from upstream: UpstreamProvider) throws(UpstreamRefusal) -> String {
@@ -85,23 +86,23 @@ extension UpstreamMetadata {
     }
 }
 
-/// What becomes of a person who was sent to another provider, where they are not signed in.
+/// The reason why a person who was sent to another provider is not signed in.
 public struct UpstreamRefusal: Error, Sendable, Equatable {
-    /// What a person can be told.
+    /// The public part of the reason, for the person.
     public enum Code: String, Sendable, CaseIterable {
-        /// The person did not sign in there.
+        /// The person did not sign in at the provider.
         case declined = "upstream-declined"
-        /// The other provider cannot be reached, or what it answers is not to be believed.
+        /// The other provider cannot be reached, or its answer is not credible.
         case failed = "upstream-failed"
-        /// It does not say that the person has been authenticated recently enough.
+        /// The provider does not say that the person was authenticated recently enough.
         case stale = "upstream-stale"
         /// The person's account here cannot sign in.
         case keptOut = "upstream-account-locked"
     }
 
-    /// What a person can be told.
+    /// The public part of the reason, for the person.
     public let code: Code
-    /// Why, for the operator's log: without anything that came with the request.
+    /// The reason for the operator's log, without any content of the request.
     public let reason: String
 
     init(_ code: Code, _ reason: String) {
@@ -117,7 +118,7 @@ public struct UpstreamRefusal: Error, Sendable, Equatable {
 }
 
 extension UpstreamRefusal {
-    /// An error's code as another provider sent it, as far as it looks like one.
+    /// Returns an error's code from another provider, if the text looks like a code.
     static func shown(_ code: String?) -> String {
         guard let code, (1...Limits.Fixed.upstreamErrorLetters).contains(code.utf8.count),
             code.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "_") })

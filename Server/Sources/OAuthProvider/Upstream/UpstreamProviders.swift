@@ -2,27 +2,27 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// What an operator says of another provider; what is `nil` stays as it is, or is what is usual.
+/// An operator's settings for another provider. Settings of `nil` stay unchanged, or have their usual values.
 public struct UpstreamChange: Sendable, Equatable {
     public var title: String?
     public var endpoints: UpstreamProvider.Endpoints?
     public var clientID: String?
     public var authentication: UpstreamProvider.Authentication?
-    /// Not for a log.
+    /// The secret. Not for a log.
     public var secret: SecretBytes?
     public var scopes: [String]?
     public var levels: [UpstreamProvider.Level]?
     public var usualLevel: String?
     public var levelRequests: [UpstreamProvider.LevelRequest]?
     public var levelClaim: String?
-    /// An empty claim for none.
+    /// The hint of a higher level; an empty claim for none.
     public var levelHint: UpstreamProvider.LevelHint?
     public var signsOut: Bool?
     public var newcomers: UpstreamProvider.Newcomers?
     public var emailDomains: [String]?
     public var subjectClaim: String?
 
-    /// Nothing.
+    /// Creates a change of nothing.
     public init() {}
 }
 
@@ -31,13 +31,13 @@ public struct UpstreamProviders: Sendable {
     private let provider: OpenIDProvider
     private let store: any UpstreamStore
 
-    /// The providers beside this one.
+    /// Creates the list of providers beside this provider.
     public init(_ provider: OpenIDProvider, store: any UpstreamStore) {
         self.provider = provider
         self.store = store
     }
 
-    /// Whether something can be the name of a provider: it stands in addresses, and begins with a letter.
+    /// `true` if a text can be the name of a provider: the name is part of addresses, and begins with a letter.
     static func isName(_ text: some StringProtocol) -> Bool {
         let letters = text.utf8
         return (1...Limits.Fixed.upstreamNameLetters).contains(letters.count)
@@ -47,8 +47,8 @@ public struct UpstreamProviders: Sendable {
             }
     }
 
-    /// Sets another provider up. Throws `OAuthError` `invalid_request` with a sentence for the operator, and
-    /// ``StoreError/Code/conflict`` where there is one of its name or there are as many as can be.
+    /// Adds another provider. Throws `OAuthError` `invalid_request` with a sentence for the operator, and
+    /// ``StoreError/Code/conflict`` if the name is taken or the list is full.
     public func add(
         name: String, kind: UpstreamProvider.Kind, issuer: String, _ settings: UpstreamChange, by operator: String
     ) async throws -> UpstreamProvider {
@@ -70,8 +70,8 @@ public struct UpstreamProviders: Sendable {
         return upstream
     }
 
-    /// The reason why people cannot come by a provider as it is set up now, found by its discovery document; `nil` if nothing
-    /// is wrong there, the operator has named the addresses, or this server calls nobody.
+    /// Returns the reason why people cannot come by a provider as it is set up now, found by its discovery document.
+    /// `nil` if nothing is wrong in the document, the operator has named the addresses, or this server calls nobody.
     ///
     /// Cost: a call.
     public func trouble(of upstream: UpstreamProvider) async throws -> String? {
@@ -82,15 +82,15 @@ public struct UpstreamProviders: Sendable {
         } catch let refusal as UpstreamRefusal { return refusal.reason }
     }
 
-    /// All of them, as they were added.
+    /// Returns all providers, in the order of their addition.
     public func all() async throws -> [UpstreamProvider] { try await self.store.upstreamProviders() }
 
-    /// The provider of that name; `nil` where there is none.
+    /// Returns the provider of a name; `nil` for an unknown name.
     public func provider(_ name: String) async throws -> UpstreamProvider? {
         try await self.store.upstreamProvider(name)
     }
 
-    /// Changes what is kept of a provider. `nil` where there is none. Throws `OAuthError` as
+    /// Changes a provider's settings. Returns `nil` for an unknown name. Throws `OAuthError` as
     /// ``add(name:kind:issuer:_:by:)`` does.
     public func change(
         _ name: String, _ change: UpstreamChange, by operator: String
@@ -100,7 +100,7 @@ public struct UpstreamProviders: Sendable {
             let before = upstream
             change.apply(to: &upstream)
             try self.check(upstream)
-            // Whoever has another's subject under another claim would be that person here.
+            // With another claim, a person could have another person's subject, and would be that person here.
             guard upstream.subjectClaim.hasSameBytes(as: before.subjectClaim) else {
                 throw Self.refusal(
                     "The subject claim stays: people would be others by another one. Remove the provider and add it anew."
@@ -112,18 +112,19 @@ public struct UpstreamProviders: Sendable {
         }
     }
 
-    /// Takes a provider away, with all links to it; what people have authenticated by it ends. Says whether there was one.
+    /// Removes a provider, with all links to it. People's authentications by the provider end. Returns `true` if the
+    /// provider existed.
     public func remove(_ name: String, by operator: String) async throws -> Bool {
         try await self.store.removeProvider(
             name, audit: AuditEvent(.providerRemoved, at: self.provider.time.now(), actor: `operator`, detail: name))
     }
 
-    /// What an account is connected with, the oldest first.
+    /// Returns an account's connections, the oldest first.
     public func links(ofAccount id: String) async throws -> [UpstreamLink] { try await self.store.links(ofAccount: id) }
 
-    /// Ends a connection, and what the account has authenticated by it. Says whether there was one.
+    /// Ends a connection, with the account's authentications by it. Returns `true` if the connection existed.
     ///
-    /// - Parameter operator: Who does it, for the audit trail; `nil` for the person's own phone.
+    /// - Parameter operator: The operator, for the audit trail; `nil` for the person's own phone.
     public func removeLink(
         _ id: String, ofAccount account: String, by operator: String? = nil
     ) async throws -> Bool {
@@ -133,7 +134,8 @@ public struct UpstreamProviders: Sendable {
                 .identityUnlinked, at: self.provider.time.now(), accountID: account, actor: `operator`, detail: id))
     }
 
-    /// Where a provider has to send browsers back to: for whoever registers this server there.
+    /// Returns the address to which a provider has to send browsers back, for the registration of this server at the
+    /// provider.
     public func redirectURI(of name: String) -> String {
         Self.redirectURI(of: name, issuer: self.provider.issuer)
     }
@@ -142,12 +144,14 @@ public struct UpstreamProviders: Sendable {
         "\(issuer)/sign-in/provider/\(name)/callback"
     }
 
-    /// Where a provider has to send browsers back to that it has signed out: for whoever registers this server there.
+    /// The address to which a provider has to send browsers back after a sign-out, for the registration of this server
+    /// at the provider.
     public var signedOutURI: String { Self.signedOutURI(issuer: self.provider.issuer) }
 
     static func signedOutURI(issuer: String) -> String { issuer + Self.signedOutPath }
 
-    /// That address, below the issuer's: the same for all providers, as the `state` says of whom a browser comes.
+    /// The path of the sign-out address, below the issuer's. All providers have the same path, as the `state` names the
+    /// browser's client.
     public static let signedOutPath = "/v0/sign_in/logingov_logout_proxy"
 
     // MARK: What a provider can be
@@ -165,7 +169,7 @@ public struct UpstreamProviders: Sendable {
         func isText(_ text: String) -> Bool {
             (1...most).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         }
-        // People read it as they read the names of services.
+        // People read the title like the names of services.
         try self.provider.check(ClientChange(name: upstream.title))
         guard let issuer = try? RedirectURI(upstream.issuer), !issuer.text.utf8.contains(UInt8(ascii: "?")) else {
             throw Self.refusal("The issuer is https, or http to a literal loopback address, without a query.")
@@ -283,7 +287,7 @@ extension UpstreamChange {
 }
 
 extension UpstreamProvider {
-    /// What is another one than before, for the trail.
+    /// Returns the names of the changed settings, for the audit trail.
     fileprivate func differences(from before: UpstreamProvider) -> [String] {
         [
             ("title", self.title != before.title), ("endpoints", self.endpoints != before.endpoints),

@@ -2,57 +2,58 @@ import OAuth
 public import Store
 public import _Primitives
 
-/// Signing in through another provider: the browser's way there and back, and who it is then.
+/// Signs people in through another provider: leads the browser to the provider and back, and finds the person.
 ///
-/// Issuer and subject alone say who somebody is. State, nonce and challenge are of one trip of one browser, whose way back
-/// ends at an address that is that one provider's, so that no other's answer is taken for its.
+/// Only issuer and subject identify a person. State, nonce and challenge belong to one trip of one browser. Each
+/// provider has its own address for the way back, so that no other provider's answer can be taken for its answer.
 public struct UpstreamSignIns: Sendable {
-    /// What comes next.
+    /// The next step of a sign-in.
     public enum Step: Sendable, Equatable {
         /// The browser is sent to the other provider.
         case away(String)
         /// The sign-in can be completed.
         case finished
-        /// The person was not authenticated surely enough: the client is told, and nobody was signed in or added.
+        /// The person was not authenticated surely enough. The client receives an error, and nobody was signed in or
+        /// added.
         case unmet(ClientAnswer)
-        /// It has come to nothing, and a client of the app sign-in service is told; with why, for the operator's log: a code,
-        /// and a sentence.
+        /// The sign-in failed, and a client of the app sign-in service receives an error. The code and the sentence are
+        /// for the operator's log.
         case told(ClientAnswer, code: String, reason: String)
-        /// The person is not known here: they can connect an account that they have.
+        /// The person is not known here, and can connect an existing account.
         case unknownPerson
-        /// It has come to nothing, and can begin anew.
+        /// The sign-in failed, and can begin anew.
         case refused(UpstreamRefusal)
         /// The source has begun too many sign-ins.
         case tooMany(Shortage)
-        /// More have come back at once than can wait. Nothing is spent: the browser can come back the same way.
+        /// More people have come back at once than can wait. Nothing is spent: the browser can come back the same way.
         case crowded
     }
 
-    /// A step of a browser's sign-in.
+    /// The answer to a step of a browser's sign-in.
     public struct Answer: Sendable, Equatable {
         /// The authorization request.
         public let request: String
-        /// The service that is signed in to.
+        /// The service that the person signs in to.
         public let client: PendingAuthorization
-        /// What people call the other provider.
+        /// The other provider's name, as people know it.
         public let title: String
-        /// What comes next.
+        /// The next step.
         public let step: Step
-        /// Whether an account that the person has can be connected: there is another way to sign in to it, and a page after
-        /// that on which they are asked. A device that waits for its person has none.
+        /// `true` if the person can connect an existing account: the account has another way to sign in, and a later
+        /// page asks the person. A waiting device has no such page.
         public let canConnect: Bool
     }
 
-    /// Where a browser is.
+    /// The place of a browser in the network.
     public struct Place: Sendable {
-        /// Who is counted (a network).
+        /// The counted source (a network).
         public let source: String
         /// The browser and its system in words.
         public let browser: String?
         /// The browser's network address.
         public let address: String?
 
-        /// A place of these values.
+        /// Creates a place.
         public init(source: String, browser: String?, address: String?) {
             self.source = source
             self.browser = browser
@@ -60,8 +61,8 @@ public struct UpstreamSignIns: Sendable {
         }
     }
 
-    /// Makes the account of somebody who comes for the first time: no name and no address enters it that an account cannot
-    /// have.
+    /// Creates the account of a person who comes for the first time. Names and addresses that an account cannot have
+    /// are left out.
     public typealias Newcomer = @Sendable (_ displayName: String?, _ email: AccountEmail?) -> AccountRecord
 
     let provider: OpenIDProvider
@@ -70,7 +71,7 @@ public struct UpstreamSignIns: Sendable {
     let calls: UpstreamCalls
     private let turns: ArrivalTurns
 
-    /// Sign-ins to the services of a provider.
+    /// Creates the sign-ins to the services of a provider.
     public init(_ provider: OpenIDProvider, store: any UpstreamStore, newcomer: @escaping Newcomer) {
         self.provider = provider
         self.store = store
@@ -79,10 +80,11 @@ public struct UpstreamSignIns: Sendable {
         self.turns = ArrivalTurns(limits: provider.limits.oauth, time: provider.time)
     }
 
-    /// How many people have come back from other providers and wait for their turn.
+    /// The number of people who have come back from other providers and wait for their turn.
     public var waitingArrivals: Int { self.turns.waiting }
 
-    /// The providers that a service takes, by the words of its sign-in methods, in their order: names and titles.
+    /// Returns the providers that a service accepts, with names and titles, in the order of the service's sign-in
+    /// methods.
     public func offered(to methods: [String]) async throws -> [(name: String, title: String)] {
         guard methods.contains(where: { $0.hasBytes(atStart: UpstreamProvider.methodPrefix) }) else { return [] }
         let known = try await self.store.upstreamProviders()
@@ -91,10 +93,10 @@ public struct UpstreamSignIns: Sendable {
         }
     }
 
-    /// Sends a browser to another provider. `nil` where there is no such request in this browser, or its service does not
-    /// take the provider.
+    /// Sends a browser to another provider. Returns `nil` if this browser has no such request, or its service does not
+    /// accept the provider.
     ///
-    /// Cost: four queries, one store step; a call where the provider's discovery document is not there.
+    /// Cost: four queries, one store step; a call if the provider's discovery document is not there.
     public func begin(
         _ name: String, request id: String, browser: BrowserSecret, source: String
     ) async throws -> Answer? {
@@ -102,7 +104,7 @@ public struct UpstreamSignIns: Sendable {
         func answer(_ step: Step) -> Answer {
             Answer(request: id, client: client, title: upstream.title, step: step, canConnect: false)
         }
-        // Each time is a call to somebody else.
+        // Each trip is a call to another provider.
         if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
             return answer(.tooMany(shortage))
         }
@@ -115,10 +117,10 @@ public struct UpstreamSignIns: Sendable {
         }
     }
 
-    /// Takes a browser that comes back from another provider, when its turn has come. `nil` where no trip of it waits: its
-    /// state is unknown, used or too old, or of another browser or provider.
+    /// Completes the trip of a browser that comes back from another provider, when its turn has come. Returns `nil` if
+    /// no trip of the browser waits: the state is unknown, used or too old, or belongs to another browser or provider.
     ///
-    /// The trip is taken once its turn has come, and not before: who has waited in vain can come back by it.
+    /// The trip is taken only when its turn has come: after a wait in vain, the person can come back by the same trip.
     ///
     /// Cost: six queries, two store steps, and the calls of the exchange.
     public func arrive(
@@ -129,7 +131,7 @@ public struct UpstreamSignIns: Sendable {
             parsing: query, limits: Parameters.Limits(bytes: limits.oauth.parameterBytes))
         guard let state = parameters["state"] else { return nil }
         let digest = Sealing.digest(ofSecret: state)
-        // Only who has a trip waits: nobody else can fill the queue.
+        // Only a browser with a trip waits: nobody else can fill the queue.
         let found = try await self.store.requestOfTrip(
             stateDigest: digest, provider: name, browserDigest: browser.digest, at: self.provider.time.now())
         guard let found else { return nil }
@@ -167,17 +169,17 @@ public struct UpstreamSignIns: Sendable {
 
     private static let lockedAdvice = "The account is locked: countersign admin account unlock."
 
-    /// Notes that the person wants what they are at that provider connected with the account that they sign in to next, for
-    /// the same request. Says whether there is anybody to connect.
+    /// Notes the person's wish to connect the identity at the provider with the account of the next sign-in, for the
+    /// same request. Returns `true` if the request has an identity to connect.
     public func connect(_ name: String, request id: String, browser: BrowserSecret) async throws -> Bool {
         guard try await self.waiting(id, name, browser) != nil else { return false }
         return try await self.store.wantLink(request: id, provider: name)
     }
 
-    /// Where a browser is signed out at another provider, and comes back from with that state (OpenID Connect RP-Initiated
-    /// Logout 1.0, sections 2 and 3). Throws ``UpstreamRefusal``.
+    /// Returns the address at which another provider signs a browser out, and from which the browser comes back with
+    /// that state (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 3). Throws ``UpstreamRefusal``.
     ///
-    /// Cost: nothing where the provider has said within the last day where that is; else a call.
+    /// Cost: nothing if the provider has named the address within the last day; else a call.
     func signOutAddress(of upstream: UpstreamProvider, state: String) async throws -> String {
         let metadata = try await self.calls.metadata(of: upstream, isStaleEnough: true) { $0.endSession != nil }
         guard let endpoint = metadata.endSession else {
@@ -204,10 +206,9 @@ public struct UpstreamSignIns: Sendable {
         return (request, upstream, client)
     }
 
-    /// Begins a trip and gives the address.
+    /// Begins a trip and returns its address.
     ///
-    /// - Parameter levels: The provider's own words for how surely the person has to be authenticated; then it is the second
-    ///   trip.
+    /// - Parameter levels: The provider's own words for the required levels on a second trip; empty on the first trip.
     private func away(
         to upstream: UpstreamProvider, _ metadata: UpstreamMetadata, for request: AuthorizationRequestRecord,
         _ wishes: AuthorizationWishes, levels: [String] = []
@@ -241,7 +242,8 @@ public struct UpstreamSignIns: Sendable {
         return metadata.authorization.adding(parameters)
     }
 
-    /// Where a provider's answers go: each has an address of its own (RFC 9700, section 4.4.2.2).
+    /// Returns the address for a provider's answers: each provider has an address of its own (RFC 9700, section
+    /// 4.4.2.2).
     private func redirectURI(of name: String) -> String {
         UpstreamProviders.redirectURI(of: name, issuer: self.provider.issuer)
     }
@@ -276,7 +278,7 @@ public struct UpstreamSignIns: Sendable {
                 throw UpstreamRefusal(.keptOut, Self.lockedAdvice)
             }
         }
-        // Whoever is to connect an account authenticates once more, in another way, which can be sure enough.
+        // A person who is to connect an account authenticates once more, in another way, which can be sure enough.
         if !self.isEnough(acr, wishes), linked != nil || upstream.newcomers == .created {
             return try await self.unmet(request)
         }
@@ -302,7 +304,7 @@ public struct UpstreamSignIns: Sendable {
             )
         }
         guard account == nil else { return .finished }
-        // At the app sign-in service there is no other way beside, by which they could connect an account.
+        // The app sign-in service has no other way beside, by which the person could connect an account.
         guard wishes.service == nil else {
             return try await self.told(
                 .ofProvider, request, code: "unknown-person",
@@ -311,8 +313,8 @@ public struct UpstreamSignIns: Sendable {
         return .unknownPerson
     }
 
-    /// What comes of a failure: a client of the app sign-in service is told, and every other one's person is shown a page on
-    /// which they can begin anew. `nil` where the request has ended already.
+    /// Returns the step after a failure; `nil` if the request has ended already. A client of the app sign-in service
+    /// receives an error. For any other client, the person sees a page to begin anew.
     private func step(of refusal: UpstreamRefusal, _ request: AuthorizationRequestRecord) async throws -> Step? {
         guard let wishes = try AuthorizationWishes(of: request).service else { return .refused(refusal) }
         let failure: SignInServiceFailure =
@@ -331,7 +333,7 @@ public struct UpstreamSignIns: Sendable {
         return .told(try self.provider.reply(to: request).answer(failure), code: code, reason: reason)
     }
 
-    /// What the register of people has against somebody who comes from a provider; `nil` for nothing.
+    /// Returns the reason why the register of people refuses a person from a provider; `nil` for no reason.
     private func conflict(
         of person: UpstreamPerson, _ upstream: UpstreamProvider, _ metadata: UpstreamMetadata, accessToken: String?
     ) async throws -> SignInServiceFailure? {
@@ -344,10 +346,10 @@ public struct UpstreamSignIns: Sendable {
         return register.failure(of: person.subject, at: upstream.name, ssn: person.ssn)
     }
 
-    /// What the provider is asked for by a second trip; nothing where there is to be none.
+    /// Returns the levels to request on a second trip; empty for no second trip.
     ///
-    /// Whoever is authenticated surely enough makes one where the provider says that they can be more surely, and a client of
-    /// the app sign-in service has asked for as much as there is.
+    /// A person who is authenticated surely enough makes a second trip if the provider can authenticate the person more
+    /// surely, and a client of the app sign-in service has requested a level with such a second trip.
     private func secondWords(
         for person: UpstreamPerson, of upstream: UpstreamProvider, isEnough: Bool, _ wishes: AuthorizationWishes
     ) -> [String] {
@@ -356,14 +358,14 @@ public struct UpstreamSignIns: Sendable {
             let isThere = person.acr.map(raised.containsBytes) ?? false
             return !isThere && (!isEnough || person.canBeRaised) ? raised : []
         }
-        // A level that another claim says is no word that can be asked for.
+        // If another claim contains the level, the level is no word that can be requested.
         guard !isEnough, upstream.levelClaim.hasSameBytes(as: UpstreamProvider.usualLevelClaim) else { return [] }
         let words = upstream.levels.filter { self.isEnough($0.ours, wishes) }.map(\.theirs)
-        // What was sent already and was not met is not met the next time.
+        // Words that were already requested without success would not succeed the next time.
         return words.allSatisfy { (request?.sent ?? []).containsBytes(of: $0) } ? [] : words
     }
 
-    /// Ends a request that nobody is signed in for; `nil` where it has ended already.
+    /// Ends a request without a sign-in; `nil` if the request has ended already.
     private func unmet(_ request: AuthorizationRequestRecord) async throws -> Step? {
         guard try await self.provider.store.removeRequest(request.id) else { return nil }
         return .unmet(try self.provider.reply(to: request).answer(error: RequestedLevels.unmet))
@@ -373,11 +375,12 @@ public struct UpstreamSignIns: Sendable {
         wishes.levels.areMet(by: acr, in: self.provider.configuration.levels)
     }
 
-    /// Where the service has asked how long ago the person was authenticated, the other provider has to say it.
+    /// Checks the age of the authentication. If the service has limited the age, the other provider has to state the
+    /// time.
     private func checkAge(of person: UpstreamPerson, _ trip: UpstreamTrip, _ wishes: AuthorizationWishes) throws {
         guard let age = wishes.upstreamAge else { return }
         let skew = self.provider.limits.oauth.clientClockSkew
-        // What happened while the browser was there was asked for.
+        // The age counts from the beginning of the trip: an authentication during the trip always counts.
         guard let at = person.authenticatedAt, at >= trip.begunAt - age - skew else {
             throw UpstreamRefusal.stale
         }
@@ -387,7 +390,7 @@ public struct UpstreamSignIns: Sendable {
         _ person: UpstreamPerson, _ identity: UpstreamIdentity, _ upstream: UpstreamProvider, at now: Timestamp
     ) -> UpstreamNewcomer {
         let email = person.email.map { email in
-            // A provider's word counts for the domains that the operator says are its own, and for no other.
+            // A provider's word counts only for the domains that the operator has listed as the provider's own.
             let domain = email.address.splitBytes(at: "@").last?.asciiLowercased ?? ""
             return AccountEmail(
                 address: email.address,
@@ -407,49 +410,49 @@ public struct UpstreamSignIns: Sendable {
 }
 
 extension AuthorizationWishes {
-    /// How long ago another provider may have authenticated the person; `nil` for however long.
+    /// The time that may have passed since another provider authenticated the person; `nil` for any time.
     fileprivate var upstreamAge: Duration? { self.prompts.contains(.login) ? .zero : self.maximumAge }
 }
 
 extension UpstreamProvider {
-    /// What is sent for the level that a request of the app sign-in service asks for.
+    /// Returns the provider's words for the level that a request of the app sign-in service requires.
     func levelRequest(of wishes: AuthorizationWishes) -> LevelRequest? {
         wishes.service.flatMap { self.levelRequest(for: $0.level) }
     }
 
-    /// What is sent for a word; `nil` where the operator says nothing of it.
+    /// Returns the provider's words for a client's word; `nil` if the operator has set none.
     func levelRequest(for word: String) -> LevelRequest? {
         self.levelRequests.first { $0.asked.hasSameBytes(as: word) }
     }
 
-    /// Whether a client of the app sign-in service may ask it for a word.
+    /// `true` if a client of the app sign-in service may request the word from the provider.
     func takes(_ word: String) -> Bool { self.levelRequests.isEmpty || self.levelRequest(for: word) != nil }
 }
 
 extension UpstreamLink {
-    /// What the trail says of a link.
+    /// The text about a link in the audit trail.
     var auditDetail: String { "\(self.identity.provider) \(self.id)" }
 }
 
 extension AuditEvent.Kind {
     /// A person was signed in; the detail says to which service, how, and by which provider.
     fileprivate static let signedIn = Self(rawValue: "signed-in")
-    /// There is a new account; the actor is the provider that it came from.
+    /// An account was created; the actor is the provider that the person came from.
     fileprivate static let accountCreated = Self(rawValue: "account-created")
 }
 
-/// Other providers as a way to sign in: each is a way of its own, `provider:NAME`.
+/// Other providers as a way to sign in: each provider is a way of its own, `provider:NAME`.
 public struct UpstreamSignInMethod: SignInMethod {
-    /// What it is called in metrics.
+    /// The method's name in metrics.
     public let name = "provider"
-    /// How clients name them.
+    /// The form of clients' words for providers.
     public let ways = UpstreamProvider.methodPrefix + "NAME"
     private let store: any UpstreamStore
     private let limits: Limits
     private let time: TimeSource
     private let random: RandomSource
 
-    /// The way, over what is kept of sign-ins.
+    /// Creates the method over the store of sign-ins.
     public init(store: any UpstreamStore, limits: Limits, time: TimeSource, random: RandomSource) {
         self.store = store
         self.limits = limits
@@ -457,13 +460,14 @@ public struct UpstreamSignInMethod: SignInMethod {
         self.random = random
     }
 
-    /// Whether it is such a word. Whether there is such a provider is asked when somebody signs in.
+    /// `true` if the word has the form of a provider's word. The sign-in checks if the provider exists.
     public func isWay(_ word: String) -> Bool {
         word.hasBytes(atStart: UpstreamProvider.methodPrefix)
             && UpstreamProviders.isName(word.dropFirst(UpstreamProvider.methodPrefix.count))
     }
 
-    /// The provider has found the request by the browser's secret, and the sign-in hangs on the request.
+    /// Returns the outcome of the sign-in. The provider has found the request by the browser's secret, and the sign-in
+    /// belongs to the request.
     public func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
     {
         guard let signIn = try await self.store.upstreamSignIn(request: request),
@@ -476,14 +480,14 @@ public struct UpstreamSignInMethod: SignInMethod {
             way: UpstreamProvider.method(of: arrival.identity.provider))
     }
 
-    /// What the person is at another provider, and has asked to have connected.
+    /// Returns the person's identity at another provider that the person has asked to connect.
     public func wantedConnection(request: String) async throws -> WantedConnection? {
         try await self.store.wantedLink(request: request).map {
             WantedConnection(name: $0.provider, title: $0.title, since: $0.arrivedAt)
         }
     }
 
-    /// Makes the link, and has the person's devices told, or forgets that it was wanted.
+    /// Creates the link and notifies the person's devices, or forgets the wish.
     public func decide(
         _ connection: WantedConnection, request: String, account: String, isGranted: Bool
     ) async throws -> LinkRefusal? {
