@@ -7,12 +7,12 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone; or, with
-/// `--town-hall`, of one that asks for a personalised identity.
+/// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone. With
+/// `--town-hall` the program is an example of a service that asks for a personalised identity.
 ///
-/// Whoever writes such a service knows nothing about the server but its address, the client credentials that an operator
-/// handed over, and the public documents: OpenID Connect for signing in, and two back-end calls for transfers. So does
-/// this one. Its accounts are sample data and live in memory.
+/// The author of a service like this knows three things about the server: the address, the client credentials from the
+/// operator, and the public documents. The documents are OpenID Connect for signing in, and two back-end calls for
+/// transfers. The example uses nothing else. Its accounts are sample data and live in memory.
 @main
 struct BankCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -87,8 +87,10 @@ struct BankCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether an address, of scheme, host and port alone, or with a path where it may have one, is https or of this machine:
-    /// over anything else the client secret and people's tokens would go for everybody to read.
+    /// Returns `true` if an address uses https, or belongs to this machine.
+    ///
+    /// The address consists of scheme, host and port alone, or also of a path if `mayHavePath` is `true`. Over any
+    /// other connection everybody could read the client secret and people's tokens.
     static func isProtected(_ address: String, mayHavePath: Bool = false) -> Bool {
         guard let parts = URLComponents(string: address), let host = parts.host, !host.isEmpty, parts.user == nil,
             mayHavePath || ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil
@@ -175,24 +177,24 @@ struct BankCommand: AsyncParsableCommand {
         try await calls.shutDown()
     }
 
-    /// What `body` gives; whatever is wrong there is told by one sentence.
+    /// Returns the result of `body`. Throws ``BankFailure`` with the sentence `problem` if `body` throws any error.
     private static func reading<Value>(_ problem: String, _ body: () throws -> Value) throws -> Value {
         do { return try body() } catch { throw BankFailure(problem) }
     }
 
-    /// The bank's own certificate; `nil` where it serves http.
+    /// Returns the bank's own certificate and key; `nil` if the bank serves http.
     func tlsConfiguration() throws -> TLSConfiguration? {
         guard let certificate = self.tlsCertificate, let key = self.tlsKey else { return nil }
         let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain, privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-        // The library's default still takes the versions before, which are broken.
+        // The library's default still accepts the earlier TLS versions, which are broken.
         tls.minimumTLSVersion = .tlsv12
         return tls
     }
 }
 
-/// Why the program ends, as one sentence.
+/// The reason why the program ends, as one sentence.
 struct BankFailure: Error, CustomStringConvertible {
     let description: String
 

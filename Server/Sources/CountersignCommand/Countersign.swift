@@ -28,7 +28,7 @@ struct Countersign: AsyncParsableCommand {
     )
 
     static func main() async {
-        // Whatever a command makes is its user's alone, also between making a file and setting its mode.
+        // Every file of a command is its user's alone, even between making the file and setting the file's mode.
         umask(0o077)
         do {
             var command = try Self.parseAsRoot()
@@ -41,7 +41,7 @@ struct Countersign: AsyncParsableCommand {
             Terminal.standardError(failure.description)
             Self.exit(withError: ExitCode(failure.status.rawValue))
         } catch {
-            // ArgumentParser's own code for a misuse is 64; ours is 2, as `--help` says.
+            // ArgumentParser's own code for a misuse is 64. This program's code is 2, as `--help` says.
             if Self.exitCode(for: error) == .validationFailure {
                 Terminal.standardError(Self.fullMessage(for: error))
                 if let advice = Self.advice(on: Array(CommandLine.arguments.dropFirst())) {
@@ -53,7 +53,7 @@ struct Countersign: AsyncParsableCommand {
         }
     }
 
-    /// What to tell of words that look like options and stand behind `--`, where none is one; `nil` where there are none.
+    /// Returns advice about options behind `--`, where no word counts as an option; `nil` without such words.
     static func advice(on arguments: [String]) -> String? {
         guard let end = arguments.firstIndex(where: { $0.hasSameBytes(as: "--") }) else { return nil }
         let options = arguments[(end + 1)...].filter { $0.hasBytes(atStart: "--") }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Ceremony
 import Foundation
 
-/// `countersign trace`: what recorded runs show.
+/// `countersign trace`: the diagrams of recorded runs.
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
@@ -39,7 +39,7 @@ struct TraceCommand: ParsableCommand {
 
         func run() throws { Terminal.standardOutput(try self.diagram(), terminator: "") }
 
-        /// The diagram's text. Throws ``CommandFailure``.
+        /// Returns the diagram's text. Throws ``CommandFailure``.
         func diagram() throws -> String {
             let traces = try self.traces.map { text in
                 guard let trace = TraceID(text) else {

@@ -1,30 +1,32 @@
 import Foundation
 import Mustache
 
-/// Makes HTML of typed pages. Everything that a page shows is escaped, unless it was drawn here.
+/// Makes HTML of typed pages. The renderer escapes everything on a page, except for the drawings of this target.
 public struct PageRenderer: Sendable {
-    /// What the deployment is called, on every page.
+    /// The name of the deployment, on every page.
     public let serviceName: String
-    /// The host, and the port if there is one, that people should see in their address bar.
+    /// The host, and the port if the address has a port, that people should see in their address bar.
     public let host: String
-    /// Below which path of its host the server is, such as `/sign-in`: empty where it has the host to itself.
+    /// The path of the server on its host, such as `/sign-in`; empty if the server has the host to itself.
     public let path: String
     /// The files that the pages refer to.
     public let assets: PageAssets
-    /// The longest silence of a page's channel, in whole seconds: the script gives a channel up that is silent for two of them.
+    /// The longest silence of a page's channel, in whole seconds. The script gives up a channel after two silences of
+    /// this length.
     private let heartbeatSeconds: Int64
     private let library: MustacheLibrary
 
-    /// The event by which a page's channel says that it is still there: a script sees no comments.
+    /// The event by which a page's channel says that the channel is still open. A comment would not do: scripts see no
+    /// comments.
     public static let heartbeatEvent = "heartbeat"
 
     /// Reads the templates, once for the life of the server.
     ///
     /// - Parameters:
-    ///   - serviceName: What the deployment is called.
-    ///   - host: The issuer's host, with its port where it is not the scheme's own.
-    ///   - path: The issuer's path, if it has one: with a slash at its beginning and none at its end.
-    ///   - heartbeat: The longest silence of a page's channel. The pages know whole seconds, one at least.
+    ///   - serviceName: The name of the deployment.
+    ///   - host: The issuer's host, with the port unless the port is the scheme's own.
+    ///   - path: The issuer's path, with a slash at the beginning and none at the end; empty without a path.
+    ///   - heartbeat: The longest silence of a page's channel. The pages know whole seconds, at least one second.
     public init(serviceName: String = "Countersign", host: String, path: String = "", heartbeat: Duration) {
         self.heartbeatSeconds = max(1, heartbeat.components.seconds)
         self.serviceName = serviceName
@@ -32,14 +34,14 @@ public struct PageRenderer: Sendable {
         self.path = path
         self.assets = PageAssets()
         MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
-        // None is left out: a test renders every page.
+        // No template is left out: a test renders every page.
         self.library = MustacheLibrary(
             templates: PageTemplates.all.compactMapValues { template in
                 try? MustacheTemplate(string: ScalarwiseHTML.pragma + template)
             })
     }
 
-    /// What every page has around its own content.
+    /// The values for the frame around every page's own content.
     private struct Frame {
         let serviceName: String
         let host: String
@@ -58,7 +60,7 @@ public struct PageRenderer: Sendable {
             serviceName: self.serviceName, host: self.host, title: title, template: template,
             stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,
             heartbeat: self.heartbeatSeconds, icon: self.assets.icon.path, mark: PageAssets.mark, content: content)
-        // Every template is in the library: the names are constants of this target, and a test renders each.
+        // The library holds every template: the names are constants of this target, and a test renders each template.
         let html = self.library.render(ViewValues(of: frame), withTemplate: template) ?? ""
         return RenderedPage(
             html: self.placed(html), contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
@@ -67,10 +69,10 @@ public struct PageRenderer: Sendable {
     /// The attributes that hold addresses.
     private static let addresses = ["href", "src", "action", "data-tokens"]
 
-    /// Puts the issuer's path in front of this server's own addresses, which templates and models have without it: those
-    /// that begin with a slash.
+    /// Puts the issuer's path in front of this server's own addresses. Templates and models have these addresses
+    /// without the path: the addresses begin with a slash.
     ///
-    /// Nothing that is filled in can look like an attribute: its quotation marks are escaped.
+    /// No filled-in value can look like an attribute, because the renderer escapes the value's quotation marks.
     private func placed(_ html: String) -> String {
         guard !self.path.isEmpty else { return html }
         return Self.addresses.reduce(html) { html, name in
@@ -79,8 +81,10 @@ public struct PageRenderer: Sendable {
     }
 }
 
-/// The properties of a view by their names, each read once. The library by itself goes through all properties of a view, by
-/// reflection, for each name of the template: nine tenths of its work on a sign-in page.
+/// The properties of a view by their names, each read once.
+///
+/// By itself the library goes through all properties of a view, by reflection, for each name of the template. The
+/// search takes nine tenths of the library's work on a sign-in page.
 private struct ViewValues: MustacheParent {
     private let values: [String: Any]
 
@@ -95,7 +99,7 @@ private struct ViewValues: MustacheParent {
 
     func child(named name: String) -> Any? { self.values[name] }
 
-    /// A view in a view has its properties read, too, and so has each of a list; `nil` for what is not there.
+    /// Reads the properties of an inner view, and of each view in a list, too; `nil` for an absent value.
     private static func value(_ value: Any) -> Any? {
         let mirror = Mirror(reflecting: value)
         switch mirror.displayStyle {
@@ -107,35 +111,39 @@ private struct ViewValues: MustacheParent {
     }
 }
 
-/// What is filled into a template, escaped by Unicode scalar, which is how a browser reads it.
+/// The content type that escapes by Unicode scalar the values filled into a template. A browser also reads a page by
+/// scalar.
 ///
-/// The library's own content type compares whole `Character`s: a quotation mark with a combining mark after it is none of
-/// those that it knows, and would close the attribute it stands in.
+/// The library's own content type compares whole `Character`s. A quotation mark followed by a combining mark equals
+/// none of the characters that the library knows, so the mark would close the attribute around the value.
 private struct ScalarwiseHTML: MustacheContentType {
     static let name = "PAGE"
-    /// The first line of every template. A partial begins with the library's content type again, so the frame needs its
-    /// own.
+    /// The first line of every template. A partial begins with the library's content type again, so the frame needs the
+    /// line, too.
     static let pragma = "{{% CONTENT_TYPE: \(Self.name)}}\n"
 
     func escapeText(_ text: String) -> String { escapedForHTML(text) }
 }
 
-/// A page, ready to be sent, with the policy that belongs to it.
+/// A page, ready to be sent, with the policy that belongs to the page.
 public struct RenderedPage: Sendable {
-    /// The document, UTF-8 when it is sent.
+    /// The document. The server sends the document as UTF-8.
     public let html: String
-    /// What the document may load and where its forms may lead.
+    /// The sources from which the document may load, and the targets of the document's forms.
     public let contentSecurityPolicy: ContentSecurityPolicy
 }
 
-/// The Content-Security-Policy of a page (W3C CSP Level 3): nothing from anywhere but this server, no inline script or
-/// style, no frame around it.
+/// The Content-Security-Policy of a page (W3C CSP Level 3): nothing from other servers, no inline script or style, no
+/// frame around the page.
 public struct ContentSecurityPolicy: Sendable, Equatable, CustomStringConvertible {
-    /// Origins, beside this server's, that a form may end at: a browser also checks where the answer redirects to.
+    /// Origins, beside this server's, at which a form may end. A browser also checks the address to which the answer
+    /// redirects.
     public let formTargets: [String]
 
-    /// A policy. A target that is not plainly an origin, or an app's own scheme with its colon, is left out, so that it
-    /// cannot add a directive of its own, or let all of `https:` in.
+    /// Creates a policy.
+    ///
+    /// A target must plainly be an origin, or an app's own scheme with its colon. The policy leaves out any other
+    /// target: such a target could add a directive of its own, or let all of `https:` in.
     public init(formTargets: [String] = []) {
         self.formTargets = formTargets.filter { target in
             let isOrigin = target.firstRange(of: "://").map { $0.lowerBound > target.startIndex } ?? false

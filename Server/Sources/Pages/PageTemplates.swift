@@ -1,4 +1,4 @@
-/// The templates, by name. Three braces are only around what this target draws itself: marks, emblems and QR codes.
+/// The templates, by name. Three braces stand only around this target's own drawings: marks, emblems and QR codes.
 enum PageTemplates {
     static let all = [
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,

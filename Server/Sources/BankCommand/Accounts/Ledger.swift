@@ -18,20 +18,20 @@ actor Ledger {
 
     private var accounts: [String: Account] = [:]
     private var transfers: [String: Transfer] = [:]
-    /// Transfers of each customer that are on their way to the phone, and have no record yet.
+    /// The number of transfers, for each customer, that are on their way to the phone and have no record yet.
     private var leaving: [String: Int] = [:]
     private let maximumOpen: Int
     private let maximumEnded: Int
 
     /// - Parameters:
-    ///   - maximumOpen: Transfers of one customer that can wait for the phone at a time.
-    ///   - maximumEnded: Ended ones of one customer whose pages can still be seen.
+    ///   - maximumOpen: The number of transfers of one customer that can wait for the phone at a time.
+    ///   - maximumEnded: The number of a customer's ended transfers that the bank keeps to show their pages.
     init(maximumOpen: Int = BankLimits.openTransfers, maximumEnded: Int = BankLimits.endedTransfers) {
         self.maximumOpen = maximumOpen
         self.maximumEnded = maximumEnded
     }
 
-    /// The account of a customer, made with a few weeks of sample movements when it is new.
+    /// Returns the account of a customer. A new customer's account is made with a few weeks of sample movements.
     func account(of subject: String, now: Date = Date()) -> Account {
         if let account = self.accounts[subject] { return account }
         let samples: [(daysAgo: Double, text: String, cents: Int)] = [
@@ -49,8 +49,8 @@ actor Ledger {
         return account
     }
 
-    /// Whether a customer may send one more transfer to the phone. Where it is so, a place is taken, which `add` or
-    /// `abandon` gives back.
+    /// Returns `true` if the customer may send one more transfer to the phone, and takes a place for the transfer.
+    /// `add` or `abandon` gives the place back.
     func takePlace(for subject: String, now: Date = Date()) -> Bool {
         let open = self.transfers.values.count { $0.subject == subject && $0.isOpen(at: now) }
         guard open + self.leaving[subject, default: 0] < self.maximumOpen else { return false }
@@ -64,10 +64,10 @@ actor Ledger {
         self.leaving[subject] = left > 0 ? left : nil
     }
 
-    /// Remembers a transfer that was sent to its customer's phone, in the place that was taken for it.
+    /// Remembers a transfer after sending the transfer to its customer's phone, in the place that `takePlace` took.
     ///
-    /// Room is made among the customer's own transfers, and never of one that can still be confirmed: what a person has
-    /// agreed to is booked.
+    /// At the bound the bank removes the oldest closed transfer of the same customer. The bank never removes a transfer
+    /// that can still be confirmed: every transfer that a person has agreed to is booked.
     func add(_ transfer: Transfer) {
         self.abandon(transfer.subject)
         let over = self.transfers.values.filter {
@@ -79,20 +79,21 @@ actor Ledger {
         self.transfers[transfer.id] = transfer
     }
 
-    /// The transfer of that id, if it is this customer's.
+    /// Returns the transfer with the given id; `nil` if the transfer is unknown or belongs to another customer.
     func transfer(_ id: String, of subject: String) -> Transfer? {
         guard let transfer = self.transfers[id], transfer.subject == subject else { return nil }
         return transfer
     }
 
-    /// Whether a booked transfer's receipt is shown for the first time.
+    /// Returns `true` if the receipt of a booked transfer is shown for the first time.
     func isFirstReceipt(of id: String) -> Bool {
         defer { self.transfers[id]?.isReceiptShown = true }
         return self.transfers[id]?.isReceiptShown == false
     }
 
-    /// Ends a transfer: without a refusal it is booked, if the money is there. The first outcome stays: a page that is
-    /// loaded twice books nothing twice.
+    /// Ends a transfer. Without a refusal the transfer is booked, if the account has enough money.
+    ///
+    /// The first outcome stays: a page that is loaded twice books nothing twice.
     func finish(_ id: String, refusal: Transfer.Refusal?, now: Date = Date()) -> Transfer? {
         guard var transfer = self.transfers[id] else { return nil }
         guard transfer.outcome == nil else { return transfer }

@@ -1,13 +1,15 @@
 import Foundation
 
-/// The browsers that visit the bank, by the value of their cookie.
+/// The sessions of the browsers that visit the bank, by the value of their cookie.
 ///
-/// Anybody can be a visitor, as often as they like: visitors have a bound of their own, and never take the place of a
-/// customer who is signed in. Of one customer's browsers the one that was seen longest ago gives way.
+/// Anybody can be a visitor, as often as they like. Visitors therefore have a bound of their own, and never take the
+/// place of a customer who is signed in. A customer at the bound loses the session of the browser that was seen longest
+/// ago.
 actor SessionTable {
     struct Session: Sendable {
         let id: String
-        /// Comes back in every form, so that another site's page cannot send one in the customer's name.
+        /// The token that every form sends back. Without the token another site's page cannot send a form in the
+        /// customer's name.
         let formToken: String
         var attempt: OpenIDClient.Attempt?
         var person: OpenIDClient.Person?
@@ -26,7 +28,7 @@ actor SessionTable {
         self.maximumPerCustomer = maximumPerCustomer
     }
 
-    /// The session of a cookie, or a new one where there is none or it is too old.
+    /// Returns the session of a cookie. Makes a new session if the cookie has none or the session is too old.
     func session(_ id: String?, now: Date = Date()) -> Session {
         if let id, var session = self.customers[id] ?? self.visitors[id], !Self.isOver(session, now) {
             session.lastSeen = now
@@ -45,13 +47,13 @@ actor SessionTable {
     /// Remembers that this browser was sent to the provider.
     func begin(_ attempt: OpenIDClient.Attempt, in id: String) { self.setAttempt(attempt, in: id) }
 
-    /// The attempt of this browser, once.
+    /// Returns the sign-in attempt of this browser and forgets the attempt.
     func takeAttempt(in id: String) -> OpenIDClient.Attempt? {
         defer { self.setAttempt(nil, in: id) }
         return (self.customers[id] ?? self.visitors[id])?.attempt
     }
 
-    /// A session under a new id for somebody who has just signed in; the old id is worth nothing any more.
+    /// Makes a session under a new id for a person who has just signed in. The old id is worth nothing afterwards.
     func signIn(_ person: OpenIDClient.Person, replacing id: String, now: Date = Date()) -> Session {
         self.end(id)
         self.customers = self.customers.filter { !Self.isOver($0.value, now) }

@@ -2,9 +2,9 @@ import Foundation
 import Logging
 import ServiceLifecycle
 
-/// Brings transfers to their end: asks the provider how far the phone is, checks its statement, and books.
+/// Brings transfers to their end: asks the provider how far the phone is, checks the provider's statement, and books.
 actor Settlement {
-    /// How far a transfer is.
+    /// The progress of a transfer.
     enum Standing: Sendable {
         case open(Confirmations.Progress)
         /// Booked or refused, for good.
@@ -15,7 +15,8 @@ actor Settlement {
     private let provider: OpenIDClient
     private let ledger: Ledger
     private let logger: Logger
-    /// Questions that the provider has not answered yet: a page and the follower ask one of them together.
+    /// Questions that the provider has not answered yet. A page and the follower that ask about the same transfer share
+    /// one question.
     private var asked: [String: Task<Standing, any Error>] = [:]
 
     init(confirmations: Confirmations, provider: OpenIDClient, ledger: Ledger, logger: Logger) {
@@ -25,7 +26,9 @@ actor Settlement {
         self.logger = logger
     }
 
-    /// Asks how far a transfer is, and ends it where the phone has. Throws ``ProviderError`` where nobody can say.
+    /// Asks the provider how far a transfer is, and ends the transfer once the phone has answered.
+    ///
+    /// Throws ``ProviderError`` if the provider gives no usable answer.
     func settle(_ transfer: Transfer) async throws -> Standing {
         if let asked = self.asked[transfer.id] { return try await asked.value }
         let question = Task { try await self.standing(of: transfer) }
@@ -50,7 +53,7 @@ actor Settlement {
         return .ended(await self.ledger.finish(transfer.id, refusal: refusal) ?? transfer)
     }
 
-    /// The one check that a bank must not leave out: that the signed result is about its own text.
+    /// Checks that the signed result is about the bank's own text. A bank must never leave out this check.
     private func refusal(of result: String, for transfer: Transfer) async -> Transfer.Refusal? {
         do {
             let token = try UnverifiedToken(result)
@@ -69,13 +72,14 @@ actor Settlement {
     }
 }
 
-/// Follows every transfer to its end, whether or not anybody looks at its page: a person who has confirmed may close the
-/// browser, and the provider's statement is good for minutes only.
+/// Follows every transfer to its end, even if the transfer's page is closed.
+///
+/// A person who has confirmed may close the browser, and the provider's statement is good for minutes only.
 struct Follower: Service {
     let settlement: Settlement
     /// The transfers that were sent to a phone.
     let begun: AsyncStream<Transfer>
-    /// The pause between two questions; a question holds no connection open, as a stream of events would.
+    /// The pause between two questions. A question holds no connection open, unlike a stream of events.
     var pause = BankLimits.settlementPause
 
     func run() async throws {
@@ -87,7 +91,7 @@ struct Follower: Service {
         }
     }
 
-    /// Asks until the transfer has ended. A provider that does not answer is asked again.
+    /// Asks until the transfer has ended. If the provider does not answer, asks again.
     func follow(_ transfer: Transfer) async {
         while !Task.isCancelled, transfer.isOpen(at: Date()) {
             if case .ended? = try? await self.settlement.settle(transfer) { return }

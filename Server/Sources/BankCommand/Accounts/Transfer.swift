@@ -1,13 +1,13 @@
 import Foundation
 
-/// An order on its way: shown to the phone, and in the end booked or refused.
+/// An order on its way: the phone shows the order, and in the end the bank books or refuses the order.
 struct Transfer: Sendable {
-    /// Why nothing was booked.
+    /// The reason why nothing was booked.
     enum Refusal: Sendable, Equatable {
         case denied
         case expired
         case failed
-        /// The provider's statement does not verify, or it is about something else.
+        /// The provider's statement does not verify, or is about something else.
         case unverified
         case notEnoughMoney
     }
@@ -26,7 +26,7 @@ struct Transfer: Sendable {
     var outcome: Outcome?
     var isReceiptShown = false
 
-    /// Whether it can still be confirmed.
+    /// Returns `true` if the transfer can still be confirmed.
     func isOpen(at now: Date) -> Bool {
         self.outcome == nil && self.created.addingTimeInterval(BankLimits.patience) > now
     }

@@ -4,7 +4,8 @@ import Foundation
 struct Money: Sendable, Equatable, Comparable {
     let cents: Int
 
-    /// Reads what a person types: `120`, `120.5`, `120,50`. Nothing below one cent, nothing above ten million.
+    /// Reads the amount that a person types: `120`, `120.5`, `120,50`. Refuses amounts below one cent or above ten
+    /// million.
     init?(typed: String) {
         let text = typed.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: ",", with: ".")
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -19,10 +20,10 @@ struct Money: Sendable, Equatable, Comparable {
 
     init(cents: Int) { self.cents = cents }
 
-    /// `1234.50`: the form in which an amount is sent to the provider and signed.
+    /// The form in which the provider receives and signs an amount: `1234.50`.
     var decimal: String { "\(self.cents / 100).\(String(format: "%02d", self.cents % 100))" }
 
-    /// `1,234.50`, with a minus sign where it is negative.
+    /// The amount for people: `1,234.50`, with a minus sign if the amount is negative.
     var text: String {
         let digits = String(self.cents.magnitude / 100)
         var groups: [Substring] = []
@@ -39,9 +40,9 @@ struct Money: Sendable, Equatable, Comparable {
     static func < (left: Self, right: Self) -> Bool { left.cents < right.cents }
 }
 
-/// What a customer asks for in the transfer form, checked.
+/// The checked contents of the transfer form.
 struct TransferOrder: Sendable, Equatable {
-    /// What is wrong with a form, for the person who filled it in; one sentence a field.
+    /// The problems of a form, for the person who filled in the form. Each field has at most one sentence.
     struct Problems: Error, Equatable {
         var amount: String?
         var payee: String?
@@ -64,7 +65,8 @@ struct TransferOrder: Sendable, Equatable {
         if self.payee.isEmpty || !Self.isReadable(self.payee) {
             problems.payee = "Enter a name of up to \(BankLimits.payeeLetters) letters."
         }
-        // Four letters for each, as for every field: spaces stand between groups, and more of them than letters nowhere.
+        // Four bytes for each letter, as for every field. Spaces stand between groups, and are never more than the
+        // letters.
         self.iban =
             iban.utf8.count <= 4 * BankLimits.ibanLetters.upperBound
             ? iban.uppercased().filter { !$0.isWhitespace } : ""
@@ -78,20 +80,20 @@ struct TransferOrder: Sendable, Equatable {
         self.amount = money
     }
 
-    /// What the phone signs for this order: the fields, one a line, in the provider's grammar for payments.
+    /// The text that the phone signs for this order: the fields, one per line, in the provider's grammar for payments.
     ///
-    /// The bank writes it from its own record, and never takes it from an answer.
+    /// The bank writes the text from its own record, and never takes the text from an answer.
     var text: String {
         var lines = ["Payment", "Amount: EUR \(self.amount.decimal)", "To: \(self.payee)", "IBAN: \(self.iban)"]
         if !self.reference.isEmpty { lines.append("Reference: \(self.reference)") }
         return lines.joined(separator: "\n")
     }
 
-    /// Unicode's NFC, with one space between words and none around them; `nil` where that has more than `limit`
-    /// characters.
+    /// Returns the text in Unicode's NFC, with one space between words and no space around them; `nil` if the text has
+    /// more than `limit` characters.
     ///
-    /// Composing takes time that grows with the square of a run of combining marks: the length is looked at first. No
-    /// composed character stands for more than four.
+    /// Composing takes time that grows with the square of a run of combining marks. The length is therefore checked
+    /// first. A composed character stands for at most four scalars.
     private static func clean(_ text: String, limit: Int) -> String? {
         guard text.utf8.count <= 16 * limit, text.unicodeScalars.count <= 4 * limit else { return nil }
         let words = text.precomposedStringWithCanonicalMapping.unicodeScalars
@@ -100,8 +102,10 @@ struct TransferOrder: Sendable, Equatable {
         return words.unicodeScalars.count <= limit ? words : nil
     }
 
-    /// Something to read, and no control or invisible character that could hide between what the customer typed and
-    /// what the phone shows.
+    /// Returns `true` if the text has letters or digits to read, and no control or invisible character.
+    ///
+    /// An invisible character could hide a difference between the text that the customer typed and the text on the
+    /// phone.
     private static func isReadable(_ text: String) -> Bool {
         guard let first = text.unicodeScalars.first, first.properties.canonicalCombiningClass == .notReordered,
             text.unicodeScalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil })
@@ -114,7 +118,8 @@ struct TransferOrder: Sendable, Equatable {
         }
     }
 
-    /// ISO 13616: the country and check digits move to the end, letters count from 10, and the rest modulo 97 is 1.
+    /// Returns `true` if the text is an IBAN by ISO 13616: the country and check digits move to the end, letters count
+    /// from 10, and the remainder modulo 97 is 1.
     private static func isIBAN(_ text: String) -> Bool {
         guard BankLimits.ibanLetters.contains(text.count), text.utf8.allSatisfy({ $0 < 0x80 }),
             text.prefix(2).allSatisfy(\.isLetter), let checkDigits = Int(text.dropFirst(2).prefix(2)),

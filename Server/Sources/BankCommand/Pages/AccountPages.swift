@@ -25,7 +25,7 @@ enum AccountPages {
             """)
     }
 
-    /// What the customer typed, so that a form that comes back still holds it.
+    /// The values that the customer typed. A form with a problem comes back with these values.
     struct Typed: Sendable {
         var amount = "120.00"
         var payee = "Jo Gardener"

@@ -1,4 +1,4 @@
-/// Markup. A text that is interpolated into it is escaped; markup that is interpolated is not.
+/// Markup. Interpolating a text escapes the text; interpolating markup does not escape the markup.
 struct HTML: ExpressibleByStringInterpolation, Sendable {
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var markup = ""

@@ -1,15 +1,15 @@
-/// Which of the example services the program is: what their pages and their requests differ in.
+/// One of the two example services, with the differences between their pages and their requests.
 struct House: Sendable {
-    /// One word, for the cookie and for who the program says it is.
+    /// The word for the service in the cookie's name.
     let word: String
     let name: String
-    /// What is said at the foot of each page.
+    /// The text at the foot of each page.
     let footer: String
-    /// What leads home from a page at the end of a way.
+    /// The text of the link home on the last page of a flow.
     let wayBack: String
-    /// Where somebody comes who has signed in.
+    /// The path to which a person comes after signing in.
     let inside: String
-    /// What it asks for with a sign-in (OpenID Connect Core 1.0, section 5.4).
+    /// The scope that the service requests with a sign-in (OpenID Connect Core 1.0, section 5.4).
     let scope: String
 
     static let bank = Self(
@@ -17,7 +17,7 @@ struct House: Sendable {
         footer: "An example service. The accounts and the money are made up.", wayBack: "Back to the bank",
         inside: "/accounts", scope: "openid profile")
 
-    /// A service of personalised identities: what it gets to know of a person is what they confirmed on their phone.
+    /// A service of personalised identities. The service learns only the facts that a person confirmed on the phone.
     static let townHall = Self(
         word: "town_hall", name: "Lantern Street Town Hall",
         footer: "An example service. It has no residents but those who try it out.", wayBack: "Back to the town hall",

@@ -2,7 +2,7 @@
 struct Layout {
     let title: String
     let house: House
-    /// Of somebody who is signed in: their name, and the token of the form that signs them out.
+    /// The name of the person who is signed in, and the token of the form that signs the person out.
     var visitor: (name: String, formToken: String)?
 
     func page(_ content: HTML) -> HTML {
@@ -50,7 +50,7 @@ struct Layout {
         27h16"/><path d="M16 14c2.2 2.4 2.4 5.4 0 6.6-2.4-1.200-2.200-4.200 0-6.600Z" fill="#f0c56b"/></svg>
         """
 
-    /// The same as a picture of its own, for the browser's tab.
+    /// The bank's sign as a picture of its own, for the browser's tab.
     static let icon = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#073d2f"/>\
         <g fill="none" stroke="#f0c56b" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round">\
@@ -73,7 +73,7 @@ struct HousePages {
             """)
     }
 
-    /// `reference` finds the line in the log that says why.
+    /// The page for a problem. `reference` finds the line in the log that says why.
     func problem(title: String, text: String, reference: LogReference) -> HTML {
         Layout(title: title, house: self.house).page(
             """

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a person who asks for help reads out: short, and in the bank's log at the line that says what went wrong.
+/// A short number that a person who asks for help reads out. The bank's log has the number in the line about the fault.
 struct LogReference: Sendable, CustomStringConvertible {
     // Without letters that look or sound like others (Crockford's Base32).
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
@@ -12,6 +12,6 @@ struct LogReference: Sendable, CustomStringConvertible {
         self.description = "\(String(letters[..<4]))-\(String(letters[4...]))"
     }
 
-    /// The line of a page that shows it.
+    /// The line of a page that shows the number.
     var line: HTML { "<p class=\"muted\">Number for questions: <code>\(self.description)</code></p>" }
 }

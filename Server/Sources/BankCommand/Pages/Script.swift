@@ -1,4 +1,4 @@
-/// Keeps the transfer page up to date. The page does without it: its button loads the page again.
+/// Keeps the transfer page up to date. The page works without the script: the page's button loads the page again.
 enum Script {
     static let text = """
         "use strict";

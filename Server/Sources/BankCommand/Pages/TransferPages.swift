@@ -5,7 +5,7 @@ struct TransferPages {
     let visitor: (name: String, formToken: String)
     let transfer: Transfer
 
-    /// The words for how far the phone is.
+    /// The words for the progress of the phone.
     static func words(_ progress: Confirmations.Progress) -> (state: String, text: String) {
         switch progress {
         case .waiting: ("waiting", "Waiting for your phone")
@@ -75,7 +75,7 @@ struct TransferPages {
             """)
     }
 
-    /// `reference` finds the line in the log that says why.
+    /// The page of a refused transfer. `reference` finds the line in the log that says why.
     func refused(_ refusal: Transfer.Refusal, reference: LogReference) -> HTML {
         let text =
             switch refusal {

@@ -24,7 +24,7 @@ enum DateText {
     }
 }
 
-/// An account's number as it stands on paper (ISO 13616): groups of four.
+/// An account's number in its printed form (ISO 13616): groups of four.
 enum IBAN {
     static func grouped(_ iban: String) -> String {
         let letters = iban.filter { !$0.isWhitespace }

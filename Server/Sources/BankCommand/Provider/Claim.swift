@@ -1,15 +1,15 @@
-/// One thing that the provider says of a person, as a page shows it.
+/// A statement of the provider about a person, as a page shows the statement.
 struct Claim: Sendable, Equatable {
-    /// Its name in OpenID Connect (Core 1.0, section 5.1).
+    /// The claim's name in OpenID Connect (Core 1.0, section 5.1).
     let name: String
     let text: String
 }
 
-/// What the provider says of a person: the claims that are texts, and an address, which is an object of texts (OpenID Connect
-/// Core 1.0, section 5.1.1).
+/// The provider's statements about a person: the claims that are texts, and an address, which is an object of texts
+/// (OpenID Connect Core 1.0, section 5.1.1).
 struct UserInfo: Decodable {
     let subject: String
-    /// In the order of their names.
+    /// The claims in the order of their names.
     let claims: [Claim]
 
     private struct Name: CodingKey {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Having a transfer confirmed on a person's phone: two calls from the bank's back end.
+/// Lets a person confirm a transfer on the phone, with two calls from the bank's back end.
 struct Confirmations: Sendable {
     let calls: ProviderCalls
 
-    /// A running confirmation: what the page shows while the phone is looked at.
+    /// A running confirmation, with the link and the code that the page shows while the bank waits for the phone.
     struct Pending: Sendable {
         let sessionID: String
         let link: String
         let qrCode: Data
     }
 
-    /// How far a confirmation is.
+    /// The progress of a confirmation.
     enum Progress: Sendable, Equatable {
         case waiting
         case onPhone
@@ -29,8 +29,8 @@ struct Confirmations: Sendable {
 
     /// Sends the fields of an order to the phones of `subject`.
     ///
-    /// The provider answers with the bytes that will be signed. They must be those that the bank makes of its own
-    /// fields: a bank that would accept another text here would act on something that nobody was shown.
+    /// The provider answers with the bytes that the phone will sign. The bytes must be the same as the bank makes of
+    /// its own fields. A bank that accepted another text here would act on a text that no person was shown.
     func begin(subject: String, order: TransferOrder, run: TracedRun) async throws -> Pending {
         struct Context: Encodable {
             struct Payment: Encodable {
@@ -81,16 +81,16 @@ struct Confirmations: Sendable {
 
     private struct Status: Decodable {
         struct TokenInformation: Decodable { let tokenResult: String }
-        /// Where the provider says that the confirmation is, as far as the bank goes by it.
+        /// The phases of a confirmation, as the provider names them, that the bank tells apart.
         enum Phase: String { case tokenCreated, clientAuthenticating, succeeded, failed }
-        /// What became of its token, as far as the bank goes by it.
+        /// The results of a confirmation's token that the bank tells apart.
         enum TokenResult: String { case tokenTimedOut }
         let status: String
         let clientErrorCode: Int?
         let tokenInformation: TokenInformation?
         let result: String?
 
-        /// A client error of 3 says that the person denied or gave up.
+        /// The progress that the status stands for. A client error of 3 says that the person denied or gave up.
         var progress: Progress {
             let tokenResult = self.tokenInformation.flatMap { TokenResult(rawValue: $0.tokenResult) }
             return switch Phase(rawValue: self.status) {
@@ -104,14 +104,14 @@ struct Confirmations: Sendable {
         }
     }
 
-    /// How far the confirmation is now.
+    /// Returns the present progress of the confirmation.
     func progress(of sessionID: String, run: TracedRun) async throws -> Progress {
         try await self.calls.ask(
             "\(self.calls.issuer)/status", json: ["sessionId": sessionID], run: run
         ).decoded(as: Status.self).progress
     }
 
-    /// The same, each time that it changes, until it has ended.
+    /// Returns the progress each time that the progress changes, until the confirmation has ended.
     func changes(of sessionID: String) async throws -> AsyncThrowingStream<Progress, any Error> {
         let events = try await self.calls.events("\(self.calls.issuer)/status/\(Form.encode(sessionID))/events")
         return AsyncThrowingStream { continuation in

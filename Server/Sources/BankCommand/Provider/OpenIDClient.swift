@@ -1,8 +1,8 @@
 import Foundation
 
-/// Signing in with OpenID Connect: authorization code with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207).
+/// Signs people in with OpenID Connect: authorization code with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207).
 actor OpenIDClient {
-    /// What the discovery document says (OpenID Connect Discovery 1.0, section 3).
+    /// The members of the discovery document (OpenID Connect Discovery 1.0, section 3).
     struct Metadata: Decodable, Sendable {
         let issuer: String
         let authorizationEndpoint: String
@@ -21,7 +21,7 @@ actor OpenIDClient {
         }
     }
 
-    /// What the bank remembers between sending a browser away and seeing it again.
+    /// The values that the bank remembers from sending a browser away until the browser comes back.
     struct Attempt: Sendable {
         let state: String
         let nonce: String
@@ -37,12 +37,12 @@ actor OpenIDClient {
         let error: String?
     }
 
-    /// Who signed in, as the provider says.
+    /// The person who signed in, as the provider describes the person.
     struct Person: Sendable {
         let subject: String
         let name: String
         let idToken: String
-        /// What else the provider says of them.
+        /// The provider's further statements about the person.
         var claims: [Claim] = []
     }
 
@@ -69,8 +69,9 @@ actor OpenIDClient {
         return found
     }
 
-    /// Begins a sign-in: what to remember, and where to send the browser. Of a newcomer the provider is told that they have no
-    /// account yet.
+    /// Begins a sign-in. Returns the attempt to remember, and the address to which the browser is sent.
+    ///
+    /// For a newcomer the request tells the provider that the person has no account yet.
     func begin(_ run: TracedRun, isNewcomer: Bool = false) async throws -> (attempt: Attempt, location: String) {
         let metadata = try await self.discover()
         let attempt = Attempt(
@@ -131,7 +132,8 @@ actor OpenIDClient {
         return person.claims
     }
 
-    /// A token's claims once its signature verifies; the keys are read again, once, when its key id is new.
+    /// Returns a token's claims after verifying the signature. Reads the keys again, once, if the token's key id is
+    /// new.
     func verifiedClaims<Claims: Decodable & Sendable>(_ type: Claims.Type, of token: UnverifiedToken) async throws
         -> Claims
     {
@@ -143,8 +145,8 @@ actor OpenIDClient {
         return try token.claims(type, keys: keys)
     }
 
-    /// Where to send the browser so that the person is signed out at the provider too
-    /// (OpenID Connect RP-Initiated Logout 1.0); `nil` where the provider has no such page.
+    /// Returns the address that signs the person out at the provider too (OpenID Connect RP-Initiated Logout 1.0);
+    /// `nil` if the provider has no such page.
     func signOutLocation(idToken: String, returnTo: String) async throws -> String? {
         guard let endpoint = try await self.discover().endSessionEndpoint else { return nil }
         let query = Form.encode([

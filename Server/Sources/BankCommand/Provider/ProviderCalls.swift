@@ -5,14 +5,15 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Why the bank cannot go on with a sign-in or a transfer. The text is for the bank's log, not for the page.
+/// The reason why the bank cannot go on with a sign-in or a transfer. The text is for the bank's log, not for the page.
 struct ProviderError: Error, CustomStringConvertible {
     enum Kind {
-        /// No answer, or one that makes no sense: worth another try later.
+        /// No answer, or an answer that makes no sense. Another try later may work.
         case unavailable
-        /// The connection ended before the answer: as `unavailable`, and worth another try at once where nothing changes.
+        /// The connection ended before the answer. As for `unavailable`, another try may work; a request that changes
+        /// nothing is worth another try at once.
         case broken
-        /// The provider refused, or what it sent does not verify.
+        /// The provider refused, or the provider's answer does not verify.
         case refused
     }
     let kind: Kind
@@ -63,7 +64,8 @@ struct ProviderCalls: Sendable {
         let status: Int
         let body: Data
 
-        /// The body as JSON. Throws ``ProviderError`` where it is something else, or the status is no success.
+        /// Returns the body, decoded as JSON. Throws ``ProviderError`` if the body is something else, or the status is
+        /// no success.
         func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
             guard (200..<300).contains(self.status) else {
                 throw ProviderError.refused("the provider answered \(self.status)")
@@ -76,7 +78,7 @@ struct ProviderCalls: Sendable {
         }
     }
 
-    /// A GET, with a bearer token where one is given.
+    /// Sends a GET, with the bearer token if there is one.
     func get(_ url: String, bearer: String? = nil) async throws -> Answer {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "Accept", value: "application/json")
@@ -84,20 +86,20 @@ struct ProviderCalls: Sendable {
         return try await self.ask(request)
     }
 
-    /// A POST of a form with the client's credentials (RFC 6749, section 4.1.3).
+    /// Sends a POST of a form with the client's credentials (RFC 6749, section 4.1.3).
     func post(_ url: String, form: [(String, String)], run: TracedRun?) async throws -> Answer {
         try await self.post(
             url, contentType: "application/x-www-form-urlencoded", body: Data(Form.encode(form).utf8),
             run: run)
     }
 
-    /// A POST of JSON with the client's credentials.
+    /// Sends a POST of JSON with the client's credentials.
     func post(_ url: String, json: some Encodable, run: TracedRun?) async throws -> Answer {
         try await self.post(
             url, contentType: "application/json", body: try JSONEncoder().encode(json), run: run)
     }
 
-    /// The same where the POST is a question and changes nothing.
+    /// Sends a POST of JSON with the client's credentials. The POST is a question and changes nothing.
     func ask(_ url: String, json: some Encodable, run: TracedRun?) async throws -> Answer {
         try await self.ask(
             self.request(url, contentType: "application/json", body: try JSONEncoder().encode(json), run: run), run)
@@ -118,8 +120,10 @@ struct ProviderCalls: Sendable {
         return request
     }
 
-    /// Asks what changes nothing, and once more where the connection broke: a kept one may be closed by its other end
-    /// at the moment that it is used (RFC 9112, section 9.5). What changes something is never sent twice.
+    /// Sends a request that changes nothing, and sends the request once more if the connection broke.
+    ///
+    /// The other end may close a kept connection at the moment of its use (RFC 9112, section 9.5). A request that
+    /// changes something is never sent twice.
     private func ask(_ request: HTTPClientRequest, _ run: TracedRun? = nil) async throws -> Answer {
         do { return try await self.execute(request, run) } catch let error as ProviderError where error.kind == .broken
         {
@@ -142,7 +146,8 @@ struct ProviderCalls: Sendable {
         }
     }
 
-    /// The provider's event stream for one session: the `data` of each event, until the provider ends the stream.
+    /// Returns the provider's event stream for one session: the `data` of each event, until the provider ends the
+    /// stream.
     func events(_ url: String) async throws -> AsyncThrowingStream<Data, any Error> {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "Accept", value: "text/event-stream")
@@ -168,7 +173,7 @@ struct ProviderCalls: Sendable {
     }
 }
 
-/// Cuts an event stream into the `data` of its events (HTML, section 9.2.6). Comments and other fields are passed over.
+/// Cuts an event stream into the `data` of its events (HTML, section 9.2.6). Skips comments and other fields.
 struct EventLines {
     private var line: [UInt8] = []
     private var data: [UInt8] = []
@@ -199,7 +204,7 @@ struct EventLines {
     }
 }
 
-/// `application/x-www-form-urlencoded`, as the query of an address and the body of a form.
+/// The encoding `application/x-www-form-urlencoded`, for the query of an address and the body of a form.
 enum Form {
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// The provider's public keys (RFC 7517); only P-256 keys, the one kind that the bank accepts signatures of.
+/// The provider's public keys (RFC 7517). Only P-256 keys count: the bank accepts signatures of no other kind.
 struct KeySet: Decodable, Sendable {
     struct Key: Decodable, Sendable {
         let kty: String
@@ -13,7 +13,7 @@ struct KeySet: Decodable, Sendable {
     }
     let keys: [Key]
 
-    /// The signing key of that id.
+    /// Returns the signing key with the given id.
     func signingKey(id: String) -> P256.Signing.PublicKey? {
         for key in self.keys
         where key.kid.map({ $0.isSame(as: id) }) == true && key.kty == "EC" && key.crv == "P-256"
@@ -53,7 +53,7 @@ struct UnverifiedToken {
         self.signature = signature
     }
 
-    /// The claims, once the signature verifies: ES256 and nothing else (RFC 8725, section 3.1).
+    /// Returns the claims after verifying the signature. Accepts ES256 and nothing else (RFC 8725, section 3.1).
     func claims<Claims: Decodable>(_ type: Claims.Type, keys: KeySet) throws -> Claims {
         guard self.header.alg == "ES256" else {
             throw ProviderError.refused(
@@ -70,7 +70,7 @@ struct UnverifiedToken {
     }
 }
 
-/// Whom a token is for: one audience, or a list of them (RFC 7519, section 4.1.3).
+/// The recipients of a token: one audience, or a list of audiences (RFC 7519, section 4.1.3).
 struct Audience: Decodable {
     let values: [String]
 
@@ -83,13 +83,12 @@ struct Audience: Decodable {
         }
     }
 
-    /// Whether it is this one and nobody else.
+    /// Returns `true` if the audience is the given name and no other.
     func isOnly(_ name: String) -> Bool { self.values.count == 1 && self.values[0].isSame(as: name) }
 }
 
 extension String {
-    /// Whether both are the same bytes of UTF-8, as what names something is compared. `==` would also take a KELVIN SIGN
-    /// for the letter K.
+    /// Returns `true` if both names are the same bytes of UTF-8. `==` would also take a KELVIN SIGN for the letter K.
     func isSame(as other: String) -> Bool { self.utf8.elementsEqual(other.utf8) }
 }
 
@@ -103,7 +102,7 @@ struct IDTokenClaims: Decodable {
     let iat: Double
     let nonce: String?
 
-    /// Section 3.1.3.7. Throws ``ProviderError`` for the first rule that is broken.
+    /// Checks the claims by section 3.1.3.7. Throws ``ProviderError`` for the first rule that is broken.
     func validate(issuer: String, clientID: String, nonce: String, now: Date) throws {
         guard self.iss.isSame(as: issuer) else { throw ProviderError.refused("the ID token has another issuer") }
         guard self.aud.isOnly(clientID), (self.azp ?? clientID).isSame(as: clientID) else {
@@ -138,8 +137,10 @@ struct ConfirmationClaims: Decodable {
 
     static let tokenType = "transaction-confirmation+jwt"
 
-    /// Checks that the statement is for this bank, this person, this session, and above all this text: what was
-    /// confirmed is known by its hash, and the bank hashes the text that it is about to act on.
+    /// Checks that the statement is for this bank, this person, this session, and above all this text.
+    ///
+    /// The statement names the confirmed text by its hash, and the bank hashes the text on which the bank is about to
+    /// act.
     func validate(issuer: String, clientID: String, subject: String, session: String, text: String, now: Date) throws {
         guard self.iss.isSame(as: issuer), self.aud.isOnly(clientID) else {
             throw ProviderError.refused("the confirmation is of another provider or for another service")
@@ -157,7 +158,7 @@ struct ConfirmationClaims: Decodable {
     }
 }
 
-/// base64url without padding, as tokens use it.
+/// The encoding base64url without padding, as tokens use it.
 enum Base64 {
     static func encodeURL(_ bytes: some DataProtocol) -> String {
         Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
@@ -172,12 +173,13 @@ enum Base64 {
 
     static func sha256URL(_ text: String) -> String { self.encodeURL(Data(SHA256.hash(data: Data(text.utf8)))) }
 
-    /// Whether two secrets are the same, without telling by the time where they part: digests compare in constant time.
+    /// Returns `true` if two secrets are the same. The time of the comparison does not tell where the secrets differ:
+    /// digests compare in constant time.
     static func isSame(_ left: String, _ right: String) -> Bool {
         SHA256.hash(data: Data(left.utf8)) == SHA256.hash(data: Data(right.utf8))
     }
 
-    /// Random text of `count` bytes from the system's generator.
+    /// Returns random text of `count` bytes from the system's generator.
     static func random(_ count: Int = 32) -> String {
         self.encodeURL(SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) })
     }

@@ -8,9 +8,9 @@ private struct FormToken: Decodable {
     enum CodingKeys: String, CodingKey { case token = "form_token" }
 }
 
-/// One of the example services: what every route needs.
+/// One of the example services, with everything that each route needs.
 protocol ExampleService: Sendable {
-    /// Which of them it is.
+    /// The example service that this is: the bank or the town hall.
     var house: House { get }
     var origin: String { get }
     var provider: OpenIDClient { get }
@@ -25,7 +25,7 @@ extension ExampleService {
     private var isSecure: Bool { self.origin.hasPrefix("https://") }
     private var cookieName: String { "\(self.isSecure ? "__Host-" : "")\(self.house.word)_session" }
 
-    /// Files, signing in and signing out.
+    /// Adds the routes for files, for signing in and for signing out.
     func addCommonRoutes(to router: Router<BasicRequestContext>) {
         router.get("/bank.css") { _, _ in self.file(Stylesheet.text, type: "text/css; charset=utf-8") }
         router.get("/bank.js") { _, _ in self.file(Script.text, type: "text/javascript; charset=utf-8") }
@@ -39,7 +39,7 @@ extension ExampleService {
         await self.sessions.session(request.cookies[self.cookieName]?.value)
     }
 
-    /// The fields of a form that carries its session's token; `nil` where another page sent it.
+    /// Returns the fields of a form that carries its session's token; `nil` if another page sent the form.
     func form<Fields: Decodable>(
         _ type: Fields.Type, _ request: Request, _ session: SessionTable.Session
     ) async throws -> Fields? {
@@ -67,7 +67,7 @@ extension ExampleService {
         return Response(status: .seeOther, headers: headers)
     }
 
-    /// A page for what went wrong. The reason goes to the log and nowhere else.
+    /// Returns a page for a failure. The reason goes to the log and nowhere else.
     func failure(_ error: any Error, title: String, context: BasicRequestContext) -> Response {
         let isUnavailable = (error as? ProviderError).map { $0.kind != .refused } ?? false
         let text =
@@ -78,7 +78,7 @@ extension ExampleService {
             title, text, status: isUnavailable ? .badGateway : .badRequest, reason: "\(error)", context: context)
     }
 
-    /// A page for what is not to be had, with the number of its line in the log.
+    /// Returns a page for a request that cannot be served, with the number of the page's line in the log.
     func problem(
         _ title: String, _ text: String, status: HTTPResponse.Status, reason: String? = nil,
         context: BasicRequestContext
@@ -134,7 +134,7 @@ struct Bank: ExampleService {
     let ledger: Ledger
     let settlement: Settlement
     let trace: TraceFile?
-    /// Where transfers go that were sent to a phone: to be followed.
+    /// Receives the transfers after their dispatch to a phone, for the follower.
     let begun: AsyncStream<Transfer>.Continuation
 
     func addRoutes(to router: Router<BasicRequestContext>) {

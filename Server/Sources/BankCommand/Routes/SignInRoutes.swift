@@ -5,11 +5,11 @@ import Hummingbird
 private struct NoFields: Decodable {}
 
 private struct Visitor: Decodable {
-    /// There for whoever says that they have no account yet.
+    /// Present if the person says that they have no account yet.
     let newcomer: String?
 }
 
-/// Home, signing in, signing out.
+/// The routes for the home page, for signing in and for signing out.
 extension ExampleService {
     func addSignInRoutes(to router: Router<BasicRequestContext>) {
         router.get("/") { request, _ in
@@ -67,7 +67,7 @@ extension ExampleService {
         await self.sessions.end(session.id)
         guard let person = session.person else { return self.redirect("/signed-out") }
         let returnTo = "\(self.origin)/signed-out"
-        // The person is signed out here whatever the provider says.
+        // The bank signs the person out, even if the provider does not answer.
         let location = try? await self.provider.signOutLocation(idToken: person.idToken, returnTo: returnTo)
         return self.redirect(location ?? returnTo)
     }

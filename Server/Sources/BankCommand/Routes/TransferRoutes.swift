@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// Accounts and transfers, for somebody who is signed in.
+/// The routes for accounts and transfers. Only a person who is signed in can use these routes.
 extension Bank {
     private struct TransferFields: Decodable {
         let amount: String
@@ -49,7 +49,7 @@ extension Bank {
             status: .tooManyRequests, context: context)
     }
 
-    /// Has the phone asked about an order for which there is a place.
+    /// Sends an order to the phone. A place for the order has been taken.
     private func send(_ order: TransferOrder, of person: OpenIDClient.Person) async throws -> Transfer {
         let run = TracedRun()
         await self.record(.transferWanted, run)
@@ -95,7 +95,7 @@ extension Bank {
         }
     }
 
-    /// Waiting, receipt or refusal, whatever is true now.
+    /// Returns the waiting page, the receipt or the refusal, by the present state of the transfer.
     private func transferPage(
         _ transfer: Transfer, _ person: OpenIDClient.Person, _ session: SessionTable.Session,
         _ context: BasicRequestContext
@@ -129,7 +129,7 @@ extension Bank {
         }
     }
 
-    /// The provider's events, passed on to the customer's page as words.
+    /// Passes the provider's events on to the customer's page, as words.
     private func events(_ transfer: Transfer) -> Response {
         let body = ResponseBody { writer in
             let changes = try await self.confirmations.changes(of: transfer.pending.sessionID)
@@ -141,7 +141,7 @@ extension Bank {
                     try await writer.write(ByteBuffer(string: event))
                 }
             } catch is ProviderError {
-                // The stream ends here; the browser opens it again by itself.
+                // The stream ends here; the browser opens a new stream by itself.
             }
             try await writer.finish(nil)
         }

@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// The town hall's parts: a desk where a person sees what the town hall got to know of them.
+/// The town hall's parts: a desk where a person sees the facts that the town hall learnt about them.
 struct TownHall: ExampleService {
     let house = House.townHall
     let origin: String

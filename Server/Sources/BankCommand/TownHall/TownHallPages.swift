@@ -55,7 +55,7 @@ struct TownHallPages {
             """)
     }
 
-    /// A claim's name as people read it.
+    /// Returns a claim's name as people read it.
     private static func label(_ name: String) -> String {
         switch name {
         case "given_name": "Given name"

@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// One sign-in or transfer, as its messages are recorded: an id, and where in it the bank stands (W3C Trace Context).
+/// One sign-in or transfer as the trace records its messages: an id, and the bank's latest event (W3C Trace Context).
 final class TracedRun: Sendable {
     private struct State {
         /// The last event that the bank has written.
         var written: String?
-        /// The last one that the provider has told of, and that none of the bank's has followed yet.
+        /// The last event of the provider that the bank has heard of. `nil` once an event of the bank has followed.
         var heard: String?
     }
 
     let id = randomHexadecimal(16)
     private let state = Mutex(State())
 
-    /// The header of a request to the provider: the run, and the event that the request is sent because of.
+    /// The header of a request to the provider: the run, and the event that causes the request.
     var traceparent: String { "00-\(self.id)-\(self.state.withLock { $0.written } ?? randomHexadecimal(8))-01" }
 
-    /// Takes from an answer's `traceresponse`, which has the form of a `traceparent`, which event of the provider it was.
+    /// Reads the provider's event from an answer's `traceresponse`, which has the form of a `traceparent`.
     func hear(_ header: String?) {
         guard let fields = header?.split(separator: "-"), fields.count == 4, fields[1] == self.id,
             fields[2].wholeMatch(of: /[0-9a-f]{16}/) != nil
@@ -24,7 +24,8 @@ final class TracedRun: Sendable {
         self.state.withLock { $0.heard = String(fields[2]) }
     }
 
-    /// The next event is written: what had been heard is its cause.
+    /// Notes that the next event is written, and returns the event that the bank has heard of: the cause of the next
+    /// event.
     fileprivate func write(_ event: String) -> String? {
         self.state.withLock { state in
             defer { state = State(written: event) }
@@ -33,7 +34,8 @@ final class TracedRun: Sendable {
     }
 }
 
-/// Messages that the bank handled, one line of JSON each: which step of a run it was, and never its content.
+/// A file of the messages that the bank handled, a line of JSON each. A line has the step of a run, and never the
+/// content.
 actor TraceFile {
     /// The steps that the bank sees or takes, by their names in the provider's format.
     enum Step: String {
@@ -50,7 +52,7 @@ actor TraceFile {
     private let recorder = randomHexadecimal(4)
     private var sequence: UInt32 = 0
 
-    /// Opens or makes the file, for its owner's eyes alone.
+    /// Opens or makes the file. Only the file's owner can read a new file.
     init(path: String) throws {
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
         if !FileManager.default.fileExists(atPath: path),
@@ -62,7 +64,7 @@ actor TraceFile {
         try self.file.seekToEnd()
     }
 
-    /// Writes a step. The bank counts its steps, so that two of one millisecond keep their order.
+    /// Writes a step. The bank counts its steps, so that two steps in one millisecond keep their order.
     func record(_ step: Step, _ run: TracedRun, now: Date = Date()) {
         self.sequence &+= 1
         let time = now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
@@ -74,7 +76,7 @@ actor TraceFile {
     }
 }
 
-/// That many random bytes, not all zero, in lower-case hexadecimal digits.
+/// Returns `count` random bytes, not all zero, in lower-case hexadecimal digits.
 private func randomHexadecimal(_ count: Int) -> String {
     let bytes = [UInt8.random(in: 1...255)] + (1..<count).map { _ in UInt8.random(in: 0...255) }
     return bytes.map { String(format: "%02x", $0) }.joined()

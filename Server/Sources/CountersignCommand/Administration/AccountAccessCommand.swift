@@ -2,7 +2,8 @@ import ArgumentParser
 import _Primitives
 
 extension AccountCommand {
-    /// `countersign admin account access`: where a person is signed in.
+    /// `countersign admin account access`: shows the browsers in which a person is signed in, and the grants of
+    /// services.
     struct Access: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show where a person is signed in, and what services have of them that lasts.",
@@ -53,7 +54,7 @@ extension AccountCommand {
         }
     }
 
-    /// `countersign admin account revoke`: signs a person out, and takes back what services have.
+    /// `countersign admin account revoke`: signs a person out, and takes back the grants of services.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sign a person out, or take back what services have of them.",

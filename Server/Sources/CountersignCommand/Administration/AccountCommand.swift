@@ -2,7 +2,7 @@ import ArgumentParser
 import Store
 import _Primitives
 
-/// `countersign admin account`: who can sign in.
+/// `countersign admin account`: the accounts of people who can sign in.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
@@ -13,7 +13,7 @@ struct AccountCommand: AsyncParsableCommand {
         ]
     )
 
-    /// A person's row as text.
+    /// Returns a person's row as text.
     static func text(_ account: JSONObject) throws -> String {
         let name = try account.string("displayName").map { " (\($0))" } ?? ""
         let email = try account.string("email").map {
@@ -36,7 +36,7 @@ struct AccountCommand: AsyncParsableCommand {
         ])
     }
 
-    /// By what the commands name a person: the user name, or the identifier of whoever has none.
+    /// Returns the name of a person in the commands: the user name, or the identifier for a person without a user name.
     fileprivate static func reference(_ account: JSONObject) throws -> String {
         try account.string("username") ?? AccountRecord.referencePrefix + account.requiredString("id")
     }
@@ -113,7 +113,7 @@ struct AccountCommand: AsyncParsableCommand {
             }.joined(separator: "\n")
         }
 
-        /// All accounts; the server gives a page at a time.
+        /// Returns all accounts. The server gives one page at a time.
         static func accounts(over connection: AdminConnection) async throws -> [JSON] {
             var (accounts, query) = ([JSON](), "")
             while case .object(let page) = try await connection.call("GET", "/accounts" + query),
@@ -239,7 +239,7 @@ struct AccountCommand: AsyncParsableCommand {
                 } else if self.profile.isGiven {
                     answer = try await connection.call("PUT", path + "/profile", self.profile.body)
                 }
-                // Last, as the person goes by the new name from then on.
+                // The name changes last, because the person goes by the new name from then on.
                 if !self.names.members.isEmpty { answer = try await connection.call("PATCH", path, self.names) }
                 return answer
             }
@@ -325,9 +325,9 @@ struct AccountCommand: AsyncParsableCommand {
     }
 }
 
-/// A postal address on the command line: the parts that are given are all that there is.
+/// A postal address on the command line. The given parts replace the whole address.
 struct PostalAddressOptions: ParsableArguments {
-    /// The members of an address, as services are told them.
+    /// The members of an address, as services receive them.
     static let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"]
 
     @Option(name: .customLong("formatted-address"), help: "The whole address as it stands on a letter.")
@@ -351,10 +351,10 @@ struct PostalAddressOptions: ParsableArguments {
     @Flag(name: .long, help: "Take the postal address away.")
     var noAddress = false
 
-    /// Whether something of it is to change.
+    /// `true` if a part of the address is to change.
     var isGiven: Bool { self.noAddress || !self.body.members.isEmpty }
 
-    /// What the server is sent.
+    /// The body of the request to the server.
     var body: JSONObject {
         let parts = [
             self.formatted, self.streetAddress, self.locality, self.region, self.postalCode, self.country,
@@ -371,9 +371,9 @@ struct PostalAddressOptions: ParsableArguments {
     }
 }
 
-/// A person's profile on the command line: what is given is all that there is.
+/// A person's profile on the command line. The given claims replace the whole profile.
 struct ProfileOptions: ParsableArguments {
-    /// The claims of a profile, as services are told them.
+    /// The claims of a profile, as services receive them.
     static let names = ["given_name", "family_name", "middle_name", "picture", "locale", "zoneinfo"]
 
     @Option(name: .long, help: "The given name. Services see the profile that ask for the scope profile.")
@@ -397,10 +397,10 @@ struct ProfileOptions: ParsableArguments {
     @Flag(name: .long, help: "Take the profile away.")
     var noProfile = false
 
-    /// Whether something of it is to change.
+    /// `true` if a claim of the profile is to change.
     var isGiven: Bool { self.noProfile || !self.body.members.isEmpty }
 
-    /// What the server is sent.
+    /// The body of the request to the server.
     var body: JSONObject {
         let claims = [self.givenName, self.familyName, self.middleName, self.picture, self.locale, self.zoneinfo]
         var body: JSONObject = [:]

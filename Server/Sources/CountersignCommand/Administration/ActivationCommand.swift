@@ -104,7 +104,7 @@ struct ActivationCommand: AsyncParsableCommand {
             }
         }
 
-        /// A QR code for the terminal; where a file has it, that is enough.
+        /// Returns a QR code for the terminal; if a file has the code, returns the file's name instead.
         private func picture(of text: String) throws -> String {
             try self.qrFile.map { "The QR code is in \($0).\n" } ?? QRCode(text: text).terminalText
         }
@@ -118,7 +118,7 @@ struct ActivationCommand: AsyncParsableCommand {
             }
         }
 
-        /// Follows the activation until its end, asking for the number in between.
+        /// Follows the activation until its end, and asks for the number in between.
         func finish(_ id: String, over connection: AdminConnection) async throws {
             var shown: ActivationView.State?
             while true {

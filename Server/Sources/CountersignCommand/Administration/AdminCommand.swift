@@ -34,7 +34,7 @@ struct LoginCommand: AsyncParsableCommand {
             """
     )
 
-    /// Below the server's own path, where the link leads.
+    /// The path of the link, below the server's own path.
     private static let setUpPath = "/admin/setup"
 
     @Option(name: .long, help: "How long the token is valid, as 90d or 12h: a year at most (default: a year).")

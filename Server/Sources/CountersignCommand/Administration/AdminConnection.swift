@@ -17,13 +17,13 @@ struct AdminConnection: Sendable {
     }
 
     let place: Place
-    /// A certificate authority beside those of the system, PEM.
+    /// A certificate authority beside the system's authorities, PEM.
     var caFile: String?
 
-    /// By the authority's file, each for as long as the command lives.
+    /// The HTTP clients by the authority's file. Each client lives as long as the command.
     private static let clients = Mutex<[ExactText: HTTPClient]>([:])
 
-    /// Sends no secret after a redirect, and tells at once where nobody listens.
+    /// Returns a client that sends no secret after a redirect, and reports at once if nobody listens.
     private func client() throws -> HTTPClient {
         let key = ExactText(self.caFile ?? "")
         return try Self.clients.withLock { clients in
@@ -48,8 +48,10 @@ struct AdminConnection: Sendable {
         }
     }
 
-    /// Reads the address of a server that secrets can be sent to. Throws a usage ``CommandFailure`` for any other,
-    /// which is told by `name`, as it may hold a secret.
+    /// Reads the address of a server that may receive secrets.
+    ///
+    /// Throws a usage ``CommandFailure`` for any other address. The failure names the setting `name` and not the
+    /// address, because the address may hold a secret.
     static func server(at address: String, named name: String) throws -> PublicAddress {
         guard let server = PublicAddress(address) else {
             throw CommandFailure(.usage, "\(name) takes an address such as https://sign-in.example.com")
@@ -62,10 +64,10 @@ struct AdminConnection: Sendable {
         return server
     }
 
-    /// Sends a request and returns the answer's body; an empty object where there is none.
+    /// Sends a request and returns the answer's body; an empty object if the answer has no body.
     ///
-    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits. `time` is how
-    /// long an answer may take.
+    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits. `time` is the
+    /// time that an answer may take.
     func call(
         _ method: String, _ path: String, _ body: JSONObject? = nil, within time: Duration = Limits.Commands.answerTime
     ) async throws -> JSON {
@@ -79,10 +81,10 @@ struct AdminConnection: Sendable {
                 throw CommandFailure(.usage, "no socket can have the path \(socket)")
             }
             request = HTTPClientRequest(url: url.absoluteString)
-            // A path is no host, and every request of HTTP/1.1 names one.
+            // A path is no host, and every request of HTTP/1.1 names a host.
             request.headers.add(name: "Host", value: "localhost")
-            // Whoever answers at a socket is gone with the command where no server runs. The next one at the same path is
-            // another, so no connection is kept for it.
+            // Without a running server, the command itself answers at the socket, and that listener ends with the
+            // command. The next listener at the path is another, so the client keeps no connection.
             request.headers.add(name: "Connection", value: "close")
         }
         request.method = .init(rawValue: method)
@@ -112,7 +114,7 @@ struct AdminConnection: Sendable {
         return answer
     }
 
-    /// What kept the answer from coming, in a few words.
+    /// Returns the cause of a missing answer, in a few words.
     private static func cause(of error: any Error) -> String {
         switch error {
         case let error as HTTPClientError: error.shortDescription
@@ -122,7 +124,7 @@ struct AdminConnection: Sendable {
         }
     }
 
-    /// What a failure of TLS means, in words; `nil` for every other failure.
+    /// Returns the meaning of a TLS failure, in words; `nil` for every other failure.
     private func tlsFailure(_ error: any Error) -> CommandFailure? {
         guard case .network(let server, _) = self.place, error is NIOSSLError || error is NIOSSLExtraError else {
             return nil

@@ -3,7 +3,7 @@ import Foundation
 import Store
 import _Primitives
 
-/// Where an administration command finds its server.
+/// The options by which an administration command finds its server.
 struct AdminOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -24,7 +24,8 @@ struct AdminOptions: ParsableArguments {
 
     /// Calls `body` with a connection, over the socket or the network.
     ///
-    /// `toServer`: what is asked is about a server that runs, not about its database: without one it fails.
+    /// `toServer`: `true` if the call is about a running server, and not about the server's database. Without a running
+    /// server such a call fails.
     func withConnection<Result: Sendable>(
         toServer: Bool = false, _ body: (AdminConnection) async throws -> Result
     ) async throws -> Result {
@@ -49,7 +50,8 @@ struct AdminOptions: ParsableArguments {
             .withConnection(toServer: toServer, body)
     }
 
-    /// One call, over a connection of its own. Throws as ``withConnection(toServer:_:)`` and the connection's calls.
+    /// Makes one call, over a connection of its own. Throws as ``withConnection(toServer:_:)`` and the connection's
+    /// calls.
     func call(
         _ method: String, _ path: String, _ body: JSONObject? = nil, within time: Duration = Limits.Commands.answerTime,
         toServer: Bool = false
@@ -59,7 +61,7 @@ struct AdminOptions: ParsableArguments {
         }
     }
 
-    /// Prints an answer: as JSON where that was asked for, else as `text` puts it.
+    /// Prints an answer: as JSON if the operator asked for JSON, otherwise as the text that `text` makes.
     func show(_ answer: JSON, _ text: (JSONObject) throws -> String) rethrows {
         if self.json {
             Terminal.standardOutput(json: answer)

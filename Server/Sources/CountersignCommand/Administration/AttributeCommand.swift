@@ -3,7 +3,7 @@ import Foundation
 import Store
 import _Primitives
 
-/// `countersign admin attribute`: what people have of the attributes that services of personalised identities ask for.
+/// `countersign admin attribute`: people's values of the attributes that services of personalised identities request.
 struct AttributeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attribute",
@@ -34,7 +34,7 @@ struct AttributeCommand: AsyncParsableCommand {
 
     fileprivate static func text(_ value: JSONObject) throws -> String { Terminal.table([try Self.row(value)]) }
 
-    /// Which value, and whose.
+    /// The value, and the person who has the value.
     struct Place: ParsableArguments {
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var account: String
@@ -88,7 +88,7 @@ struct AttributeCommand: AsyncParsableCommand {
                 throw CommandFailure(
                     .usage, "there is no text in \(file)", remedy: "Name a file of UTF-8 text that you may read.")
             }
-            // What an editor puts at the end of a file is none of the value.
+            // A line end that an editor adds to a file does not belong to the value.
             return String(text.splitBytes(at: "\n", maxSplits: 1)[0])
         }
     }

@@ -3,7 +3,7 @@ import Foundation
 import Store
 import _Primitives
 
-/// `countersign audit`: what happened, for auditors.
+/// `countersign audit`: the audit trail, for auditors.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
@@ -37,7 +37,7 @@ struct AuditCommand: AsyncParsableCommand {
             try await self.export { Terminal.standardOutput(json: $0) }
         }
 
-        /// Gives each entry that counts to `write`.
+        /// Calls `write` with each entry in the chosen range.
         func export(_ write: (JSON) -> Void) async throws {
             let (since, until) = (try Self.moment(self.since), try Self.moment(self.until))
             guard self.after >= 0 else { throw CommandFailure(.usage, "--after takes the number of an entry") }
@@ -70,7 +70,7 @@ struct AuditCommand: AsyncParsableCommand {
         }
     }
 
-    /// `countersign audit verify`: whether the trail is whole.
+    /// `countersign audit verify`: checks that the trail is whole.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check every entry of the trail against the one before.",

@@ -255,7 +255,7 @@ struct ClientCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            // The file first: a secret that can be kept nowhere would be lost.
+            // The file comes first: without a file to keep it, a new secret would be lost.
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let path = "/clients/\(self.id.pathSegment)"
             let change = try self.change()
@@ -283,7 +283,7 @@ struct ClientCommand: AsyncParsableCommand {
 }
 
 extension SecretFile {
-    /// Writes a new client secret here, and leaves in the answer only where it is.
+    /// Writes a new client secret into the file, and replaces the secret in the answer by the file's path.
     fileprivate func takeClientSecret(from answer: inout JSONObject) throws {
         try self.write(try answer.requiredString("clientSecret"))
         answer["clientSecret"] = nil

@@ -47,7 +47,7 @@ extension ClientCommand {
         }
     }
 
-    /// A client in words.
+    /// Returns a client in words.
     static func text(_ client: JSONObject) throws -> String {
         [
             "client id       \(try client.requiredString("clientId"))",
@@ -106,7 +106,7 @@ extension ClientCommand {
         ].compactMap(\.self).joined(separator: "\n")
     }
 
-    /// What keys of a set are called, and what they are.
+    /// Returns the names, types and algorithms of a set's keys.
     private static func names(ofKeys set: JSONObject) throws -> String {
         try (set.array("keys") ?? []).compactMap { key in
             guard case .object(let key) = key else { return nil }

@@ -3,7 +3,7 @@ import Foundation
 import _Primitives
 
 extension ClientCommand {
-    /// What a service's OpenID library asks for.
+    /// The settings that a service's OpenID library needs.
     struct Settings: ParsableArguments {
         @Option(name: .customLong("id-token-signed-response-alg"), help: "RS256, ES256, PS256 or EdDSA.")
         var idTokenSignedResponseAlg: String?
@@ -244,7 +244,8 @@ extension ClientCommand {
         @Flag(name: .long, help: "Let it be a client of OpenID Connect again.")
         var noSignInService = false
 
-        /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
+        /// `true` if the service shares a secret with the server. A service that is registered without a method has a
+        /// secret, too.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
         func write(to body: inout JSONObject) throws {
@@ -295,7 +296,7 @@ extension ClientCommand {
             ]
         }
 
-        /// The settings of the app sign-in service, of `NAME=VALUE`. Lists have commas between their words.
+        /// Returns the settings of the app sign-in service, from `NAME=VALUE`. Lists have commas between their words.
         private static func document(_ settings: [String]) throws -> JSONObject {
             var document: JSONObject = [:]
             for setting in settings {
@@ -331,7 +332,9 @@ extension ClientCommand {
             }
         }
 
-        /// Throws `ValidationError` for a file of anything else. What the keys must be the server says.
+        /// Returns the key set in a file. Throws `ValidationError` for a file with other content.
+        ///
+        /// The server checks the keys themselves.
         private static func keySet(in path: String) throws -> JSON {
             do {
                 return .object(try PublicKeyFile(path: path).keySet)

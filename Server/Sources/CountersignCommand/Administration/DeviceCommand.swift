@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin device`: what people have enrolled.
+/// `countersign admin device`: the devices that people have enrolled.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
@@ -9,7 +9,7 @@ struct DeviceCommand: AsyncParsableCommand {
         subcommands: [List.self, Revoke.self]
     )
 
-    /// Devices as a table.
+    /// Returns devices as a table.
     static func text(_ devices: [JSON]) throws -> String {
         guard !devices.isEmpty else { return "no devices" }
         return Terminal.table(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin email`: the e-mail addresses that people have beside the first one.
+/// `countersign admin email`: the further e-mail addresses of people, beside the first address.
 struct EmailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "email",
@@ -24,7 +24,7 @@ struct EmailCommand: AsyncParsableCommand {
         ]
     }
 
-    /// Which address, and whose.
+    /// The address, and the person who has the address.
     struct Place: ParsableArguments {
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var account: String

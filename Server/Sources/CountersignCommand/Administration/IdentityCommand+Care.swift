@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// What is done for a person whose app rests after wrong attempts, or whose finger is lost.
+/// Commands for a person whose app rests after wrong attempts, or whose finger is lost.
 extension IdentityCommand {
     struct Lift: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -22,7 +22,7 @@ extension IdentityCommand {
         }
     }
 
-    /// Which factor, of which app, and whose.
+    /// The factor, the app of the factor, and the person who has the app.
     struct FactorPlace: ParsableArguments {
         @OptionGroup var activation: Place
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// The keys that phones seal to, and those that sign what they are told.
+/// Commands for the keys to which phones seal, and for the keys that sign the server's messages to phones.
 extension IdentityCommand {
     fileprivate static func keysText(_ answer: JSONObject) throws -> String {
         func rows(_ name: String) throws -> [[String]] {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import _Primitives
 
-/// The sessions of a person's personalised apps that go on.
+/// Commands for the running sessions of a person's personalised apps.
 extension IdentityCommand {
-    /// Which session, and whose.
+    /// The session, and the person who has the session.
     struct SessionPlace: ParsableArguments {
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var username: String
@@ -14,7 +14,7 @@ extension IdentityCommand {
         var path: String { "/accounts/\(self.username.pathSegment)/identity-sessions/\(self.id.pathSegment)" }
     }
 
-    /// How far a session is, as text.
+    /// Returns the progress of a session as text.
     static func sessionText(_ session: JSONObject) throws -> String {
         let rows = [
             ["id", try session.requiredString("id")], ["for", try session.requiredString("purpose")],

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import _Primitives
 
-/// `countersign admin identity`: people's personalised apps, what services call people, and what makers of apps need to
-/// know of the server.
+/// `countersign admin identity`: people's personalised apps, the names of people at services, and the server's key for
+/// the makers of apps.
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
@@ -17,7 +17,7 @@ struct IdentityCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Which personalised app or code, and whose.
+    /// The personalised app or the code, and its person.
     struct Place: ParsableArguments {
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var username: String
@@ -28,7 +28,7 @@ struct IdentityCommand: AsyncParsableCommand {
         var path: String { "/accounts/\(self.username.pathSegment)/activations/\(self.id.pathSegment)" }
     }
 
-    /// How an activation or a code is, as text.
+    /// Returns the state of an activation or a code as text.
     static func text(_ shown: JSONObject) throws -> String {
         let isCode = try shown.requiredString("kind") == "code"
         var lines = [Terminal.table([[try shown.requiredString("id"), try shown.string("name") ?? ""]])]
@@ -49,7 +49,7 @@ struct IdentityCommand: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// What a client calls somebody, as text.
+    /// Returns a client's name for a person as text.
     fileprivate static func entry(_ entry: JSONObject) throws -> String {
         Terminal.table([
             [
@@ -287,7 +287,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = "/accounts/\(self.username.pathSegment)/agreements/\(self.session.pathSegment)"
-            // Evidence is kept and compared as it is: there is no other form of it.
+            // The command prints JSON only: evidence is kept and compared unchanged.
             Terminal.standardOutput(json: try await self.options.call("GET", path))
         }
     }
@@ -324,7 +324,7 @@ struct IdentityCommand: AsyncParsableCommand {
                     "The root key of \(try $0.requiredString("server")), \(try $0.requiredString("thumbprint")): \(file)"
                 }
             }
-            // What is printed is the key alone, as an app's configuration has it.
+            // The output is the key alone, in the form of an app's configuration.
             self.options.json ? Terminal.standardOutput(json: answer) : Terminal.standardOutput(JSON.object(key).text)
         }
     }

@@ -3,7 +3,8 @@ import Foundation
 import Store
 import _Primitives
 
-/// `countersign admin invented`: what accounts look like that are invented for names that nobody has.
+/// `countersign admin invented`: the look of invented accounts. The server invents an account for a name that nobody
+/// has.
 struct InventedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invented",

@@ -7,8 +7,10 @@ import SQLiteStore
 import ServiceLifecycle
 import Store
 
-/// Administration on the server's own machine: the socket in the data folder while a server runs, else the same routes,
-/// served for the one command by the command itself.
+/// Administration on the server's own machine.
+///
+/// A command uses the socket in the data folder while a server runs. Otherwise the command itself serves the same
+/// routes, for this one command.
 struct LocalAdministration {
     let folder: DataFolder
     let keyFile: KeyFile
@@ -51,7 +53,8 @@ struct LocalAdministration {
             await group.triggerGracefulShutdown()
             let ending: Swift.Result<Void, any Error>
             do { ending = .success(try await tasks.waitForAll()) } catch { ending = .failure(error) }
-            // First the socket: with the database the folder goes to whoever waits for it, who makes a socket anew.
+            // The socket goes first. Closing the database passes the folder to the next process, which makes a socket
+            // of its own.
             unlink(self.folder.socketPath)
             await opened.database.close()
             try ending.get()
@@ -59,7 +62,7 @@ struct LocalAdministration {
         }
     }
 
-    /// Whether a server listens at the socket now; a dead one's socket file counts for nothing.
+    /// `true` if a server listens at the socket now. The socket file of a dead server counts for nothing.
     var isServed: Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }

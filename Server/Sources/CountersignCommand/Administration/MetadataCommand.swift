@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin metadata`: the models and policies that a running server goes by.
+/// `countersign admin metadata`: the models and policies that a running server applies.
 struct MetadataCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metadata",
@@ -9,7 +9,7 @@ struct MetadataCommand: AsyncParsableCommand {
         subcommands: [Show.self, Reload.self]
     )
 
-    /// Models and policies as two lines.
+    /// Returns models and policies as two lines.
     static func text(_ answer: JSONObject) throws -> String {
         let policies = try answer.strings("policies") ?? []
         return "models    \((try answer.strings("models") ?? []).joined(separator: " "))\n"

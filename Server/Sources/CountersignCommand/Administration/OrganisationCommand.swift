@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin organisation`: people whom a service can keep itself to.
+/// `countersign admin organisation`: organisations of people. A service can admit the members of an organisation alone.
 struct OrganisationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "organisation",
@@ -17,7 +17,7 @@ struct OrganisationCommand: AsyncParsableCommand {
         [try organisation.requiredString("id"), try organisation.requiredString("name")]
     }
 
-    /// Whose membership, and where.
+    /// The organisation, and the member.
     struct Place: ParsableArguments {
         @Argument(help: "The organisation's id.")
         var id: String

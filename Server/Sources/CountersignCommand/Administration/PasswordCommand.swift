@@ -13,7 +13,7 @@ struct PasswordCommand: AsyncParsableCommand {
         subcommands: [Set.self, Import.self, Show.self, Remove.self, RemoveSecondFactor.self]
     )
 
-    /// What there is of a person's, as text.
+    /// Returns the summary of a person's password as text.
     static func text(_ summary: JSONObject) throws -> String {
         let codes = try summary.integer("recoveryCodes", as: Int64.self) ?? 0
         let factor =

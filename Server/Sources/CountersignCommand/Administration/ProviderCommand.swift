@@ -14,7 +14,7 @@ struct ProviderCommand: AsyncParsableCommand {
         subcommands: [Add.self, List.self, Show.self, Change.self, Remove.self, Links.self, Unlink.self]
     )
 
-    /// What there is of a provider, as text.
+    /// Returns the settings of a provider as text.
     static func text(_ provider: JSONObject) throws -> String {
         let levels = try (provider.array("levels") ?? []).compactMap { value -> String? in
             guard case .object(let level) = value else { return nil }
@@ -47,7 +47,7 @@ struct ProviderCommand: AsyncParsableCommand {
         }.joined(separator: " ")
     }
 
-    /// What an operator can say of a provider.
+    /// The settings of a provider that an operator can give.
     struct Settings: ParsableArguments {
         @Option(name: .long, help: "By what people know it.")
         var title: String?
@@ -153,7 +153,7 @@ struct ProviderCommand: AsyncParsableCommand {
             _ = try self.levelRequests
         }
 
-        /// The words that clients ask by, each with those that are sent for it.
+        /// The levels that clients request, each with the values that the server sends to the provider.
         private var levelRequests: JSON {
             get throws {
                 let raised = try self.raisedLevel.map(Self.levelRequest)
@@ -172,7 +172,7 @@ struct ProviderCommand: AsyncParsableCommand {
             }
         }
 
-        /// The client's word has no equals sign in it, theirs may have.
+        /// The client's word has no equals sign. The provider's word may have an equals sign.
         private static func levelRequest(_ text: String) throws -> (asked: String, sent: [String]) {
             let parts = text.splitBytes(at: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
@@ -181,7 +181,7 @@ struct ProviderCommand: AsyncParsableCommand {
             return (parts[0], parts[1].splitBytes(at: ",").map(String.init))
         }
 
-        /// Its word may have an equals sign in it, ours has none.
+        /// The provider's word may have an equals sign. This server's word has none.
         private static func level(_ text: String) throws -> JSON {
             let parts = text.splitBytes(at: "=")
             guard parts.count > 1, let ours = parts.last else {

@@ -8,10 +8,10 @@ import _Primitives
 
 /// A file with the public keys of a client: a JWK set (RFC 7517), or certificates and public keys in PEM (RFC 7468).
 ///
-/// Of a certificate its key alone counts, for as long as it is registered: names and times are the client's own word, since
-/// no authority is asked about them.
+/// Only the key of a certificate counts, as long as the key is registered. Names and times in a certificate are the
+/// client's own word, because the server asks no authority about the certificate.
 struct PublicKeyFile {
-    /// The JWK set. What its keys must be for the server says.
+    /// The JWK set. The server checks the requirements for the keys.
     let keySet: JSONObject
 
     /// Reads a file. Throws ``PublicKeyFileError`` with a sentence for the operator.
@@ -29,7 +29,7 @@ struct PublicKeyFile {
         var keys: [JWK] = []
         for document in documents {
             let key = try Self.key(of: document, in: path)
-            // A certificate that was renewed often has the key of the one before.
+            // A renewed certificate often has the key of the certificate before.
             if !keys.contains(where: { $0.thumbprint == key.thumbprint }) { keys.append(key) }
         }
         self.keySet = JWKSet(keys).publicJSON
@@ -52,7 +52,7 @@ struct PublicKeyFile {
                 default: throw JOSEError(.unsupportedKey, kind)
                 }
             var key = try JWK(material, use: "sig")
-            // As whoever makes a JWK of it elsewhere would name it, too (RFC 7638).
+            // Other programs that make a JWK of the key choose the same name, too (RFC 7638).
             key.keyID = key.thumbprint
             return key
         } catch {
@@ -74,7 +74,7 @@ struct PublicKeyFile {
     }
 }
 
-/// Why no keys are read from a file: a sentence for the operator.
+/// The reason why no keys can be read from a file: a sentence for the operator.
 struct PublicKeyFileError: Error, CustomStringConvertible {
     let description: String
 

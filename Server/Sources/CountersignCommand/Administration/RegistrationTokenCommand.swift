@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin registration-token`: what lets clients register themselves.
+/// `countersign admin registration-token`: the tokens with which clients register themselves.
 struct RegistrationTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registration-token",

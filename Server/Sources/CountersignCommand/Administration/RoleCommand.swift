@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin role`: who has which role at a service of personalised identities.
+/// `countersign admin role`: the roles of people at a service of personalised identities.
 struct RoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "role",
@@ -15,7 +15,7 @@ struct RoleCommand: AsyncParsableCommand {
         subcommands: [Assign.self, Revoke.self, Reset.self, List.self]
     )
 
-    /// Which role, of whom and where.
+    /// The role, the person who has the role, and the service.
     struct Place: ParsableArguments {
         @Argument(help: "The client's id.")
         var client: String
@@ -35,7 +35,7 @@ struct RoleCommand: AsyncParsableCommand {
         "\(ServiceCommand.path(client))/accounts/\(account.pathSegment)"
     }
 
-    /// The roles that somebody has, as text.
+    /// Returns the roles of a person as text.
     fileprivate static func text(_ standing: JSONObject) throws -> String {
         let roles = try standing.strings("roles") ?? []
         let words = roles.isEmpty ? "no role" : roles.joined(separator: " ")

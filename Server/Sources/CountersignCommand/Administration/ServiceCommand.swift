@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import _Primitives
 
-/// `countersign admin service`: which clients are services of personalised identities.
+/// `countersign admin service`: the clients that are services of personalised identities.
 struct ServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "service",
@@ -23,7 +23,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     static func path(_ client: String) -> String { "/clients/\(client.pathSegment)/service" }
 
-    /// What there is of a service, as text.
+    /// Returns the profile of a service as text.
     static func text(_ service: JSONObject) throws -> String {
         var rows = [["client id", try service.requiredString("clientId")]]
         rows.append(["active", try service.bool("active") == false ? "no" : "yes"])
@@ -206,8 +206,9 @@ struct ServiceCommand: AsyncParsableCommand {
 }
 
 extension JSONObject {
-    /// A document that an operator has written: the object in a file, or on standard input for `-`. What is shown of a
-    /// service can be set again: its client's id is left out.
+    /// Reads a document that an operator has written: the object in a file, or on standard input for `-`.
+    ///
+    /// An operator can set the shown profile of a service again, because the function leaves out the client's id.
     init(fileOrInput path: String) throws {
         let isInput = path.hasSameBytes(as: "-")
         let data = isInput ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
@@ -227,7 +228,7 @@ extension JSONObject {
         }
     }
 
-    /// The objects of a list.
+    /// Returns the objects of a list.
     func objects(_ name: String) throws -> [JSONObject] {
         try (self.array(name) ?? []).compactMap { value in
             guard case .object(let object) = value else { return nil }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import _Primitives
 
-/// `countersign admin token`: who may administer from elsewhere.
+/// `countersign admin token`: the tokens of administrators who administer from another machine.
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
@@ -67,7 +67,7 @@ struct TokenCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            // The file first: a token that can be kept nowhere would lock its owner out.
+            // The file comes first: without a file to keep it, a new token would lock its owner out.
             let file = try self.tokenFile.map { try SecretFile(path: $0) }
             let body = self.lifetime.map { JSONObject([("lifetimeSeconds", .integer($0.seconds))]) }
             let answer = try await self.options.call("POST", "/tokens/\(self.id.pathSegment)/rotate", body)
@@ -85,7 +85,7 @@ struct TokenCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign admin key`: what tokens are signed with, and what is sealed under.
+/// `countersign admin key`: the keys that sign tokens, and the keys that seal stored values.
 struct SigningKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",

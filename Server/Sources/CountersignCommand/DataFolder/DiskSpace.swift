@@ -1,10 +1,10 @@
 import Foundation
 
-/// How much room a disk has, in bytes.
+/// The space of a disk, in bytes.
 struct DiskSpace: Sendable {
-    /// What users other than root can still write.
+    /// The space that users other than root can still write.
     let free: Int64
-    /// What the disk holds.
+    /// The whole space of the disk.
     let all: Int64
 
     init(free: Int64, all: Int64) {
@@ -12,7 +12,7 @@ struct DiskSpace: Sendable {
         self.all = all
     }
 
-    /// Of the disk that a path is on; `nil` where the system does not say.
+    /// Reads the space of the disk that holds a path; `nil` if the system does not tell.
     init?(at path: String) {
         var space = statvfs()
         guard statvfs(path, &space) == 0 else { return nil }

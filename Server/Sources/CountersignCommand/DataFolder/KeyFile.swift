@@ -3,20 +3,22 @@ import SQLiteStore
 import Store
 import _Primitives
 
-/// The file that holds the key-encryption keys: each 32 random bytes as one line of base64url, readable by its owner alone.
-/// Everything is sealed under the first; those below it are of before, while something still lies under them.
+/// The file with the key-encryption keys.
 ///
-/// Without them nothing in the data folder can be opened, so the file never lies there and never goes into a
-/// backup of it.
+/// Each key is 32 random bytes, as one line of base64url. Only the file's owner can read the file. The first key seals
+/// everything. The keys below are former keys, as long as they still seal a value.
+///
+/// Without the keys nothing in the data folder can be opened. So the file never lies in the data folder, and never goes
+/// into a backup of the folder.
 struct KeyFile {
     let path: String
-    /// Where the service manager puts credentials. Its copies may show the mode 0440: the bits of the group stand for
-    /// an access list there that lets the service's user in and nobody else.
+    /// The folder in which the service manager puts credentials. The copies may show the mode 0440: the group's bits
+    /// then stand for an access list that lets in the service's user and nobody else.
     var credentialsFolder = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
 
-    /// Reads the keys, or makes one where `mayCreate` says that nothing is sealed under another one yet.
+    /// Reads the keys. Makes a key if `mayCreate` says that no other key has sealed anything yet.
     func keys(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> KeyRing {
-        // A link in the path, or the file as a link, counts as what it leads to; the file need not be there yet.
+        // A link in the path, or a file that is a link, counts as its target. The file may still be missing.
         let folder = Self.resolved(dataFolder) + "/"
         let isInside = [Self.resolved(self.folder) + "/", Self.resolved(self.path)].contains { $0.hasPrefix(folder) }
         guard !isInside else {
@@ -34,10 +36,11 @@ struct KeyFile {
         return try self.create(random: random)
     }
 
-    /// Keeps the file to this command: a command that changes it, or that goes by it for minutes, has read what is true to its
-    /// end. `nil` where there is no file yet.
+    /// Locks the file for this command; `nil` if the file does not exist yet.
     ///
-    /// Throws ``CommandFailure`` where another command has it. The system lets it go when the process ends, however it ends.
+    /// A command that changes the file, or relies on the file for minutes, needs the lock, so that the file stays as
+    /// the command has read the file. Throws ``CommandFailure`` if another command has the lock. The system releases
+    /// the lock when the process ends, however the process ends.
     func lock() throws -> KeyFileLock? {
         let path = Self.resolved(self.path)
         while true {
@@ -49,7 +52,7 @@ struct KeyFile {
                     .failed, "another command uses the key file \(self.path)", remedy: "Try again when it has ended.")
             }
             var (held, named) = (stat(), stat())
-            // Whoever had it may have put another file in its place.
+            // The command that had the lock before may have put another file in this place.
             guard fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_ino == named.st_ino,
                 held.st_dev == named.st_dev
             else { continue }
@@ -57,7 +60,7 @@ struct KeyFile {
         }
     }
 
-    /// When the file was changed last; `nil` where it is not there.
+    /// The moment of the file's last change; `nil` if the file does not exist.
     var changedAt: Timestamp? {
         var status = stat()
         guard stat(self.path, &status) == 0 else { return nil }
@@ -96,7 +99,7 @@ struct KeyFile {
             remedy: "Restore it from where keys are kept; a new key does not open an old database.")
     }
 
-    /// Puts keys into the file in the place of those that are there: whole, or not at all.
+    /// Replaces the keys in the file: completely, or not at all.
     func replace(by keys: KeyRing, random: RandomSource = .system) throws {
         let path = Self.resolved(self.path)
         var status = stat()
@@ -104,7 +107,7 @@ struct KeyFile {
         let unnamed = "\(path).\(random.identifier())"
         defer { unlink(unnamed) }
         let handle = try self.newFile(unnamed)
-        // Whoever could read it before can read it now: an operator changes it, and the server reads it.
+        // The same people can read the new file as before: an operator changes the file, and the server reads the file.
         guard fchown(handle.fileDescriptor, status.st_uid, status.st_gid) == 0 else { throw self.cannotBeMade() }
         try self.write(keys, to: handle)
         guard rename(unnamed, path) == 0 else { throw self.cannotBeMade() }
@@ -126,7 +129,8 @@ struct KeyFile {
         }
     }
 
-    /// Makes the file whole or not at all: it gets its name once its bytes are on disk, and never in place of another.
+    /// Makes the file completely or not at all. The file gets its name once its bytes are on disk, and never replaces
+    /// another file.
     private func create(random: RandomSource) throws -> KeyRing {
         let keys = KeyRing(KeyEncryptionKey(random: random))
         try? FileManager.default.createDirectory(
@@ -135,7 +139,7 @@ struct KeyFile {
         defer { unlink(unnamed) }
         try self.write(keys, to: self.newFile(unnamed))
         guard link(unnamed, self.path) == 0 else {
-            // Another process was first; its key is the one that counts.
+            // Another process was first; the key of that process counts.
             if errno == EEXIST { return try self.read() }
             throw self.cannotBeMade()
         }
@@ -150,14 +154,15 @@ struct KeyFile {
     }
 }
 
-/// A key file, held by one command alone.
+/// The lock of a key file, held by one command alone.
 final class KeyFileLock: Sendable {
     private let descriptor: Int32
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
     deinit {
-        // A program that is started at this moment has the descriptor until it begins, and would have the lock as long.
+        // A program that starts at this moment keeps the descriptor until the program begins, and would keep the lock
+        // as long.
         flock(self.descriptor, LOCK_UN)
         _ = Foundation.close(self.descriptor)
     }
@@ -167,17 +172,17 @@ final class KeyFileLock: Sendable {
 struct DataFolder {
     let path: String
 
-    /// Whether a database was made here before.
+    /// `true` if a database was made in the folder before.
     var holdsDatabase: Bool { FileManager.default.fileExists(atPath: self.databasePath) }
 
     var databasePath: String { self.path + "/countersign.sqlite" }
 
-    /// How many bytes the database has.
+    /// The size of the database file in bytes.
     var databaseSize: Int64 {
         (try? FileManager.default.attributesOfItem(atPath: self.databasePath)[.size] as? Int64) ?? 0
     }
 
-    /// How many bytes the database has on the disk, with what is written and not yet in its file.
+    /// The size of the database on the disk in bytes, with the writes that are not in the database's file yet.
     var databaseBytes: Int64 {
         ["", "-wal", "-shm"].reduce(0) { sum, ending in
             let size = try? FileManager.default.attributesOfItem(atPath: self.databasePath + ending)[.size] as? Int64
@@ -185,10 +190,10 @@ struct DataFolder {
         }
     }
 
-    /// Where it is kept when the last backup was begun.
+    /// The file that keeps the moment of the last backup.
     private var lastBackupPath: String { self.path + "/last-backup" }
 
-    /// When the last backup that was made here was begun; `nil` where none was.
+    /// The moment at which the last backup of this folder began; `nil` if the folder has had no backup.
     var lastBackup: Timestamp? {
         FileManager.default.contents(atPath: self.lastBackupPath).flatMap {
             Int64(String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines))
@@ -201,27 +206,28 @@ struct DataFolder {
         try Owner.give(self.lastBackupPath, ofFolder: self.path)
     }
 
-    /// Where the local administration listens while the server runs (mode 0600).
+    /// The socket at which the local administration listens while the server runs (mode 0600).
     var socketPath: String { self.path + "/admin.sock" }
 
-    /// Where the one-time administrator link goes when no person reads standard output (mode 0600).
+    /// The file for the one-time administrator link, if no person reads standard output (mode 0600).
     var administratorLinkPath: String { self.path + "/administrator-link" }
 
-    /// The address that the folder's server was last started with, for links that are made while it does not run.
+    /// The address with which the folder's server was last started, for links that commands make while the server does
+    /// not run.
     var issuer: String? {
         FileManager.default.contents(atPath: self.path + "/issuer").map {
             String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines)
         }
     }
 
-    /// Keeps ``issuer``. What is there already is not written again: a disk may be full.
+    /// Keeps ``issuer``. An unchanged address is not written again: a disk may be full.
     func keep(issuer: String) throws {
         guard self.issuer != issuer else { return }
         try Data((issuer + "\n").utf8).write(to: URL(fileURLWithPath: self.path + "/issuer"), options: .atomic)
         try Owner.give(self.path + "/issuer", ofFolder: self.path)
     }
 
-    /// Makes the folder for its owner alone, where it is not there yet.
+    /// Makes the folder for its owner alone, if the folder does not exist yet.
     func prepare() throws {
         do {
             try FileManager.default.createDirectory(
@@ -241,16 +247,16 @@ struct DataFolder {
         close(descriptor)
     }
 
-    /// Where the service manager keeps the data of the packaged server.
+    /// The folder in which the service manager keeps the data of the packaged server.
     static let packagePath = "/var/lib/countersign"
 
-    /// Where things go when nobody says so: the service manager's folders, else the user's (XDG Base Directory).
+    /// Returns the default data folder: the service manager's folder, otherwise the user's (XDG Base Directory).
     static func defaultPath(_ environment: [String: String]) -> String {
         if let folder = environment["STATE_DIRECTORY"], !folder.isEmpty { return folder }
         return Self.userFolder(environment, "XDG_DATA_HOME", ".local/share") + "/countersign"
     }
 
-    /// As ``defaultPath(_:)``, for the key file.
+    /// Returns the default key file, in the same way as ``defaultPath(_:)``.
     static func defaultKeyPath(_ environment: [String: String]) -> String {
         if let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty { return folder + "/countersign.key" }
         if let folder = environment["CONFIGURATION_DIRECTORY"], !folder.isEmpty { return folder + "/countersign.key" }

@@ -10,7 +10,7 @@ struct OpenStore {
     private let sealing: Sealing
     let limits: Limits
 
-    /// Opens the folder's store, and makes folder, key and store where nothing is there yet.
+    /// Opens the folder's store. Makes the folder, the key and the store if they do not exist yet.
     init(
         folder: DataFolder, keyFile: KeyFile, limits: Limits,
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A new file of mode 0600 for one secret, made before there is the secret: a secret is shown once, so what cannot be
-/// kept must not be asked for.
+/// A new file of mode 0600 for one secret, made before the secret exists. A secret is shown once, so a command must not
+/// request a secret before there is a place to keep the secret.
 final class SecretFile {
     let path: String
     private let handle: FileHandle
     private var isWritten = false
 
-    /// Makes the file. Throws ``CommandFailure`` where there is one already, or where none can be.
+    /// Makes the file. Throws ``CommandFailure`` if the file already exists, or cannot be made.
     init(path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -23,6 +23,6 @@ final class SecretFile {
         self.isWritten = true
     }
 
-    /// Where no secret came, nothing is left behind.
+    /// Deletes the file if no secret was written.
     deinit { if !self.isWritten { unlink(self.path) } }
 }

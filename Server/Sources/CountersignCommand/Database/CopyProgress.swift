@@ -1,20 +1,20 @@
 import Foundation
 import Store
 
-/// Says on a terminal how far a long copy has come, by the size of the file that it writes.
+/// Reports the progress of a long copy on a terminal, by the size of the file that the copy writes.
 struct CopyProgress: Sendable {
     private let title: String
     private let folder: String
     private let isCopy: @Sendable (String) -> Bool
 
-    /// The copy is the file of `folder` whose name `isCopy` knows.
+    /// Creates a progress report. The copy is the file of `folder` for whose name `isCopy` returns `true`.
     init(_ title: String, folder: String, isCopy: @escaping @Sendable (String) -> Bool) {
         self.title = title
         self.folder = folder
         self.isCopy = isCopy
     }
 
-    /// Does the work on a thread of its own, and reports meanwhile, where a person reads it.
+    /// Does the work on a thread of its own, and reports the progress meanwhile if a person reads the terminal.
     func during<Result: Sendable>(
         expected: Int64, _ work: @escaping @Sendable () throws -> Result
     ) async throws -> Result {

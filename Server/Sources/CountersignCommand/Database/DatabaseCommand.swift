@@ -54,7 +54,8 @@ struct BackupCommand: AsyncParsableCommand {
             }
             throw self.options.failure(error, backup: path)
         }
-        // The backup is whole whether or not this is kept: a full disk of the data folder is a reason to make one.
+        // The backup is complete even if the moment cannot be kept: a full disk of the data folder is a reason for a
+        // backup.
         do { try folder.keep(lastBackup: manifest.createdAt) } catch {
             Terminal.standardError("The metrics will not tell of this backup: \(folder.path) cannot be written.")
         }
@@ -73,7 +74,7 @@ struct BackupCommand: AsyncParsableCommand {
 }
 
 extension BackupManifest {
-    /// What is in it, in a few words.
+    /// The contents of the backup, in a few words.
     var summary: String {
         let what = [
             (self.counts.accounts, "account"), (self.counts.devices, "device"), (self.counts.clients, "client"),

@@ -3,7 +3,7 @@ import SQLiteStore
 import Store
 import _Primitives
 
-/// `countersign db add-key`: another key-encryption key.
+/// `countersign db add-key`: adds a key-encryption key.
 struct AddKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add-key",
@@ -42,7 +42,7 @@ struct AddKeyCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign db forget-keys`: key-encryption keys that nothing lies under any more.
+/// `countersign db forget-keys`: removes the key-encryption keys that no longer seal anything.
 struct ForgetKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget-keys",
@@ -56,14 +56,14 @@ struct ForgetKeysCommand: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    /// What came of it.
+    /// The result of the command.
     struct Outcome {
         let newest: String
-        /// Former keys that stay.
+        /// The former keys that stay.
         let former: [String]
         let forgotten: [String]
 
-        /// What whoever has backups has to know; `nil` where nothing was forgotten.
+        /// The warning for an operator with backups; `nil` if the command forgot no key.
         var warning: String? {
             guard !self.forgotten.isEmpty else { return nil }
             return """
@@ -72,7 +72,7 @@ struct ForgetKeysCommand: AsyncParsableCommand {
                 """
         }
 
-        /// For scripts.
+        /// The result for scripts.
         var json: JSONObject {
             var object: JSONObject = [
                 "forgotten": .array(self.forgotten.map(JSON.string)),
@@ -82,7 +82,7 @@ struct ForgetKeysCommand: AsyncParsableCommand {
             return object
         }
 
-        /// For people.
+        /// The result for people.
         func text(path: String) -> String {
             var lines = self.forgotten.map { "Forgotten: \($0)" }
             if self.forgotten.isEmpty { lines.append("Every key of \(path) is needed.") }
@@ -101,7 +101,7 @@ struct ForgetKeysCommand: AsyncParsableCommand {
         Terminal.standardOutput(outcome.text(path: self.options.keys.path))
     }
 
-    /// Does it, and says what came of it.
+    /// Removes the keys, and returns the result.
     func change() throws -> Outcome {
         let lock = try self.options.keys.lock()
         return try withExtendedLifetime(lock) {
@@ -112,7 +112,7 @@ struct ForgetKeysCommand: AsyncParsableCommand {
             } catch let error as StoreError {
                 throw self.options.failure(error, backup: "")
             }
-            // The first may be one that the server has not been started with yet.
+            // The first key may be a new key with which the server has not been started yet.
             let former = present.former.filter { needed.containsBytes(of: $0.identifier) }
             let forgotten = present.former.map(\.identifier).filter { !needed.containsBytes(of: $0) }
             if !forgotten.isEmpty { try self.options.keys.replace(by: KeyRing(present.newest, former: former)) }

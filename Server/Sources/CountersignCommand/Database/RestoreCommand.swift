@@ -4,7 +4,7 @@ import SQLiteStore
 import Store
 import _Primitives
 
-/// `countersign db restore`: a backup in the place of the database.
+/// `countersign db restore`: replaces the database by a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
@@ -46,12 +46,11 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private var revocations: DatabaseRestore.Revocations { self.undoRevocations ? .undone : .kept }
 
-    /// Does it, or looks what it would do.
+    /// Restores, or reports the effects of a restore.
     func restore() async throws -> RestoreReport {
         let path = try self.options.backupPath(self.file)
         let folder = self.options.folder
-        // A key that the backup needs must not be forgotten meanwhile, for the database that it takes the place of needs
-        // others.
+        // No command may forget a key that the backup needs meanwhile: the present database needs other keys.
         let lock = try self.check ? nil : self.options.keys.lock()
         defer { withExtendedLifetime(lock) {} }
         let restore = DatabaseRestore(folder: folder.path, keys: try self.options.readKeys())
@@ -68,7 +67,7 @@ struct RestoreCommand: AsyncParsableCommand {
                     ? try restore.check(path, revocations: revocations, in: place, at: now)
                     : try restore.restore(path, revocations: revocations, mayReplace: mayReplace, at: now)
             }
-            // The server's links point there until it is started with another address.
+            // The server's links point to the backup's address until the server starts with another address.
             if !isCheck, folder.issuer == nil, let issuer = report.manifest.issuer {
                 try folder.keep(issuer: issuer)
             }
@@ -85,7 +84,7 @@ struct RestoreCommand: AsyncParsableCommand {
 }
 
 extension RestoreReport {
-    /// What the report says to a person.
+    /// Returns the report for a person.
     func text(isCheck: Bool, revocations: DatabaseRestore.Revocations) -> String {
         var lines = [
             isCheck
@@ -141,7 +140,8 @@ extension RestoreReport {
         }
     }
 
-    /// What was done alike: of each kind so many as anybody reads, and how many more there are.
+    /// Returns the lines about changes with the same treatment: for each kind the first changes, and the number of
+    /// further changes.
     private func lines(of treatment: Change.Treatment, below title: String?) -> [String] {
         let changes = self.changes.filter { $0.kind.treatment == treatment }
         guard !changes.isEmpty else { return [] }
@@ -155,7 +155,7 @@ extension RestoreReport {
         return (title.map { [$0] } ?? []) + lines
     }
 
-    /// The report for scripts.
+    /// Returns the report for scripts.
     func json(isCheck: Bool) -> JSONObject {
         var object: JSONObject = [
             "restored": .bool(!isCheck), "backup": .object(self.manifest.json),

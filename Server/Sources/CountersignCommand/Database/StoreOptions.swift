@@ -3,7 +3,7 @@ import Foundation
 import Store
 import _Primitives
 
-/// Which store a command is about.
+/// The options that name a command's store.
 struct StoreOptions: ParsableArguments {
     @Option(name: .long, help: "The data folder.")
     var data: String?
@@ -22,7 +22,7 @@ struct StoreOptions: ParsableArguments {
         KeyFile(path: self.keyFile ?? DataFolder.defaultKeyPath(ProcessInfo.processInfo.environment))
     }
 
-    /// Reads the keys. Throws ``CommandFailure``, also where there is none: no key is made here.
+    /// Reads the keys. Throws ``CommandFailure``, also for a missing key file: this function makes no key.
     func readKeys() throws -> KeyRing {
         guard FileManager.default.fileExists(atPath: self.keys.path) else {
             throw CommandFailure(
@@ -32,7 +32,7 @@ struct StoreOptions: ParsableArguments {
         return try self.keys.keys(mayCreate: false, dataFolder: self.folder.path)
     }
 
-    /// The path of a backup, made absolute. Throws a usage ``CommandFailure`` for one in the data folder.
+    /// Returns the absolute path of a backup. Throws a usage ``CommandFailure`` for a path in the data folder.
     func backupPath(_ path: String) throws -> String {
         let file = URL(fileURLWithPath: (path as NSString).expandingTildeInPath).standardizedFileURL
         let place = file.deletingLastPathComponent().resolvingSymlinksInPath().path + "/"
@@ -44,7 +44,7 @@ struct StoreOptions: ParsableArguments {
         return file.path
     }
 
-    /// What a store's error is to whoever runs the command.
+    /// Returns the failure that a store's error means for the operator.
     func failure(_ error: StoreError, backup: String) -> CommandFailure {
         switch error.code {
         case .notFound: CommandFailure(.notFound, error.reason)

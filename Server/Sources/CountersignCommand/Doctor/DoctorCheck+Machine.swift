@@ -4,7 +4,7 @@ import NIOSSL
 import Store
 import _Primitives
 
-/// What is of the machine: files, disk, certificate and clock.
+/// The checks of the machine: files, disk, certificate and clock.
 extension DoctorCheck {
     static let permissions = DoctorCheck(
         name: "permissions",
@@ -30,7 +30,7 @@ extension DoctorCheck {
         }
         look(configuration.dataFolder)
         for name in try FileManager.default.contentsOfDirectory(atPath: configuration.dataFolder).sorted() {
-            // The folder keeps others out; what is in it has to be the server's own.
+            // The folder keeps others out. Its files must belong to the server's own user.
             look("\(configuration.dataFolder)/\(name)", ownedBy: folder.st_uid, forbidden: 0o022)
         }
         let keys = [configuration.keyFile, configuration.tlsKey, configuration.mtlsKey].compactMap(\.self)
@@ -104,7 +104,7 @@ extension DoctorCheck {
 
 /// This machine's clock.
 enum SystemClock {
-    /// Whether something keeps it right; `nil` where the kernel does not say.
+    /// `true` if a service keeps the clock right; `nil` if the kernel does not tell.
     static var isSynchronised: Bool? {
         switch countersign_clock_is_synchronised() {
         case 1: true

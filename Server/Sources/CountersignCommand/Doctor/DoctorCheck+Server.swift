@@ -2,7 +2,7 @@ import Foundation
 import Store
 import _Primitives
 
-/// What only the server, or its database, can tell.
+/// The checks of mail, clients and names, which need the server or its database.
 extension DoctorCheck {
     static let mail = DoctorCheck(
         name: "mail",
@@ -72,9 +72,9 @@ extension DoctorCheck {
     }
 }
 
-/// Which names people take for one.
+/// The names that people mistake for each other.
 enum NameCollisions {
-    /// The names that share their key with another one, together, each group as the names come.
+    /// Returns the groups of names that share a key, each group in the order of the names.
     static func groups(of names: [String]) -> [[String]] {
         var groups: [ExactText: [String]] = [:]
         var order: [ExactText] = []

@@ -1,19 +1,19 @@
 import Foundation
 import _Primitives
 
-/// One thing that `countersign doctor` looks at: what it is called, what it looks at, what to do where something is wrong, and
-/// how it looks. A feature that can be wrong adds its own to ``all``.
+/// One check of `countersign doctor`: the name, the object of the check, the operator's remedy, and the function that
+/// looks. A feature that can be wrong adds its own check to ``all``.
 struct DoctorCheck: Sendable {
-    /// What was found.
+    /// The result of a check.
     enum Verdict: Equatable, Sendable {
-        /// Nothing is wrong; the text says what was seen.
+        /// Nothing is wrong. The text says what the check has seen.
         case good(String)
-        /// These are wrong, a sentence each.
+        /// The problems, a sentence each.
         case bad([String])
-        /// It could not be looked at, for this reason.
+        /// The check could not look, for this reason.
         case unknown(String)
 
-        /// The word that stands for it in the report.
+        /// The verdict's word in the report.
         var word: String {
             switch self {
             case .good: "good"
@@ -32,44 +32,44 @@ struct DoctorCheck: Sendable {
 
     /// A word of small letters.
     let name: String
-    /// What it looks at.
+    /// The object that the check looks at.
     let looksAt: String
-    /// What an operator does where it is bad.
+    /// The operator's remedy for a bad verdict.
     let remedy: String
-    /// Looks. What it throws is why it could not.
+    /// Looks. An error that the function throws is the reason why the check could not look.
     let look: @Sendable (DoctorScene) async throws -> Verdict
 
     /// Every check, in the order of the report.
     static let all: [DoctorCheck] = [.mail, .clients, .names, .permissions, .disk, .certificate, .clock]
 }
 
-/// What checks look at: a server's settings, its data folder, and its administration.
+/// The surroundings that the checks look at: a server's settings, its data folder, and its administration.
 struct DoctorScene: Sendable {
     let configuration: ServeConfiguration
-    /// The administration of the server that runs, or of its database where none does.
+    /// The administration of the running server, or of the server's database if no server runs.
     let connection: AdminConnection
-    /// Whether a server runs.
+    /// `true` if a server runs.
     let isServed: Bool
     var time: TimeSource = .system
-    /// What is free where a path is, and how much there is; `nil` where the system does not say.
+    /// Returns the free and the whole space of the disk at a path; `nil` if the system does not tell.
     var space: @Sendable (String) -> DiskSpace? = { DiskSpace(at: $0) }
-    /// Whether something keeps this machine's clock right; `nil` where the system does not say.
+    /// Returns `true` if a service keeps this machine's clock right; `nil` if the system does not tell.
     var isClockSynchronised: @Sendable () -> Bool? = { SystemClock.isSynchronised }
 
     var folder: DataFolder { DataFolder(path: self.configuration.dataFolder) }
 
-    /// The answer of the administration to a question, as an object.
+    /// Returns the administration's answer to a question, as an object.
     func ask(_ path: String) async throws -> JSONObject {
         guard case .object(let object) = try await self.connection.call("GET", path) else { return [:] }
         return object
     }
 }
 
-/// What the checks have found.
+/// The findings of the checks.
 struct DoctorReport: Sendable {
     let findings: [(check: DoctorCheck, verdict: DoctorCheck.Verdict)]
 
-    /// Has each check look, one after the other.
+    /// Runs each check, one after the other.
     init(of checks: [DoctorCheck] = DoctorCheck.all, at scene: DoctorScene) async {
         var findings: [(check: DoctorCheck, verdict: DoctorCheck.Verdict)] = []
         for check in checks {
@@ -81,7 +81,7 @@ struct DoctorReport: Sendable {
         self.findings = findings
     }
 
-    /// The exit code: `nil` where everything was looked at and is good.
+    /// The exit code; `nil` if every check looked and found nothing wrong.
     var status: CommandFailure.Status? {
         let words = self.findings.map(\.verdict.word)
         if words.contains("bad") { return .failed }

@@ -3,7 +3,7 @@ import Foundation
 import Store
 import _Primitives
 
-/// `countersign doctor`: what is wrong with a server's surroundings, before people notice.
+/// `countersign doctor`: finds faults in a server's surroundings before people notice.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -40,7 +40,8 @@ struct DoctorCommand: AsyncParsableCommand {
         if let status = report.status { throw ExitCode(status.rawValue) }
     }
 
-    /// What the checks find. Throws ``CommandFailure`` where there is no server to look at, or its settings cannot be read.
+    /// Returns the findings of the checks. Throws ``CommandFailure`` if there is no server to look at, or if the
+    /// server's settings cannot be read.
     func report() async throws -> DoctorReport {
         var flags: [String: String] = [:]
         flags["data"] = self.data

@@ -2,7 +2,7 @@ import ArgumentParser
 import Passwords
 import _Primitives
 
-/// `countersign hash`: what passwords cost on this machine, and which ones nobody may choose.
+/// `countersign hash`: the cost of passwords on this machine, and the list of passwords that nobody may choose.
 struct HashCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hash",
@@ -10,7 +10,7 @@ struct HashCommand: AsyncParsableCommand {
         subcommands: [Calibrate.self, Breached.self]
     )
 
-    /// `countersign hash calibrate`: finds the memory of a hash that takes as long as is wanted.
+    /// `countersign hash calibrate`: finds the memory with which a hash takes the wanted time.
     struct Calibrate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Measure Argon2id on this machine and propose settings.",
@@ -69,7 +69,7 @@ struct HashCommand: AsyncParsableCommand {
                 """)
         }
 
-        /// Milliseconds of the quickest of three hashes.
+        /// Returns the milliseconds of the quickest of three hashes.
         private static func time(of parameters: Argon2Parameters) async throws -> Double {
             var limits = PasswordLimits()
             limits.hashing = parameters

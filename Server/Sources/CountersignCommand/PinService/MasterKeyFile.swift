@@ -2,12 +2,13 @@ import Ceremony
 import Foundation
 import _Primitives
 
-/// The file that holds the service's secret as one line of base64url, readable by its owner alone.
+/// The file that holds the service's secret as one line of base64url. Only the file's owner can read the file.
 struct MasterKeyFile {
     let path: String
 
-    /// Reads the secret, or makes one where there is no file and `isFirst` is true: nothing has been evaluated yet. A new one
-    /// in the place of one that is lost would make every PIN wrong without a word. Throws ``CommandFailure``.
+    /// Reads the secret. Makes a secret if the file is missing and `isFirst` is `true`: nothing has been evaluated yet.
+    ///
+    /// A new secret in place of a lost secret would make every PIN wrong without a word. Throws ``CommandFailure``.
     func key(isFirst: Bool, random: RandomSource = .system) throws -> SecretBytes {
         guard FileManager.default.fileExists(atPath: self.path) else {
             guard isFirst else {

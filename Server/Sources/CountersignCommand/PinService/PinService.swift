@@ -6,18 +6,21 @@ import SQLiteStore
 import Store
 import _Primitives
 
-/// Evaluates what phones have blinded, by a secret that nobody else has, and as often as it counts for itself
-/// (decision 69). What asks it, and whatever that says of an attempt, changes neither.
+/// Evaluates the values that phones have blinded, by a secret that nobody else has.
+///
+/// The service counts the evaluations itself (decision 69). No caller, and no statement of a caller about an attempt,
+/// changes the secret or the count.
 struct PinService: PinEvaluating {
     private let master: SecretBytes
     private let log: EvaluationLog
     private let limit: Int
     private let time: TimeSource
     private let load = SharedLoad()
-    /// Counts and evaluates: on no thread that serves requests.
+    /// The queue on which the service counts and evaluates. No thread of the queue serves requests.
     private let queue = DispatchQueue(label: "pin-service", attributes: .concurrent)
 
-    /// A service with a secret of `PinServiceKey.masterBytes`, which evaluates for one activation up to `limit` times a day.
+    /// Creates a service with a secret of `PinServiceKey.masterBytes`. The service evaluates for one activation up to
+    /// `limit` times a day.
     init(master: SecretBytes, log: EvaluationLog, limit: Int, time: TimeSource = .system) {
         self.master = master
         self.log = log
@@ -41,10 +44,10 @@ struct PinService: PinEvaluating {
             rest = try self.log.count(
                 Array(SHA256.hash(data: blinded)), of: activation, limit: self.limit, at: self.time.now())
         } catch {
-            // Nothing is evaluated that is not counted.
+            // Without a count the service evaluates nothing.
             throw .notAsked
         }
-        // Rounded up: whoever comes then finds the place free.
+        // Rounded up: a caller that comes after these seconds finds the place free.
         if let rest { throw .exhausted(retryAfterSeconds: Int(rest.components.seconds) + 1) }
         do throws(PinSchemeError) { return try key.evaluate(blinded) } catch { throw .malformed }
     }

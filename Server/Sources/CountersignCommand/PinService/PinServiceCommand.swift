@@ -8,7 +8,7 @@ import Store
 import UnixSignals
 import _Primitives
 
-/// `countersign pin-service`: what evaluates PINs, beside the server and as another user.
+/// `countersign pin-service`: the service that evaluates PINs, beside the server and as another user.
 struct PinServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin-service",
@@ -52,7 +52,7 @@ struct PinServiceCommand: AsyncParsableCommand {
     func run() async throws {
         let handler = LineLog(LineLog.Format(rawValue: self.logFormat) ?? .text, level: .info)
         let logger = Logger(label: "countersign") { _ in handler }
-        // Asked before the log is made.
+        // The check must come before making the log.
         let isFirst = !EvaluationLog.exists(in: self.data)
         let log: EvaluationLog
         do { log = try EvaluationLog(folder: self.data) } catch let error as StoreError {

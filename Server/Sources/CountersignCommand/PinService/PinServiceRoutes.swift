@@ -12,8 +12,8 @@ import _Primitives
 ///
 ///     GET  /keys/{activation}                         {"key": …}
 ///     POST /evaluations {"activation", "blinded"}     {"evaluated": …}
-///     429 where an activation has had what it has in a day, with Retry-After; 400 for what is no question; 503 where the
-///     service cannot count, or has too much to do.
+///     429 for an activation that has used up its day's evaluations, with Retry-After; 400 for a malformed question;
+///     503 if the service cannot count, or has too much to do.
 struct PinServiceRoutes: Sendable {
     let service: PinService
     let logger: Logger

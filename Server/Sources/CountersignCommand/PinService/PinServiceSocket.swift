@@ -4,19 +4,19 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// The socket of the PIN service, for those who are in its group.
+/// The socket of the PIN service, for the members of the socket's group.
 struct PinServiceSocket: Service {
     let path: String
     let service: PinService
     let logger: Logger
     var onRunning: @Sendable () -> Void = {}
 
-    /// Listens until it is to shut down. Throws ``CommandFailure`` where nobody can listen there.
+    /// Listens until the shutdown. Throws ``CommandFailure`` if the socket cannot be opened.
     func run() async throws {
         let (path, logger, onRunning) = (self.path, self.logger, self.onRunning)
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .notice)
-        // What a process that was killed has left there.
+        // Removes the socket that a killed process has left.
         unlink(path)
         defer { unlink(path) }
         let listener = Application(

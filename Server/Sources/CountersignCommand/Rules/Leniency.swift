@@ -1,12 +1,12 @@
 import UAF
 import UAFRelyingParty
 
-/// What an operator allows beyond what the strict server does, by the names that the code and docs/uaf-conformance.md
-/// have for it.
+/// The exceptions that an operator allows beyond the strict server, by their names in the code and in
+/// docs/uaf-conformance.md.
 struct Leniency: Equatable {
     /// Readings of messages.
     var readings = LenientReadings()
-    /// Another attestation type than the preferred one.
+    /// Another attestation type than the preferred type.
     var acceptsLessPreferredAttestation = false
     /// An authenticator older than its metadata.
     var acceptsOutdatedAuthenticators = false
@@ -24,13 +24,14 @@ struct Leniency: Equatable {
     ]
     private static let vendorTag = "row21VendorTags"
 
-    /// The names that there are.
+    /// The names of all exceptions.
     static let names = Self.flags.map(\.name) + ["\(Self.vendorTag):HHHH"]
 
-    /// Nothing.
+    /// Creates a set without exceptions.
     init() {}
 
-    /// What is named. `row21VendorTags:3FFC` is one tag of a vendor, in four hexadecimal digits.
+    /// Creates a set of the named exceptions. `row21VendorTags:3FFC` is one tag of a vendor, in four hexadecimal
+    /// digits.
     ///
     /// Throws ``CommandFailure`` for another name.
     init(_ names: [String]) throws {
@@ -52,7 +53,7 @@ struct Leniency: Equatable {
 
 /// Versions of the protocol as an operator writes them.
 enum ProtocolVersions {
-    /// Reads `1.0,1.1`. Throws ``CommandFailure`` for another version, and where none is named.
+    /// Reads `1.0,1.1`. Throws ``CommandFailure`` for another version, and for an empty list.
     static func versions(_ text: String) throws -> Set<Version> {
         let known: [Substring: Version] = ["1.0": .uaf10, "1.1": .uaf11]
         let versions = try text.split(separator: ",").map { text in

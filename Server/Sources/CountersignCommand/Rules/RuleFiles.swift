@@ -2,14 +2,15 @@ import CountersignServer
 import NIOSSL
 import UAFRelyingParty
 
-/// Where an operator keeps metadata, policies, and the certificates that phones must see.
+/// The places where an operator keeps metadata, policies, and the certificates that phones must see.
 struct RuleFiles: Sendable {
     var metadataFolder: String?
     var policiesFolder: String?
     var channelCertificates: [String] = []
     var channelMayBeUntold = false
 
-    /// Reads everything as it is now. Throws `MetadataFolderError`, `PolicyFileError` and ``ChannelCertificateError``.
+    /// Reads the present content of all files. Throws `MetadataFolderError`, `PolicyFileError` and
+    /// ``ChannelCertificateError``.
     func load() throws -> RuleSet {
         var metadata = try MetadataCatalog.builtIn()
         if let folder = self.metadataFolder { try metadata.add(folder: folder) }
@@ -22,7 +23,7 @@ struct RuleFiles: Sendable {
             channelBinding: channelBinding)
     }
 
-    /// The rule on TLS channels alone.
+    /// Returns the rule on TLS channels alone.
     func channelBinding() throws(ChannelCertificateError) -> ChannelBindingRule {
         guard !self.channelCertificates.isEmpty else { return .ignore }
         var certificates: [[UInt8]] = []
@@ -40,7 +41,7 @@ struct RuleFiles: Sendable {
     }
 }
 
-/// A file that should hold a certificate, and does not, or cannot be read.
+/// The error for a file that should hold a certificate, and does not, or cannot be read.
 struct ChannelCertificateError: Error, CustomStringConvertible {
     let file: String
     var description: String { "there is no certificate in \(self.file)" }

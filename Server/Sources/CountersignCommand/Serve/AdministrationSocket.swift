@@ -8,7 +8,7 @@ import Store
 
 /// The socket in the data folder by which operators administer on the server's own machine.
 enum AdministrationSocket {
-    /// The application at the socket. The data folder is its owner's alone, and the socket's mode is 0600.
+    /// Returns the application at the socket. The data folder is its owner's alone, and the socket's mode is 0600.
     static func application(
         _ assembly: ServerAssembly, folder: DataFolder, stop: ServerStop? = nil, _ logger: Logger,
         onRunning: @escaping @Sendable () -> Void = {}

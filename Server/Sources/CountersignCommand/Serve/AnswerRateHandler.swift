@@ -2,31 +2,33 @@ import Foundation
 import NIOCore
 import Store
 
-/// Closes the connection at once, whatever of its answers is unsent.
+/// Closes the connection at once, even with unsent parts of its answers.
 struct ConnectionCut: Sendable {}
 
-/// The server stops: a client that reads nothing is not waited for.
+/// Tells the connection that the server stops. The server does not wait for a client that reads nothing.
 struct ConnectionDrains: Sendable {}
 
-/// Whether the other end takes what is sent to it.
+/// The other end's progress in taking the answer.
 enum AnswerProgress: Sendable {
-    /// Nothing of what is unsent has left since the last look.
+    /// No unsent byte has left since the last look.
     case stalled
-    /// It has, or nothing is left.
+    /// Unsent bytes have left, or no unsent byte remains.
     case moving
-    /// Nothing has left for two looks while the server stops: the connection is cut.
+    /// No byte has left for two looks while the server stops: the connection is cut.
     case unread
 }
 
-/// Answers have a least rate, as requests have a deadline: a client that does not read them keeps no connection.
+/// Gives answers a least rate, as requests have a deadline: a client that does not read its answers loses the
+/// connection.
 ///
-/// It stands next to the socket and counts bytes, so that it sees what really leaves, also under TLS. Only time in
-/// which something is unsent counts: a channel that waits for events can be quiet for ever. It looks at the connection
-/// from time to time after something was sent, and reads nothing of it while it sends.
+/// The handler stands next to the socket and counts bytes. So the handler sees the bytes that really leave, also under
+/// TLS. Only time with unsent bytes counts: a channel that waits for events can be quiet for ever. The handler looks at
+/// the connection from time to time after sending, and inspects nothing of the connection while sending.
 ///
-/// When the server stops, a client that has read nothing for two looks is cut then (``UnreadLooks``).
+/// While the server stops, a client that has read nothing for two looks is cut (``UnreadLooks``).
 ///
-/// What is unsent when the connection is closed is sent first, at the same rate; only ``ConnectionCut`` does not wait.
+/// At the close of a connection the handler first sends the unsent bytes, at the same rate. Only ``ConnectionCut`` does
+/// not wait.
 final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
@@ -40,12 +42,13 @@ final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
     private var written = 0
     private var sentAtLastLook: Int?
     private var isStalled = false
-    /// While the server stops.
+    /// The looks during the stop; `nil` before the stop.
     private var unreadLooks: UnreadLooks?
-    /// When the period began, what had left then, and what was to leave.
+    /// The beginning of the period, the number of bytes that had left by then, and the number that had to leave.
     private var begin: (at: NIODeadline, sent: Int, written: Int)?
 
-    /// `unsent` says how much waits in this process for a connection's socket to take it; `nil` where it has ended.
+    /// Creates a handler. `unsent` returns the number of bytes that wait in this process for the connection's socket;
+    /// `nil` for a connection that has ended.
     init(
         limits: Limits, connections: OpenConnections?,
         unsent: @escaping (any Channel) -> Int? = {
@@ -96,7 +99,7 @@ final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Closes the connection, and has the system keep nothing for it either.
+    /// Closes the connection, and makes the system drop the connection's unsent bytes, too.
     private func cut(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         if let unsent = self.unsent(context.channel), unsent > 0 {
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
@@ -128,7 +131,7 @@ final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {
         let begin = self.begin ?? (now, sent, self.written)
         self.begin = begin
         if now - begin.at >= self.period {
-            // Where less than that was unsent, all of it is enough.
+            // If fewer bytes were unsent, sending all of them is enough.
             guard sent >= min(begin.sent + self.bytes, begin.written) else {
                 self.connections?.countUnreadAnswer()
                 self.cut(context, nil)

@@ -7,14 +7,14 @@ import Store
 import _Primitives
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 as our listeners speak it: heads have a size, a connection without a request an end, a request a time
-    /// to come in, and an answer a least rate.
+    /// Returns HTTP/1.1 with the bounds of this server's listeners. Heads have a greatest size, connections without a
+    /// request have an end, requests have a deadline, and answers have a least rate.
     ///
     /// - Parameters:
     ///   - limits: The sizes and times.
-    ///   - connections: Where the listener's connections are counted; `nil` for a listener of operators.
+    ///   - connections: The record that counts the listener's connections; `nil` for a listener of operators.
     ///   - stop: The stop of the process, which the connections' drain is a part of.
-    ///   - source: By what the other end is counted, `nil` where it has no share.
+    ///   - source: Returns the source that the other end counts for; `nil` for an end without a share.
     static func bounded(
         _ limits: Limits, connections: OpenConnections? = nil, stop: ServerStop? = nil,
         source: @escaping @Sendable (SocketAddress?) -> String? = { _ in nil }
@@ -33,7 +33,7 @@ extension HTTPServerBuilder {
     }
 }
 
-/// A listener's connections, each with a deadline for what comes in and a least rate for what goes out.
+/// A listener's connections, each with a deadline for incoming requests and a least rate for answers.
 struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let limits: Limits
@@ -48,7 +48,7 @@ struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
             // Next to the socket, below TLS.
             try pipeline.addHandler(
                 AnswerRateHandler(limits: self.limits, connections: self.connections), position: .first)
-            // Where requests are parts already, and everything else comes behind.
+            // Behind the decoder, which makes parts of requests, and in front of all other handlers.
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(
                 ConnectionHandler(
@@ -59,7 +59,8 @@ struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
         }
     }
 
-    /// What the system keeps for the connection, and how long it waits for the other end to acknowledge it.
+    /// Bounds the bytes that the system keeps for the connection, and the time that the system waits for the other
+    /// end's acknowledgement.
     private func boundSocket(of channel: any Channel) throws {
         guard let options = channel.syncOptions else { return }
         try options.setOption(

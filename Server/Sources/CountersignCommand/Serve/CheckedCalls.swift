@@ -10,21 +10,21 @@ import Store
 import Synchronization
 import _Primitives
 
-/// Calls addresses that services have named, and no others than they should be able to name: https, or http to a literal
-/// loopback address; no redirects; no address of a private network.
+/// Calls addresses that services have named, and only allowed addresses: https, or http to a literal loopback address;
+/// no redirects; no address of a private network.
 ///
-/// A name is looked up here, what it stands for is judged, and the connection goes to the very address that was judged: a
-/// name that stands for another one a moment later changes nothing. The certificate has to be the name's all the same.
+/// The class looks a name up and judges the addresses of the name. The connection goes to the very address that was
+/// judged: a name that gets another address a moment later changes nothing. The certificate must be the name's all the
+/// same.
 final class CheckedCalls: OutgoingCalls {
-    /// Networks of nobody in particular: no service on the Internet is there (IANA's registries of special-purpose
-    /// addresses).
+    /// Networks without a service on the Internet (IANA's registries of special-purpose addresses).
     private static let privateNetworks = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
         "224.0.0.0/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
     ].compactMap(AddressBlock.init)
 
-    /// Of IPv6 the rest of what is given to anybody lies here.
+    /// The networks that hold all other public addresses. Public IPv6 addresses lie in the second network.
     private static let globalNetworks = ["0.0.0.0/0", "2000::/3"].compactMap(AddressBlock.init)
 
     private static let loopbackNetworks = ["127.0.0.0/8", "::1/128"].compactMap(AddressBlock.init)
@@ -36,13 +36,13 @@ final class CheckedCalls: OutgoingCalls {
     /// The number of calls under way to clients' addresses, for each party and host.
     private let underWay = Mutex<[OutgoingCall.Party: [ExactText: Int]]>([:])
 
-    /// Calls of a server.
+    /// Creates the calls of a server.
     ///
     /// - Parameters:
-    ///   - allowed: Networks that may be called although they are private.
-    ///   - mayCallLoopback: Whether programs of this machine may be called: for a server that is itself reached at a
+    ///   - allowed: Private networks that the server may call.
+    ///   - mayCallLoopback: `true` if the server may call programs on this machine, for a server that people reach at a
     ///     loopback address alone.
-    ///   - lookUp: What a host's name stands for, now. It may block.
+    ///   - lookUp: Returns the present addresses of a host's name. The function may block.
     init(
         allowed: [AddressBlock] = [], mayCallLoopback: Bool = false, limits: Limits = Limits(),
         tls: TLSConfiguration = .makeClientConfiguration(),
@@ -74,13 +74,14 @@ final class CheckedCalls: OutgoingCalls {
         return try await self.send(call, to: target, at: tried, until: deadline)
     }
 
-    /// No connection was made to an address: nothing of the call was sent.
+    /// The error for an address without a connection: the server has sent no part of the call.
     private struct NoConnection: Error {
         let reason: String
     }
 
-    /// Tries the addresses of a host one after the other, until there is a connection: a host that has an address of IPv6
-    /// may be reached by IPv4 alone. A call that was sent is never sent again.
+    /// Tries the addresses of a host one after the other, until a connection is made.
+    ///
+    /// A host with an IPv6 address may be reachable by IPv4 alone. The server never sends a call again.
     private func send(
         _ call: OutgoingCall, to target: Target, at addresses: [String], until deadline: ContinuousClock.Instant
     ) async throws -> OutgoingAnswer {
@@ -100,7 +101,7 @@ final class CheckedCalls: OutgoingCalls {
             && !Self.privateNetworks.contains { $0.contains(address) }
     }
 
-    /// The number of calls to a party that can be under way at once; `nil` if the callers bound them.
+    /// Returns the number of calls to a party that can be under way at once; `nil` if the callers bound their calls.
     private func mostCalls(of party: OutgoingCall.Party) -> Int? {
         switch party {
         case .client: self.limits.oauth.outgoingCalls
@@ -131,7 +132,8 @@ final class CheckedCalls: OutgoingCalls {
 
     // MARK: Names
 
-    /// Looks up on a thread of its own: the system's resolver blocks, and is not waited for past the time of a call.
+    /// Looks a host's name up on a thread of its own: the system's resolver blocks. The server waits for the resolver
+    /// no longer than the time of a call.
     private func addresses(of target: Target) async throws -> [String] {
         if target.isLiteral { return [target.host] }
         let (host, lookUp) = (target.host, self.lookUp)
@@ -145,7 +147,7 @@ final class CheckedCalls: OutgoingCalls {
         }
     }
 
-    /// What the system's resolver knows.
+    /// Returns the addresses that the system's resolver knows.
     @Sendable static func systemLookUp(_ host: String) throws -> [String] {
         var hints = addrinfo()
         hints.ai_flags = AI_ADDRCONFIG
@@ -162,7 +164,7 @@ final class CheckedCalls: OutgoingCalls {
             var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
             let length = socklen_t(text.count)
             if getnameinfo(found.ai_addr, found.ai_addrlen, &text, length, nil, 0, NI_NUMERICHOST) == 0 {
-                // An IPv6 address may name the interface that it is of.
+                // An IPv6 address may name its interface.
                 let bytes = text.prefix { $0 != 0 && $0 != CChar(UInt8(ascii: "%")) }.map { UInt8(bitPattern: $0) }
                 addresses.append(String(decoding: bytes, as: UTF8.self))
             }
@@ -173,7 +175,7 @@ final class CheckedCalls: OutgoingCalls {
 
     // MARK: The call
 
-    /// - Parameter count: The addresses that are left, which share the time for a connection.
+    /// - Parameter count: The remaining addresses, which share the time for a connection.
     private func send(
         _ call: OutgoingCall, to target: Target, at address: String, sharedBy count: Int,
         until deadline: ContinuousClock.Instant
@@ -189,7 +191,8 @@ final class CheckedCalls: OutgoingCalls {
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let result: Result<OutgoingAnswer, any Error>
         do {
-            // The client's own time ends with the head of the answer: a body that never comes would hold the call for ever.
+            // The HTTP client's own time ends with the head of the answer: a body that never comes would hold the call
+            // for ever.
             let answer = try await withThrowingTaskGroup(of: OutgoingAnswer.self) { group in
                 group.addTask { try await Self.send(call, to: target, over: client, within: left) }
                 group.addTask {
@@ -204,13 +207,13 @@ final class CheckedCalls: OutgoingCalls {
         } catch {
             result = .failure(error)
         }
-        // A client that is not shut down ends the program.
+        // An HTTP client that is not shut down ends the program.
         try? await client.shutdown()
         return try result.get()
     }
 
-    /// The errors of `connect(2)` by which an address is not reached. A connection that stands gives none of them within the
-    /// time of a call.
+    /// The errors of `connect(2)` for an address that cannot be reached. An established connection gives none of these
+    /// errors within the time of a call.
     private static let refusals: Set<CInt> = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
 
     private static func send(_ call: OutgoingCall, to target: Target, over client: HTTPClient, within time: Duration)
@@ -218,7 +221,7 @@ final class CheckedCalls: OutgoingCalls {
     {
         var request = HTTPClientRequest(url: target.text)
         request.headers.add(name: "Accept", value: "application/json")
-        // Some providers refuse calls that do not say which program calls.
+        // Some providers refuse calls without the name of the calling program.
         request.headers.add(name: "User-Agent", value: "Countersign/\(ProgramRelease.version)")
         switch call.content {
         case .none: request.method = .GET
@@ -259,12 +262,12 @@ final class CheckedCalls: OutgoingCalls {
         }
     }
 
-    /// The type of a body without its parameters (RFC 9110, section 8.3.1).
+    /// Returns the type of a body without its parameters (RFC 9110, section 8.3.1).
     private static func mediaType(_ field: String?) -> String? {
         field.map { String($0.prefix { $0 != ";" && $0 != " " && $0 != "\t" }).asciiLowercased }
     }
 
-    /// `max-age`, in the form that nearly everybody sends it in; none for what must not be kept.
+    /// Returns `max-age`, in the form that nearly all servers send; zero for an answer that must not be kept.
     private static func age(_ directives: [String]) -> Duration? {
         for directive in directives.map(\.asciiLowercased) {
             if directive.hasSameBytes(as: "no-store") || directive.hasSameBytes(as: "no-cache") { return .zero }
@@ -276,11 +279,11 @@ final class CheckedCalls: OutgoingCalls {
     }
 }
 
-/// Where a call goes, written anew of its parts: what is judged is what is called.
+/// The target of a call, rebuilt from its parts: the server calls exactly the address that was judged.
 private struct Target {
-    /// Without brackets.
+    /// The host, without brackets.
     let host: String
-    /// Whether the host is an address and no name.
+    /// `true` if the host is an address and no name.
     let isLiteral: Bool
     let text: String
 

@@ -3,31 +3,32 @@ import NIOCore
 import NIOHTTP1
 import Store
 
-/// What a listener asks of each connection, whoever answers behind it.
+/// Enforces a listener's rules on each connection, for every responder behind the handler.
 ///
-/// It gives each request a time to come in whole, from its head to its end, however often a byte of it comes. A head that
-/// does not come has the connection's idle time: nothing but a whole head begins that anew. A late request whose answer
-/// has not begun is answered 408 by whoever reads its body; then, and in every other case at once, the connection is
-/// closed.
+/// Each request has a time to come in completely, from its head to its end, however often a byte comes. A missing head
+/// has the connection's idle time: only a complete head starts that time anew. If a late request's answer has not
+/// begun, the reader of the body answers 408, and then the connection is closed. In every other case the connection is
+/// closed at once.
 ///
-/// It keeps to what HTTP/1.1 says of connections and messages (RFC 9112): who ends the connection, what an answer to
-/// HEAD, or to HTTP/1.0, looks like, and when a client that waits for it is told to send its body.
+/// The handler follows the rules of HTTP/1.1 for connections and messages (RFC 9112): which end closes the connection,
+/// the form of an answer to HEAD or to HTTP/1.0, and the moment at which a waiting client is told to send its body.
 ///
-/// When the server stops, the connection has a time to get its answers, and tells the stop how the connection ended.
+/// When the server stops, the connection has a time to get its answers. The handler reports to the stop how the
+/// connection ended.
 final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// What the other end did.
+    /// An act of the other end.
     private enum Held {
         case part(HTTPServerRequestPart)
         case inputClosed
     }
 
     private let deadline: TimeAmount
-    /// How long the answer to a late request can take.
+    /// The time that the answer to a late request can take.
     private let patience: TimeAmount
     private let linger: TimeAmount
     private let drain: Duration
@@ -38,7 +39,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isWaiting = true
     private var timer: Scheduled<Void>?
     private var drainTimer: Scheduled<Void>?
-    /// What the stop counts this connection as.
+    /// The kind of end that the stop counts for this connection.
     private var ending = ServerStop.Ending.closed
     private var hasEnded = false
     private var isLate = false
@@ -49,16 +50,18 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var wholeAnswers = 0
     /// The request that is being answered.
     private var answered = RequestShape()
-    /// The client waits for `100 Continue` before it sends the body of its latest request.
+    /// `true` if the client waits for `100 Continue` before sending the body of its latest request.
     private var owesContinue = false
-    /// No request comes after the one that is there.
+    /// `true` if the present request is the last of the connection.
     private var isLast = false
-    /// Everything is answered, and the other end is to close.
+    /// `true` if everything is answered, and the other end has to close.
     private var isClosing = false
-    /// The answer is written in pieces, as there is something to tell.
+    /// `true` if the answer is written in pieces, at each event.
     private var isChannel = false
-    /// What has come after a request that is not answered yet. Nobody answers it before that request has turned out to be
-    /// one after which the connection goes on; until then no more is read.
+    /// The parts behind a request that is still unanswered.
+    ///
+    /// Nobody answers these parts before the connection is known to go on after the request. Until then the handler
+    /// reads no more.
     private var held: CircularBuffer<Held> = []
     private var hasHeldRead = false
 
@@ -113,7 +116,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case is ChannelShouldQuiesceEvent:
             self.beginDrain(context)
         case ChannelEvent.inputClosed where self.isClosing || self.isChannel:
-            // Nobody is there to be told anything.
+            // The other end has gone: nobody would get an answer.
             self.cut(context)
         case ChannelEvent.inputClosed where !self.held.isEmpty:
             self.held.append(.inputClosed)
@@ -126,7 +129,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// The connection has what is left of the stop, and no more than its own time.
+    /// Begins the drain. The connection has the rest of the stop's time, and no more than its own time.
     private func beginDrain(_ context: ChannelHandlerContext) {
         self.drainTimer?.cancel()
         let drain = TimeAmount(self.stop?.drain(atMost: self.drain) ?? self.drain)
@@ -164,8 +167,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // Nobody behind reads on after the last answer, and what is left unread when the connection is closed would make
-        // the system take that answer back.
+        // No handler behind this one reads on after the last answer. Bytes left unread at the close of the connection
+        // would make the system take the answer back.
         if self.isClosing { context.read() }
     }
 
@@ -175,20 +178,20 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func receive(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
-        // Nobody reads what comes too late, or after the last request.
+        // The handler drops parts that come too late, or after the last request.
         guard !self.isLate, !self.isClosing else { return }
         switch part {
         case .head(var head):
             guard !self.isLast else { return }
             guard self.begunRequests <= self.wholeAnswers else {
                 self.held.append(.part(part))
-                // Its answer would come into the midst of the channel.
+                // The answer would come into the midst of the channel.
                 if self.isChannel { self.cut(context) }
                 return
             }
             let shape = RequestShape(&head)
             self.answered = shape
-            // A server that stops answers what has come, and nothing behind that.
+            // A server that stops answers the requests that have come, and no later request.
             self.isLast = shape.isLast || self.stop?.hasBegun == true
             self.owesContinue = shape.expectsContinue
             self.begunRequests += 1
@@ -196,7 +199,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
             context.fireChannelRead(self.wrapInboundOut(.head(head)))
             return
         case .body:
-            // It did not wait.
+            // The client did not wait.
             self.owesContinue = false
         case .end:
             guard self.wholeRequests < self.begunRequests else { return }
@@ -208,10 +211,10 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(self.wrapInboundOut(part))
     }
 
-    /// Goes on with what has come meanwhile.
+    /// Goes on with the parts that have come meanwhile.
     private func release(_ context: ChannelHandlerContext) {
         guard !self.held.isEmpty else { return }
-        // Whoever reads behind waits for the end of what came at once.
+        // The handlers behind wait for the end of the parts that came at once.
         defer { context.fireChannelReadComplete() }
         while let next = self.held.first {
             switch next {
@@ -253,7 +256,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.isLate = true
         self.isLast = true
         context.fireErrorCaught(RequestTooSlow())
-        // Whoever answers may be at something else.
+        // The responder may be busy with something else.
         self.schedule(self.patience, context) { context.close(promise: nil) }
     }
 
@@ -272,7 +275,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch self.unwrapOutboundIn(data) {
         case .head(let head) where head.status.code >= 200:
             self.begunAnswers += 1
-            // The body that was not asked for may come or not: what follows could be either.
+            // The client may or may not send the body that the server did not ask for. The next bytes could be either.
             let isRefused = self.owesContinue || head.status.code >= 400 && !head.isKeepAlive
             self.isLast = self.isLast || isRefused
             context.write(self.wrapOutboundOut(.head(self.completed(head))), promise: promise)
@@ -280,7 +283,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head, .body: context.write(data, promise: promise)
         case .end:
             self.writtenAnswers += 1
-            // Not before its last byte is on its way.
+            // The answer is finished only when its last byte is on its way.
             let written = promise ?? context.eventLoop.makePromise()
             written.futureResult.assumeIsolated().whenComplete { _ in self.finishAnswer(context) }
             // The end of chunks is part of a body.
@@ -290,11 +293,11 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// The head as the client of this request can read it.
+    /// Returns the head in a form that the client of this request can read.
     private func completed(_ head: HTTPResponseHead) -> HTTPResponseHead {
         guard self.answered.isOld || self.isLast else { return head }
         var head = head
-        // Knows no chunks: the answer ends with the connection.
+        // HTTP/1.0 knows no chunks: the answer ends with the connection.
         if self.answered.isOld { head.version = .http1_0 }
         head.headers.replaceOrAdd(name: "connection", value: "close")
         return head
@@ -318,8 +321,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
             self.isClosing = true
             self.held.removeAll()
             self.hasHeldRead = false
-            // Bytes that still come must not make the system take the answer back: they are read, and dropped (RFC 9112,
-            // section 9.6).
+            // Bytes that still come must not make the system take the answer back. The handler reads and drops these
+            // bytes (RFC 9112, section 9.6).
             context.close(mode: .output, promise: nil)
             self.schedule(self.linger, context) { context.close(promise: nil) }
             context.read()
@@ -328,7 +331,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.release(context)
     }
 
-    /// Tells whether a whole request waits for its answer, or the connection for a request.
+    /// Reports if a complete request waits for its answer, or if the connection waits for a request.
     private func update() {
         let isWaiting = self.wholeRequests <= self.wholeAnswers
         guard let connections = self.connections, let connection = self.connection, isWaiting != self.isWaiting else {

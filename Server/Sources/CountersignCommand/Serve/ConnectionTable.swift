@@ -1,31 +1,33 @@
 import Store
 import _Primitives
 
-/// Who has which connection, and which one gives way first.
+/// The open connections by source, and the order in which connections give way.
 ///
-/// Every request moves its connection twice, so that a move costs the same however many there are: connections stand in
-/// queues, one of all and one of their source for each place, linked by their slots' numbers.
+/// Every request moves its connection twice, so a move must cost the same for any number of connections. The
+/// connections stand in queues, linked by their slots' numbers: for each place a queue of all connections and a queue
+/// of their source.
 struct ConnectionTable {
     typealias Cut = @Sendable () -> Void
 
-    /// What a connection does, in the order in which they give way.
+    /// The activity of a connection, in the order in which connections give way.
     enum Place: Int, CaseIterable {
-        /// It has no whole request.
+        /// The connection has no complete request.
         case waiting
-        /// Its client does not read.
+        /// The connection's client does not read.
         case stalled
-        /// It waits for events.
+        /// The connection waits for events.
         case channel
-        /// Its answer is being made.
+        /// The connection's answer is being made.
         case answering
-        /// It has been cut, and has not ended yet.
+        /// The connection has been cut, and has not ended yet.
         case ending
     }
 
-    /// What a table with too many connections can do.
+    /// The possibilities of a table with too many connections.
     enum Room {
         case cut(Cut)
-        /// Every connection is being answered or has just begun to wait: there may be one to cut after this time.
+        /// Every connection is being answered or has just begun to wait. After this time there may be a connection to
+        /// cut.
         case later(Duration)
         /// Every connection is being answered.
         case none
@@ -33,18 +35,18 @@ struct ConnectionTable {
 
     private struct Slot {
         var place = Place.waiting
-        /// Since when it waits for its client, in the first two places.
+        /// The moment from which the connection waits for its client, in the first two places.
         var since: Timestamp
-        /// Index of its source.
+        /// The index of the connection's source.
         var source: Int
         var cut: Cut?
     }
 
     private struct Source {
-        /// `nil`: named proxies, whose connections have no share.
+        /// The source's name; `nil` for named proxies, whose connections have no share.
         var name: String?
         var live = 0
-        /// All that have not ended.
+        /// The number of connections that have not ended.
         var connections = 0
         var queues = Queues()
     }
@@ -55,16 +57,16 @@ struct ConnectionTable {
     private var freeSources: [Int] = []
     private var indices: [String?: Int] = [:]
     private var queues = Queues()
-    /// Two links a slot: one in the queues of all, one in those of its source.
+    /// Each slot has two links: one in the queues of all connections, one in the queues of its source.
     private var links = Links()
     private var sourceLinks = Links()
     private var channelHolders = Ranking()
-    /// Those that were not cut.
+    /// The number of live connections: connections that the table has not cut.
     private(set) var live = 0
-    /// Those whose clients do not read.
+    /// The number of connections whose clients do not read.
     var stalled: Int { self.queues.count(of: .stalled) }
 
-    /// A new connection, which waits. Returns its slot.
+    /// Adds a new connection, which waits. Returns the connection's slot.
     mutating func add(source name: String?, at now: Timestamp, cut: @escaping Cut) -> Int {
         let source = self.index(of: name)
         let slot = self.freeSlots.popLast() ?? self.slots.count
@@ -94,8 +96,9 @@ struct ConnectionTable {
         return index
     }
 
-    /// Moves a connection to the end of another place's queue. One that has been cut stays where it is.
-    /// `since` says from when on it waits for its client.
+    /// Moves a connection to the end of another place's queue. A cut connection stays in its place.
+    ///
+    /// `since` is the moment from which the connection waits for its client.
     mutating func move(_ slot: Int, to place: Place, since: Timestamp? = nil) {
         guard self.slots[slot].place != .ending else { return }
         self.dequeue(slot)
@@ -104,7 +107,7 @@ struct ConnectionTable {
         self.enqueue(slot)
     }
 
-    /// A connection has ended.
+    /// Removes a connection that has ended.
     mutating func remove(_ slot: Int) {
         let source = self.slots[slot].source
         if self.slots[slot].place != .ending { self.cut(slot) }
@@ -117,8 +120,10 @@ struct ConnectionTable {
         }
     }
 
-    /// Takes out what gives way first among the connections of the same source, but never `newcomer`, until the source
-    /// has no more than `share` or all the others are being answered. Named proxies have no share.
+    /// Takes out connections of the same source, in the order of giving way, but never `newcomer`.
+    ///
+    /// The function stops when the source has at most `share` connections, or when all others are being answered. Named
+    /// proxies have no share.
     mutating func takePastShare(_ share: Int, ofSourceOf slot: Int, sparing newcomer: Int?) -> [Cut] {
         let source = self.slots[slot].source
         var cuts: [Cut] = []
@@ -133,13 +138,15 @@ struct ConnectionTable {
         return cuts
     }
 
-    /// Takes out what gives way first among all but `newcomer`: what has waited the longest for its client; else a
-    /// channel of the source that has the most. As long as few wait, they are kept for `courtesy`.
+    /// Takes out the connection that gives way first among all but `newcomer`.
+    ///
+    /// The first to go is the connection that has waited the longest for its client, otherwise a channel of the source
+    /// with the most channels. As long as few connections wait, each waiting connection stays for `courtesy`.
     mutating func makeRoom(sparing newcomer: Int?, courtesy: Duration, now: Timestamp) -> Room {
         let longest = self.longestWait(self.queues, but: newcomer, self.links)
         let waited = longest.map { now - self.slots[$0].since }
-        // Many that say nothing are a flood, and then a new connection must not wait for them. A clock that was set
-        // back must not keep anybody here either.
+        // Many silent connections are a flood, and then a new connection must not wait for the silent connections. A
+        // clock that was set back must not keep any connection here either.
         let areMany = self.queues.count(of: .waiting) * Limits.Fixed.silentShare > self.live
         if let waited, areMany || waited >= courtesy || waited < .zero, let cut = self.take(longest) {
             return .cut(cut)
@@ -151,7 +158,7 @@ struct ConnectionTable {
         return (waited ?? newcomer.map { _ in .zero }).map { .later(courtesy - $0) } ?? .none
     }
 
-    /// The one of the first two places' that has waited the longest for its client.
+    /// Returns the connection of the first two places that has waited the longest for its client.
     private func longestWait(_ queues: Queues, but spared: Int?, _ links: Links) -> Int? {
         let heads = [Place.waiting, .stalled].compactMap { queues.first(of: $0, but: spared, links) }
         return heads.min { self.slots[$0].since < self.slots[$1].since }
@@ -191,7 +198,7 @@ struct ConnectionTable {
     }
 }
 
-/// What stands before and behind each slot in its queue; -1 for nothing.
+/// The neighbours of each slot in its queue, before and behind; -1 for no neighbour.
 private struct Links {
     var before: [Int] = []
     var behind: [Int] = []
@@ -202,13 +209,13 @@ private struct Links {
     }
 }
 
-/// Slots in the order in which they came.
+/// Slots in the order of their arrival.
 private struct Queue {
     private var head = -1
     private var tail = -1
     private(set) var count = 0
 
-    /// The first that is not `spared`.
+    /// Returns the first slot that is not `spared`.
     func first(but spared: Int?, _ links: Links) -> Int? {
         guard self.head >= 0, self.head == spared else { return self.head < 0 ? nil : self.head }
         let second = links.behind[self.head]
@@ -237,7 +244,7 @@ private struct Queues {
 
     func count(of place: ConnectionTable.Place) -> Int { self.queues[place.rawValue].count }
 
-    /// The first in a queue that is not `spared`.
+    /// Returns the first slot in a queue that is not `spared`.
     func first(of place: ConnectionTable.Place, but spared: Int?, _ links: Links) -> Int? {
         self.queues[place.rawValue].first(but: spared, links)
     }
@@ -251,19 +258,19 @@ private struct Queues {
     }
 }
 
-/// Sources by how many channels each has: which one has the most is known at once, however many there are, as every new
-/// connection may ask.
+/// Sources by the number of their channels. The source with the most channels is known at once, for any number of
+/// sources, because every new connection may ask.
 private struct Ranking {
-    /// The sources with so many channels. Nobody with none is in it.
+    /// The sources by their number of channels. A source without channels is in no rank.
     private var ranks: [Queue] = [Queue()]
     private var links = Links()
-    /// The most that a source has.
+    /// The greatest number of channels that a source has.
     private var most = 0
 
-    /// One of those that have the most; `nil` where nobody has any.
+    /// A source with the most channels; `nil` if no source has channels.
     var first: Int? { self.ranks[self.most].first(but: nil, self.links) }
 
-    /// There is one more source, without channels.
+    /// Adds one source, without channels.
     mutating func grow() { self.links.grow() }
 
     mutating func raise(_ source: Int, to count: Int) {
@@ -276,7 +283,7 @@ private struct Ranking {
     mutating func lower(_ source: Int, to count: Int) {
         self.ranks[count + 1].remove(source, &self.links)
         if count > 0 { self.ranks[count].append(source, &self.links) }
-        // Whoever was alone with the most still has the most, but for one.
+        // A source that was alone with the most channels still has the most, with one channel fewer.
         if self.ranks[self.most].count == 0, self.most > 0 { self.most -= 1 }
     }
 }

@@ -2,13 +2,14 @@ import CountersignServer
 import Hummingbird
 import _Primitives
 
-/// Begins the answers to those who wait for events in a task of their own, which takes its stack with it: a task keeps the
-/// deepest stack that it ever had, and a connection's own task waits as long as the page does.
+/// Begins the answers for waiting pages in a separate task, which takes its stack with it. A task keeps the deepest
+/// stack of its life, and a connection's own task waits as long as the page does.
 struct EventTaskResponder<Base: HTTPResponder>: HTTPResponder where Base.Context == ServerContext {
     let base: Base
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
-        // The first letter first: this is asked of every request, and every path of events begins so.
+        // The check of the first letter comes first: every request takes this check, and every path of events begins
+        // with this letter.
         guard request.head.path?.utf8.dropFirst().first == UInt8(ascii: "s"),
             request.uri.path.hasBytes(atEnd: "/events")
         else {

@@ -3,11 +3,12 @@ import Foundation
 import Store
 import _Primitives
 
-/// What the metrics have of the machine: database, disk, certificates, key file and backup, as they are when they are read.
+/// The metrics of the machine: database, disk, certificates, key file and backup. Each number is current at the moment
+/// of reading.
 struct HostWatch: Sendable {
     let folder: DataFolder
     let keyFile: KeyFile
-    /// By the listener that shows it.
+    /// The certificates by the listener that shows the certificate.
     let certificates: [(listener: String, identity: TLSIdentity)]
     var time: TimeSource = .system
 

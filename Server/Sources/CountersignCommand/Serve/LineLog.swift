@@ -3,11 +3,11 @@ import Foundation
 import Logging
 import _Primitives
 
-/// The server's log: one line an event, as text for people or as JSON for whatever collects it.
+/// The server's log: one line for each event, as text for people or as JSON for collectors.
 ///
-/// Whatever somebody sent is written so that it neither ends the line nor reaches the terminal as a command.
+/// The log writes values from strangers so that no value ends the line or reaches the terminal as a command.
 struct LineLog: LogHandler {
-    /// How lines are written.
+    /// The format of lines.
     enum Format: String, CaseIterable, Sendable { case text, json }
 
     var metadata: Logger.Metadata = [:]
@@ -20,7 +20,7 @@ struct LineLog: LogHandler {
     init(
         _ format: Format, level: Logger.Level, time: TimeSource = .system,
         write: @escaping @Sendable (String) -> Void = { line in
-            // One call a line, so that the lines of two threads do not mix.
+            // One call for each line, so that the lines of two threads do not mix.
             FileHandle.standardError.write(Data(line.utf8))
         }
     ) {
@@ -54,7 +54,8 @@ struct LineLog: LogHandler {
         return Self.isHarmless(line) ? line : DisplayText.line(line, maximumLength: .max)
     }
 
-    /// The event's own members come first; a field of one of their names is not written over them.
+    /// Returns a line of JSON. The event's own members come first, and a field with the name of such a member does not
+    /// replace it.
     private func json(_ event: LogEvent, _ fields: [(name: String, value: String)]) -> String {
         var object: JSONObject = [
             "time": .string(self.time.now().description), "level": .string(event.level.rawValue),
@@ -65,13 +66,13 @@ struct LineLog: LogHandler {
         return Self.isHarmless(line) ? line : DisplayText.json(line)
     }
 
-    /// Whether a line has nothing but what prints in ASCII, as nearly every one: there is a line for each request, and
-    /// looking at each letter as Unicode does costs a tenth of it.
+    /// Returns `true` if a line has only printable ASCII, as nearly every line has. Each request writes a line, and
+    /// looking at each letter as Unicode does would cost a tenth of the line's time.
     private static func isHarmless(_ line: String) -> Bool {
         line.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
-    /// Whether a value can stand in a line of text as it is.
+    /// Returns `true` if a value can stand unchanged in a line of text.
     private static func isPlain(_ value: String) -> Bool {
         !value.isEmpty && value.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     }

@@ -2,22 +2,23 @@ import Foundation
 import Store
 import _Primitives
 
-/// What a mail command has said, without what it repeats of the letter.
+/// The output of a mail command, without the parts that repeat the letter.
 ///
-/// Left out is the recipient's address, with the part before its @ alone, each word that has eight letters in a row of the
-/// letter, and whatever has twenty characters in a row of it: of the message as it was handed over, and of its text. The
-/// sender's address stays, which is a setting.
+/// The output loses the recipient's address, the part of the address before the @, each word that has eight letters in
+/// a row of the letter, and every passage that has twenty characters in a row of the letter. The letter means the
+/// message as the command received the message, and the message's text. The sender's address stays, because the address
+/// is a setting.
 struct MailCommandWords {
-    /// What stands in the place of what was left out.
+    /// The mark in place of omitted words.
     private static let mark = "[letter]"
     private static let (wordRun, textRun) = (8, 20)
 
-    /// Bytes that the letter has in a row, in small letters.
+    /// The bytes that the letter has in a row, in small letters.
     private let words: Set<[UInt8]>
     private let texts: Set<[UInt8]>
     private let recipient: [UInt8]
 
-    /// The words of a command that gets this message.
+    /// Creates the words of a command that gets this message.
     init(of message: [UInt8]) {
         let lines = message.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let head = lines.prefix { !$0.isEmpty }
@@ -34,7 +35,7 @@ struct MailCommandWords {
         self.recipient = Self.address("To", in: head)
     }
 
-    /// What was said, of which the beginning counts, on one line.
+    /// Returns the beginning of the output, on one line.
     func shown(_ said: [UInt8]) -> String {
         let said = Array(said.prefix(Limits.Fixed.mailCommandWordBytes))
         let small = Self.lowercased(said)
@@ -54,7 +55,7 @@ struct MailCommandWords {
         for address in [self.recipient, name] where !address.isEmpty {
             for place in small.indices where Self.run(address.count, of: small, at: place) == address {
                 let (before, after) = (place - 1, place + address.count)
-                // Of a short name letters around it make another word.
+                // Letters around a short name make another word.
                 let isWord =
                     (before < 0 || !Self.isLetter(small[before]))
                     && (after >= small.count || !Self.isLetter(small[after]))
@@ -64,7 +65,8 @@ struct MailCommandWords {
         return Self.line(said, without: isOfLetter)
     }
 
-    /// The words of which nothing is of the letter, with a mark for each row of others; the lines one behind the other.
+    /// Returns the words without parts of the letter, with one mark for each row of omitted words. The lines follow
+    /// each other.
     private static func line(_ said: [UInt8], without isOfLetter: [Bool]) -> String {
         let lines = said.indices.split { said[$0] == UInt8(ascii: "\n") || said[$0] == UInt8(ascii: "\r") }
         return lines.map { line in
@@ -80,7 +82,7 @@ struct MailCommandWords {
     private static func address(_ field: String, in head: ArraySlice<ArraySlice<UInt8>>) -> [UInt8] {
         let name = Array("\(field): ".utf8)
         guard let place = head.firstIndex(where: { $0.starts(with: name) }) else { return [] }
-        // A long name of a sender goes on in lines that begin with a space.
+        // A sender's long name continues in lines that begin with a space.
         let lines = head[place...].enumerated().prefix { $0.offset == 0 || $0.element.first == UInt8(ascii: " ") }
         let value = Array(lines.map(\.element).joined())
         guard let start = value.lastIndex(of: UInt8(ascii: "<")), let end = value.lastIndex(of: UInt8(ascii: ">")),

@@ -15,13 +15,13 @@ import _Primitives
 
 /// A listener that asks clients for their certificates (RFC 8705).
 ///
-/// The handshake proves the key of whatever certificate is shown, and judges nothing else: one that a client has made itself
-/// is as good as its registration, and what is wrong with any is told as OAuth tells it.
+/// The handshake proves the key of any certificate, and judges nothing else. A self-made certificate of a client is as
+/// good as its registration. An OAuth error tells the client of a wrong certificate.
 struct MutualTLS: Sendable {
     let identity: TLSIdentity
     let authorities: ClientAuthorities?
 
-    /// What the listener is configured with.
+    /// The configuration of the listener.
     var configuration: TLSChannelConfiguration {
         var tls = self.identity.configuration
         tls.certificateVerification = .optionalVerification
@@ -30,7 +30,7 @@ struct MutualTLS: Sendable {
     }
 }
 
-/// Tells each request which certificate its connection has.
+/// Tells each request the certificate of its connection.
 struct CertificateResponder<Base: HTTPResponder>: HTTPResponder where Base.Context == ServerContext {
     let base: Base
     let authorities: ClientAuthorities?
@@ -38,7 +38,7 @@ struct CertificateResponder<Base: HTTPResponder>: HTTPResponder where Base.Conte
     func respond(to request: Request, context: ServerContext) async throws -> Response {
         var context = context
         let shown = try await context.channel.nioSSL_peerCertificate().get()
-        // One that cannot be read is worth as much as none.
+        // An unreadable certificate counts as no certificate.
         let certificate = shown.flatMap { try? $0.toDERBytes() }.flatMap {
             try? ClientCertificate(derEncoded: $0, authorities: self.authorities)
         }
@@ -47,11 +47,11 @@ struct CertificateResponder<Base: HTTPResponder>: HTTPResponder where Base.Conte
     }
 }
 
-/// The authorities whose certificates prove who a client is (RFC 8705, section 2.1).
+/// The authorities whose certificates prove a client's identity (RFC 8705, section 2.1).
 struct ClientAuthorities: Sendable {
     private let certificates: [Certificate]
 
-    /// Reads a file of certificates. Throws ``CommandFailure``, which says what is wrong with it.
+    /// Reads a file of certificates. Throws ``CommandFailure``, which names the fault of the file.
     init(file: String) throws {
         let texts = FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) }
         guard let documents = texts.flatMap({ try? PEMDocument.parseMultiple(pemString: $0) }), !documents.isEmpty,
@@ -64,10 +64,13 @@ struct ClientAuthorities: Sendable {
         self.certificates = certificates
     }
 
-    /// Says why none of the authorities vouches for a client's certificate now; `nil` where one does. An authority
-    /// that is under another one is in the file itself: of what a client sends along nothing is believed.
+    /// Returns the reason why none of the authorities vouches for a client's certificate now; `nil` if an authority
+    /// does.
     ///
-    /// Cost: a signature for each authority of the certificate's issuer's name.
+    /// An authority below another authority is in the file itself: the server believes no certificate that a client
+    /// sends along.
+    ///
+    /// Cost: a signature for each authority with the name of the certificate's issuer.
     func distrust(of certificate: Certificate) async -> String? {
         do {
             if let uses = try certificate.extensions.extendedKeyUsage, !uses.contains(.clientAuth), !uses.contains(.any)
@@ -88,7 +91,7 @@ struct ClientAuthorities: Sendable {
 }
 
 extension ClientCertificate {
-    /// Reads a certificate. Throws where that is none.
+    /// Reads a certificate. Throws if the bytes are no certificate.
     init(derEncoded bytes: [UInt8], authorities: ClientAuthorities?) throws {
         let certificate = try Certificate(derEncoded: bytes)
         self.init(
@@ -122,7 +125,7 @@ extension ClientCertificate {
         }
     }
 
-    /// The key as clients register theirs; `nil` for a kind that none can be registered of.
+    /// Returns the key in the form that clients register; `nil` for a kind of key that clients cannot register.
     private static func key(_ key: Certificate.PublicKey) -> JWK? {
         if let key = P256.Signing.PublicKey(key) {
             let point = Array(key.rawRepresentation)

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import ServiceLifecycle
 
-/// A listener that says which address it could not have, and why.
+/// A listener whose failure names the address and the reason.
 struct NamedListener: Service {
     let listener: any Service
     let endpoint: ServeConfiguration.Endpoint

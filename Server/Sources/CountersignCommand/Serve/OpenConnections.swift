@@ -6,17 +6,22 @@ import Store
 import Synchronization
 import _Primitives
 
-/// The open connections of the public listener: so many and no more, so that the store, the operations listener and
-/// the administrators' socket have descriptors whatever strangers do; and of each source its share and no more, so that
-/// nobody takes them all.
+/// The open connections of the public listener, with a bound for all connections and a share for each source.
 ///
-/// A new connection comes in, and another one gives way: past a source's share one of its own, at the bound one of all.
-/// First goes the connection that has waited the longest for its client, be it to send a whole request or to read an
-/// answer that is there; then the oldest channel that waits for events (at the bound one of the source that has the
-/// most): its page asks again. A connection whose answer is being made is never cut. At the bound, as long as no more
-/// than a quarter of all wait, none is cut either that has just begun to: its client's next request may be on its way,
-/// and clients that do not read are known as such only after that time. Where there is nobody else, no more are
-/// accepted until one ends or has waited long enough; those who come wait in the system's queue.
+/// The bound keeps descriptors for the store, the operations listener and the administrators' socket, whatever
+/// strangers do. The share keeps a source from taking all connections.
+///
+/// A new connection comes in, and another connection gives way. If a source is above its share, a connection of the
+/// source gives way. At the bound, a connection of any source gives way.
+///
+/// The first to go is the connection that has waited the longest for its client, either to send a complete request or
+/// to read an answer. The next to go is the oldest channel that waits for events, at the bound a channel of the source
+/// with the most channels: the channel's page asks again. A connection whose answer is being made is never cut.
+///
+/// At the bound, a connection that has just begun to wait is not cut either, as long as at most a quarter of all
+/// connections wait. The client's next request may be on its way, and only the time shows if a client does not read. If
+/// no other connection can go, the listener accepts no more until a connection ends or has waited long enough. New
+/// connections then wait in the system's queue.
 final class OpenConnections: AvailableConnectionsDelegate {
     /// A connection's place, from ``open(source:cut:)`` to ``end(_:)``.
     struct Connection: Hashable, Sendable {
@@ -25,16 +30,16 @@ final class OpenConnections: AvailableConnectionsDelegate {
     }
 
     private struct State {
-        /// What the listener has accepted, until it is closed.
+        /// The number of connections that the listener has accepted and not yet closed.
         var accepted = 0
         var table = ConnectionTable()
-        /// Room is to be made at a later time already.
+        /// `true` if a later attempt to make room is already planned.
         var isLooking = false
         var reported: Timestamp?
         var shareReported: Timestamp?
     }
 
-    /// What the operator is told of, from time to time: anybody can bring it about.
+    /// A report to the operator. The record pauses between reports, because anybody can cause a report.
     enum Report: Equatable, Sendable {
         /// All connections are in use.
         case bound
@@ -50,17 +55,18 @@ final class OpenConnections: AvailableConnectionsDelegate {
     private let pauseOfReports: Duration
     private let report: @Sendable (Report) -> Void
     private let registry: PrometheusMetrics
-    /// Connections that were cut to make room.
+    /// Connections cut to make room.
     private let cut: Counter
-    /// Connections that were cut because their source had more than its share.
+    /// Connections cut because their source was above its share.
     private let overShare: Counter
     private let late: Counter
     private let unread: Counter
     private let state = Mutex(State())
 
-    /// `limit` connections in all, and `share` of each source. `courtesy` is how long one that has begun to wait for
-    /// its client is kept at the bound where few wait; `later` does something after a time. What happens is counted in
-    /// `registry`.
+    /// Creates a record for `limit` connections in all, and `share` connections of each source.
+    ///
+    /// If few connections wait, a connection that has begun to wait for its client stays for `courtesy` at the bound.
+    /// `later` runs a function after a time. `registry` counts the events.
     init(
         limit: Int, share: Int, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
         registry: PrometheusMetrics = PrometheusMetrics(),
@@ -97,8 +103,9 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
     // MARK: What connections tell
 
-    /// A new connection waits for its first request. `source` is by what it is counted; `nil` for a named proxy's,
-    /// which has no share. `cut` closes it, from any thread.
+    /// Adds a new connection, which waits for its first request. `cut` closes the connection, from any thread.
+    ///
+    /// `source` is the source of the connection; `nil` for a named proxy's connection, which has no share.
     func open(source: String?, cut: @escaping @Sendable () -> Void) -> Connection {
         let now = self.time.now()
         let slot = self.state.withLock { $0.table.add(source: source, at: now, cut: cut) }
@@ -106,29 +113,30 @@ final class OpenConnections: AvailableConnectionsDelegate {
         return Connection(slot: slot, source: source)
     }
 
-    /// The connection has answered everything, and waits for a request again.
+    /// Notes that the connection has answered everything, and waits for a request again.
     func wait(_ connection: Connection) { self.change(connection, to: .waiting) }
 
-    /// A whole request is there, or its client reads on.
+    /// Notes that a complete request has come, or that the client reads on.
     func answer(_ connection: Connection) {
         self.state.withLock { $0.table.move(connection.slot, to: .answering) }
     }
 
-    /// The client has read nothing of what is there of its answer for as long as one that begins to wait is kept.
+    /// Notes that the client has read nothing of a ready answer, for as long as a connection that begins to wait may
+    /// stay.
     func stall(_ connection: Connection) {
         self.change(connection, to: .stalled, for: self.courtesy)
     }
 
-    /// The answer is a channel that waits for events.
+    /// Notes that the answer is a channel that waits for events.
     func holdChannel(_ connection: Connection) { self.change(connection, to: .channel) }
 
-    /// The connection has ended, and its place is given to another.
+    /// Notes that the connection has ended, and gives its place to another connection.
     func end(_ connection: Connection) { self.state.withLock { $0.table.remove(connection.slot) } }
 
-    /// A request did not come whole in time.
+    /// Counts a request that did not come completely in time.
     func countLateRequest() { self.late.increment() }
 
-    /// A connection is cut because too little of an answer was read.
+    /// Counts a connection that is cut because its client read too little of an answer.
     func countUnreadAnswer() { self.unread.increment() }
 
     private func change(_ connection: Connection, to place: ConnectionTable.Place, for span: Duration = .zero) {
@@ -138,8 +146,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
         }
     }
 
-    /// Keeps the connection's source to its share and all to the bound, after something has changed: as long as they
-    /// are being answered, connections cannot give way.
+    /// Keeps the connection's source to its share and all connections to the bound, after a change. Connections that
+    /// are being answered cannot give way.
     private func settle(
         _ connection: Connection, at now: Timestamp, sparing newcomer: Int?, _ change: (inout ConnectionTable) -> Void
     ) {
@@ -183,7 +191,7 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
     // MARK: What the operator sees
 
-    /// Connections whose clients do not read what is there of an answer.
+    /// The number of connections whose clients do not read a ready answer.
     var stalled: Int { self.state.withLock { $0.table.stalled } }
 
     /// The numbers in the text format of Prometheus.
@@ -226,9 +234,9 @@ enum Descriptors {
         return Int(clamping: limits.rlim_cur)
     }
 
-    /// How many connections the public listener may have: `wanted`, or what the limit leaves.
+    /// Returns the number of connections that the public listener may have: `wanted`, or the rest of the limit.
     ///
-    /// Throws ``CommandFailure`` where the limit does not leave so many.
+    /// Throws ``CommandFailure`` if the limit leaves too few connections.
     static func connections(_ wanted: Int?, limit: Int = Self.limit) throws -> Int {
         let possible = limit - Limits.Fixed.reservedFiles
         guard possible > 0, wanted ?? 1 <= possible else {

@@ -8,9 +8,9 @@ import NIOHTTP1
 import Store
 import _Primitives
 
-/// The PIN service, as the server asks it: over a socket of the same machine.
+/// The server's client of the PIN service, over a socket of the same machine.
 struct PinServiceClient: PinEvaluating {
-    /// Where it listens.
+    /// The path of the service's socket.
     let path: String
     let logger: Logger
     private let client: HTTPClient
@@ -18,9 +18,9 @@ struct PinServiceClient: PinEvaluating {
     private let capacity: Int
 
     /// - Parameters:
-    ///   - connections: How many questions are on their way at a time.
-    ///   - asking: How many there are at a time, those that wait for a connection among them.
-    ///   - connectTime: How long one waits for a connection, whether that has to be made or to become free.
+    ///   - connections: The number of questions that are on their way at a time.
+    ///   - asking: The number of questions at a time, including questions that wait for a connection.
+    ///   - connectTime: The time that a question waits for a connection, either a new connection or a free connection.
     init(
         path: String, logger: Logger, connections: Int = Limits.Evaluations.connections,
         asking: Int = Limits.Evaluations.asking, connectTime: Duration = Limits.Evaluations.connectTime
@@ -94,12 +94,13 @@ struct PinServiceClient: PinEvaluating {
         return value
     }
 
-    /// Whether there was no connection to ask by, so that nothing was asked: none came about, or none became free.
+    /// Returns `true` if the server had no connection for the question, and so asked nothing: no connection was made,
+    /// or none became free.
     private static func isUnreached(_ error: any Error) -> Bool {
         if let error = error as? HTTPClientError {
             return [.connectTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown].contains(error)
         }
-        // All of them are of making a socket or of connecting it; a full queue of connections is EAGAIN.
+        // All these errors come from making or connecting a socket. A full queue of connections gives EAGAIN.
         return (error as? IOError).map {
             [ENOENT, ECONNREFUSED, EACCES, EAGAIN, EMFILE, ENFILE].contains($0.errnoCode)
         } ?? false

@@ -4,20 +4,21 @@ import Foundation
 import Store
 import Synchronization
 
-/// Hands mail to a command that takes what `sendmail -t` takes: the message on its standard input, with the recipient in
-/// it. Its status says whether it was taken.
+/// Hands mail to a command that works like `sendmail -t`: the command reads the message, with the recipient in it, from
+/// its standard input. The command's status tells if the command took the message.
 ///
-/// No shell sees anything of it, and no argument is of the message. The beginning of what the command writes is kept, without
-/// what is of the message (``MailCommandWords``). The command gets no environment of this process, and no signal that is
-/// ignored here.
+/// No shell sees any part of the message, and no argument comes from the message. The server keeps the beginning of the
+/// command's output, without parts of the message (``MailCommandWords``). The command gets no environment of this
+/// process, and no signal that this process ignores.
 struct SendmailCommand: MailTransport {
     /// The program and its arguments.
     let command: [String]
-    /// How long it can take. Past it it is killed, with what it has started.
+    /// The time that the command can take. Afterwards the server kills the command, with every process that the command
+    /// has started.
     let time: Duration
 
-    /// The command of an operator's setting: words with spaces between them, the first of which is a path. `nil` where it is
-    /// none.
+    /// Reads the command of an operator's setting: words with spaces between them, of which the first is a path. `nil`
+    /// for any other text.
     init?(_ text: String, time: Duration) {
         let words = text.split(separator: " ").map(String.init)
         guard let program = words.first, program.hasPrefix("/") else { return nil }
@@ -25,12 +26,12 @@ struct SendmailCommand: MailTransport {
         self.time = time
     }
 
-    /// One program is begun at a time: a pipe becomes this process's own a moment after it is there.
+    /// Only one program starts at a time: a pipe becomes this process's own only a moment after its making.
     private static let beginning = Mutex(())
 
     func send(_ message: [UInt8]) async throws(MailFailure) -> String {
         let result: Result<String, MailFailure> = await withCheckedContinuation { continuation in
-            // It waits for another process: on no thread that serves requests.
+            // The function waits for another process, and therefore runs on no thread that serves requests.
             DispatchQueue.global(qos: .utility).async {
                 continuation.resume(returning: Result { () throws(MailFailure) in try self.run(message) })
             }
@@ -39,11 +40,12 @@ struct SendmailCommand: MailTransport {
     }
 
     private func run(_ message: [UInt8]) throws(MailFailure) -> String {
-        // All of it is on its way before there is somebody who reads it: nobody waits for a reader, nor writes to one that
-        // is gone.
+        // The whole message is on its way before the command reads. So the server neither waits for a reader, nor
+        // writes to a reader that has gone.
         guard message.count <= Limits.Fixed.mailBytes else { throw MailFailure("the message is too long") }
         var ends: [Int32] = [0, 0]
-        // Closed for every other program from its first moment, as no pipe is that Swift can make.
+        // The socket is closed for every other program from its first moment. Swift can make no pipe with this
+        // property.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
             throw MailFailure("there is no way to the mail command")
@@ -62,7 +64,7 @@ struct SendmailCommand: MailTransport {
         return said
     }
 
-    /// Starts the command, and gives what its output is read from.
+    /// Starts the command, and returns the descriptor of the command's output.
     private func start(reading input: Int32) throws(MailFailure) -> (process: pid_t, output: Int32) {
         var output: [Int32] = [0, 0]
         guard pipe(&output) == 0 else { throw MailFailure("there is no way back from the mail command") }
@@ -84,7 +86,7 @@ struct SendmailCommand: MailTransport {
         sigfillset(&every)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &every)
-        // A group of its own, so that all of it can be ended.
+        // The command gets a process group of its own, so that the server can end the whole group.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
@@ -100,7 +102,8 @@ struct SendmailCommand: MailTransport {
         return (process, output[0])
     }
 
-    /// Waits for the end of a process and reads what it says; `nil` where it has taken the message, else why it has not.
+    /// Waits for the end of a process and reads the process's output. Returns `nil` if the command has taken the
+    /// message, otherwise the reason why not.
     private func end(of process: pid_t, _ words: inout CommandOutput) -> String? {
         let deadline = ContinuousClock.now + self.time
         var status: Int32 = 0
@@ -116,7 +119,8 @@ struct SendmailCommand: MailTransport {
             }
             words.read(waiting: 10)
         }
-        // What it has started may go on and keep the output open: what is there now is all that is read.
+        // Processes that the command has started may go on and keep the output open. The server reads only the output
+        // that has already come.
         words.read()
         guard status != 0 else { return nil }
         let signal = status & 0x7F
@@ -126,19 +130,20 @@ struct SendmailCommand: MailTransport {
     }
 }
 
-/// What a command writes: its beginning is kept, and all of it is read, so that the command never waits for a reader.
+/// The output of a command. The server keeps the output's beginning, and reads all output, so that the command never
+/// waits for a reader.
 private struct CommandOutput {
-    /// What was written first.
+    /// The beginning of the output.
     private(set) var beginning: [UInt8] = []
     private let descriptor: Int32
     private var isOpen = true
 
-    /// - Parameter descriptor: Is read without waiting, and closed by ``end()``.
+    /// - Parameter descriptor: The server reads the descriptor without waiting. ``end()`` closes the descriptor.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Reads what is there.
+    /// Reads the output that has come.
     ///
-    /// - Parameter milliseconds: How long it waits for something to be there.
+    /// - Parameter milliseconds: The time that the function waits for output.
     mutating func read(waiting milliseconds: Int32 = 0) {
         guard self.isOpen else {
             poll(nil, 0, milliseconds)
@@ -147,10 +152,10 @@ private struct CommandOutput {
         var look = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&look, 1, milliseconds) > 0 else { return }
         var piece = [UInt8](repeating: 0, count: 4096)
-        // Whoever writes without an end is not read without one: the command's time goes on.
+        // A command that writes without an end must not hold the reader for ever: the command's time goes on.
         for _ in 0..<16 {
             let count = Glibc.read(self.descriptor, &piece, piece.count)
-            // 0 is the end of all who write; else nothing is there now.
+            // 0 is the end of all writers. Otherwise no more output has come.
             if count == 0 { self.isOpen = false }
             guard count > 0 else { return }
             let room = Limits.Fixed.mailCommandWordBytes - self.beginning.count

@@ -3,12 +3,13 @@ import Foundation
 import UAF
 import _Primitives
 
-/// What an operator says of personalised identities.
+/// An operator's settings of personalised identities.
 extension ServeConfiguration {
     /// Reads `biometric+device,pin+device`: alternatives of types.
     ///
-    /// Throws a usage ``CommandFailure`` for a type that there is not, for what no role could ask for either, and where every
-    /// alternative has a finger in it: adding a finger is itself something that these factors sign.
+    /// Throws a usage ``CommandFailure`` for an unknown type, and for a combination that no role could request either.
+    /// Throws also if every alternative has a finger in it: adding a finger is itself an action that these factors
+    /// sign.
     static func accountFactors(_ text: String) throws -> [[AuthenticatorType]] {
         let known = AuthenticatorType.allCases.filter { !$0.isReserved }
         let names = known.map(\.rawValue).joined(separator: ", ")
@@ -46,7 +47,7 @@ extension ServeConfiguration {
         return alternatives
     }
 
-    /// Reads `6-12`: the fewest and the most characters of a PIN, within those that every app can do.
+    /// Reads `6-12`: the fewest and the most characters of a PIN, within the range that every app supports.
     ///
     /// Throws a usage ``CommandFailure`` for anything else.
     static func pinLength(_ text: String) throws -> ClosedRange<Int> {
@@ -62,7 +63,7 @@ extension ServeConfiguration {
         return bounds[0]...bounds[1]
     }
 
-    /// What was chosen otherwise than by default, as lines of the configuration.
+    /// The settings that differ from the defaults, as lines of the configuration.
     var printedIdentities: [String] {
         let (chosen, usual) = (self.identities, IdentityRules())
         var lines: [String] = []

@@ -11,7 +11,7 @@ import SystemPackage
 import UAF
 import _Primitives
 
-/// What `countersign serve` runs with: a YAML file < environment (`COUNTERSIGN_…`) < flags.
+/// The configuration of `countersign serve`: a YAML file < environment (`COUNTERSIGN_…`) < flags.
 struct ServeConfiguration: Sendable {
     /// A local address to listen at.
     struct Endpoint: Equatable, Sendable, CustomStringConvertible {
@@ -30,7 +30,7 @@ struct ServeConfiguration: Sendable {
             self.port = port
         }
 
-        /// Whether nobody but this machine reaches it.
+        /// `true` if only this machine reaches the address.
         var isLoopback: Bool { Loopback.contains(self.host) }
 
         var description: String {
@@ -42,66 +42,67 @@ struct ServeConfiguration: Sendable {
     var keyFile: String
     var bind: Endpoint
     var operationsBind: Endpoint
-    /// The base address that people and services use, with its path if it has one, without a slash at its end.
+    /// The base address for people and services, with its path if the address has a path, without a slash at its end.
     var issuer: String
-    /// What the deployment is called: on pages, in letters, on phones, and in one-time passwords' labels.
+    /// The name of the deployment: on pages, in letters, on phones, and in one-time passwords' labels.
     var serviceName = "Countersign"
-    /// The address that the data folder's people were enrolled at, where another one is meant to take its place.
+    /// The address at which the data folder's people were enrolled, if the operator wants to replace it by another
+    /// address.
     var formerIssuer: String?
-    /// How many connections the public listener may have; `nil` for what the process's limit leaves.
+    /// The number of connections that the public listener may have; `nil` for the rest of the process's limit.
     var connections: Int?
     var trustedProxies: [String]
-    /// Whether clients can register themselves.
+    /// `true` if clients can register themselves.
     var clientRegistration: Bool
     /// `true` if anybody can register a client.
     var openClientRegistration: Bool
     /// `true` if a client's identifier can be the address of its metadata.
     var clientIDDocuments: Bool
-    /// A file of who may vouch for their software.
+    /// A file of the issuers that may vouch for the software of clients.
     var softwareStatements: String?
-    /// The version of the terms that everybody has to agree to, and where people read them.
+    /// The version of the terms that everybody has to agree to, and the address at which people read the terms.
     var termsVersion: String?
     var termsURI: String?
-    /// What the app sign-in service calls things.
+    /// The names that the app sign-in service uses.
     var signInService = SignInService.Names()
-    /// What personalised identities go by.
+    /// The rules of personalised identities.
     var identities = IdentityRules()
-    /// Private networks, as CIDR, that services may be called in.
+    /// Private networks, as CIDR, in which the server may call services.
     var outgoingNetworks: [String]
     /// The certification authorities that calls trust beside the machine's, PEM.
     var caFile: String?
-    /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
+    /// The apps that may answer: the terminal phone unless the operator leaves the phone out, and the named apps.
     var facets: [String]
-    /// Whether the terminal phone may not answer.
+    /// `true` if the terminal phone may not answer.
     var noTerminalPhone: Bool
-    /// A folder of metadata statements beside those of the program, and of what is revoked.
+    /// A folder of metadata statements beside the program's statements, and of revocations.
     var metadataFolder: String?
     /// A folder of policies that relying parties may name.
     var policiesFolder: String?
-    /// Files of the certificates, PEM, one of which phones must have seen when they got their request.
+    /// Files of certificates, PEM. A phone must have seen one of the certificates while getting its request.
     var channelBinding: [String]
-    /// Whether phones that do not tell what they saw may answer all the same.
+    /// `true` if phones that do not tell the certificate may answer all the same.
     var channelBindingIfTold: Bool
-    /// Names of what ``Leniency`` allows.
+    /// The names of the exceptions from ``Leniency``.
     var lenient: [String]
     /// Versions of UAF that responses may have.
     var versions: String
-    /// Extensions of responses beside those that are known anyway.
+    /// Extensions of responses beside the extensions that the server knows anyway.
     var extensions: [String]
-    /// A list of passwords that nobody may choose.
+    /// A list of forbidden passwords.
     var breachedPasswords: String?
     /// A simulated register of people, for clients of the app sign-in service.
     var simulatedPeople: String?
-    /// A command that takes mail as `sendmail -t` does, and whom mail comes from.
+    /// A command that takes mail as `sendmail -t` does, and the sender of mail.
     var mailCommand: String?
     var mailFrom: String?
     /// The socket of the service that evaluates PINs.
     var pinService: String?
     var tlsCertificate: String?
     var tlsKey: String?
-    /// Where a listener asks clients for their certificates.
+    /// The listener that asks clients for their certificates.
     var mtlsBind: Endpoint?
-    /// The address that clients reach it at.
+    /// The address of that listener for clients.
     var mtlsAddress: String?
     /// The authorities that issue clients' certificates, PEM.
     var mtlsAuthorities: String?
@@ -145,7 +146,7 @@ extension ServeConfiguration {
         let reader = ConfigReader(providers: providers, accessReporter: names)
         let bind = try Self.endpoint(reader, "bind", otherwise: "127.0.0.1:8080")
         let certificate = reader.string(forKey: "tlsCertificate")
-        // The name `localhost` leads to the IPv4 address first, where nobody would listen.
+        // The name `localhost` leads to the IPv4 address first, at which nobody would listen.
         let host = bind.isLoopback && bind.host.contains(":") ? "[\(bind.host)]" : "localhost"
         let scheme = certificate == nil ? "http" : "https"
         let dataFolder = reader.string(forKey: "data", default: DataFolder.defaultPath(environment))
@@ -252,7 +253,7 @@ extension ServeConfiguration {
         return count
     }
 
-    /// A setting that takes several values: one text with commas between them or, in a file, a list.
+    /// Returns a setting that takes several values: one text with commas between the values or, in a file, a list.
     private static func several(_ reader: ConfigReader, _ key: String) -> String? {
         reader.string(forKey: ConfigKey([key]))
             ?? reader.stringArray(forKey: ConfigKey([key]))?.joined(separator: ",")
@@ -283,7 +284,7 @@ extension ServeConfiguration {
 
     private func check() throws {
         guard let issuer = PublicAddress(self.issuer), issuer.text == self.issuer else {
-            // What is written there instead may hold a password.
+            // The text of the setting may hold a password.
             throw CommandFailure(
                 .usage, "issuer takes scheme, host, port and path alone, such as https://sign-in.example.com",
                 remedy:
@@ -366,7 +367,7 @@ extension ServeConfiguration {
         }
     }
 
-    /// The terminal phone, unless it is left out, and the apps that were named, each once.
+    /// Returns the terminal phone, unless the operator leaves the phone out, and the named apps, each once.
     private static func facets(_ named: [String], withoutTerminalPhone: Bool) -> [String] {
         let phone = "linux:program:countersign-phone"
         let others = named.filter { !$0.hasSameBytes(as: phone) }
@@ -375,7 +376,7 @@ extension ServeConfiguration {
         }
     }
 
-    /// What is allowed, but is hardly meant.
+    /// Warnings about settings that are allowed, but probably a mistake.
     var warnings: [String] {
         var warnings: [String] = []
         if self.facets.isEmpty {
@@ -391,9 +392,12 @@ extension ServeConfiguration {
         return warnings
     }
 
-    /// Cookies' names are tokens, and a domain is a host in small letters (RFC 6265, section 4.1.1). What browsers would
-    /// leave without a word is refused: a domain that the server's host is none of (section 5.3), and the names `__Host-…` and
-    /// `__Secure-…`, which promise of all cookies what is so of some.
+    /// Checks the names of the app sign-in service. Cookies' names are tokens, and a domain is a host in small letters
+    /// (RFC 6265, section 4.1.1).
+    ///
+    /// The function refuses names that browsers would ignore without a word: a domain that does not contain the
+    /// server's host (section 5.3), and the names `__Host-…` and `__Secure-…`. These prefixes promise for all cookies a
+    /// property that only some cookies have.
     private static func check(_ names: SignInService.Names, of host: String) throws {
         func isName(_ text: String, with others: String) -> Bool {
             (1...Limits.Fixed.hostBytes).contains(text.utf8.count)
@@ -429,7 +433,7 @@ extension ServeConfiguration {
         }
     }
 
-    /// The merged configuration as YAML, with what could open something masked.
+    /// The merged configuration as YAML, with masked secrets.
     var printed: String {
         var lines = [
             "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",

@@ -21,7 +21,7 @@ import UAFRelyingParty
 import UnixSignals
 import _Primitives
 
-/// A running server: its store, its listeners and its background work, until a signal ends it.
+/// A running server: its store, its listeners and its background work, until a signal ends the server.
 struct ServerProcess {
     let configuration: ServeConfiguration
 
@@ -30,7 +30,7 @@ struct ServerProcess {
         let logger = self.configuration.logger()
         self.configuration.warn(by: logger)
         let metrics = ServerMetrics()
-        // From the start: the signal's default would end a server that is not quite there yet.
+        // The trap stands from the start: the signal's default would end a server that is not quite ready yet.
         let reloads = await UnixSignalsSequence(trapping: .sighup)
         let folder = DataFolder(path: self.configuration.dataFolder)
         let limit = try Descriptors.connections(self.configuration.connections)
@@ -42,7 +42,8 @@ struct ServerProcess {
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: limits, measure: { metrics.stored($0) })
         let pins = self.configuration.pinService.map { PinServiceClient(path: $0, logger: logger) }
-        // However it ends, and also where it does not even begin: the folder is the next process's then.
+        // The steps below run for every outcome, also if the server does not even begin. Afterwards the folder belongs
+        // to the next process.
         let ending: Result<Void, any Error>
         do {
             try await self.serve(opened, folder, hashing, pins, connections, stop, metrics, reloads, logger)
@@ -56,7 +57,7 @@ struct ServerProcess {
         try ending.get()
     }
 
-    /// Serves until a signal ends it, or something that it needs is not there.
+    /// Serves until a signal ends the server, or a necessary part is missing.
     private func serve(
         _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ pins: PinServiceClient?,
         _ connections: OpenConnections, _ stop: ServerStop, _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence,
@@ -68,7 +69,7 @@ struct ServerProcess {
         let mutual = try self.mutualTLS()
         let assembly = try await self.assembly(opened, hashing, pins, metrics, trace, logger)
         try await assembly.logWarnedClients()
-        // Said at the start, and not only to the first person who types a PIN.
+        // A missing PIN service is reported at the start, and not only to the first person who types a PIN.
         if let pins { _ = try? await pins.key(of: "start") }
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
@@ -138,11 +139,11 @@ struct ServerProcess {
         try await group.run()
     }
 
-    /// Refuses another address than the people's phones were enrolled at, unless it is meant: their keys are bound to
-    /// it.
+    /// Refuses another address than the address at which people's phones were enrolled, unless the operator means the
+    /// change: the phones' keys are bound to the address.
     private func checkIssuer(_ folder: DataFolder, _ database: SQLiteDatabase) async throws {
         let issuer = self.configuration.issuer
-        // An earlier version kept the address beside the database alone, where it could be lost.
+        // An earlier version kept the address only beside the database, in a file that could be lost.
         guard let former = try await database.issuer() ?? folder.issuer, !former.hasSameBytes(as: issuer),
             !former.hasSameBytes(as: self.configuration.formerIssuer ?? ""), try await database.hasDevices()
         else { return }
@@ -161,8 +162,8 @@ struct ServerProcess {
         return try TLSIdentity(certificate: certificate, key: key)
     }
 
-    /// What asks clients for certificates, where something does. It may show another certificate than the public listener,
-    /// which can be behind a proxy that ends TLS.
+    /// Returns the listener that asks clients for certificates; `nil` if the operator has configured no such listener.
+    /// Its certificate may differ from the public listener's, which can be behind a proxy that ends TLS.
     private func mutualTLS() throws -> MutualTLS? {
         guard self.configuration.mtlsBind != nil, let certificate = self.configuration.mtlsCertificate,
             let key = self.configuration.mtlsKey
@@ -191,7 +192,7 @@ struct ServerProcess {
         limit: Int, _ limits: Limits, _ metrics: ServerMetrics, _ logger: Logger
     ) -> OpenConnections {
         let share = limits.connectionsPerSource
-        // By then two looks have told who does not read.
+        // After two looks the server knows which clients do not read.
         return OpenConnections(
             limit: limit, share: share, courtesy: limits.answerLook * 2, pauseOfReports: limits.pauseOfReports,
             registry: metrics.registry
@@ -258,11 +259,12 @@ struct ServerProcess {
         }
     }
 
-    /// The simulated register, where there is one. Throws ``CommandFailure`` that names the file and the line.
+    /// Returns the simulated register; `nil` without a register. Throws ``CommandFailure`` that names the file and the
+    /// line.
     private func simulatedPeople() throws -> SimulatedPeople? {
         guard let path = self.configuration.simulatedPeople else { return nil }
         let remedy = "--simulated-people names it: one JSON object a line."
-        // One byte more than it may have is enough to see that it has too many.
+        // One byte more than allowed is enough to see that the file is too large.
         guard let file = FileHandle(forReadingAtPath: path),
             let bytes = try? file.read(upToCount: Limits.Fixed.simulatedPeopleBytes + 1) ?? Data()
         else {
@@ -309,7 +311,7 @@ struct ServerProcess {
         }
     }
 
-    /// The certification authorities that calls trust. Throws ``CommandFailure`` that names the file.
+    /// Returns TLS with the certification authorities that calls trust. Throws ``CommandFailure`` that names the file.
     private func outgoingTLS() throws -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         guard let path = self.configuration.caFile else { return tls }
@@ -324,7 +326,7 @@ struct ServerProcess {
         }
     }
 
-    /// Who may vouch for software, by the keys in the operator's file.
+    /// Returns the issuers that may vouch for software, with the keys from the operator's file.
     private func softwareStatements() throws -> SoftwareStatementIssuers {
         guard let path = self.configuration.softwareStatements else { return SoftwareStatementIssuers() }
         guard let bytes = FileManager.default.contents(atPath: path),
@@ -358,7 +360,8 @@ struct ServerProcess {
         }
     }
 
-    /// A listener that strangers reach counts its connections in `connections`. All such listeners share that count.
+    /// Returns a listener. A listener for strangers counts its connections in `connections`, and all such listeners
+    /// share the count.
     private func application(
         _ responder: some HTTPResponder<ServerContext>, at endpoint: ServeConfiguration.Endpoint,
         _ connections: OpenConnections?, _ stop: ServerStop, _ tls: TLSChannelConfiguration?, _ limits: Limits,
@@ -368,7 +371,7 @@ struct ServerProcess {
         let proxies = try self.proxies()
         var builder = HTTPServerBuilder.bounded(limits, connections: connections, stop: stop) { address in
             let address = address?.ipAddress ?? "local"
-            // Whose requests a proxy passes on is counted, not the proxy.
+            // The source is the client whose requests a proxy passes on, and not the proxy.
             return proxies.contains { $0.contains(address) } ? nil : AddressBlock.source(of: address)
         }
         if let tls { builder = try .tls(builder, configuration: tls) }
@@ -392,16 +395,17 @@ private struct Reloader: Service {
 
     func run() async throws {
         for await _ in self.signals.cancelOnGracefulShutdown() {
-            // First the certificate: what follows says in the log that the reload is over, well or not.
+            // The certificate comes first: the log's line about the rules reports the end of the reload, successful or
+            // not.
             for identity in self.identities { identity.reload(logger: self.logger) }
             _ = try? self.assembly.reloadRules(logger: self.logger)
         }
     }
 }
 
-/// Counts the listeners that are there.
+/// Counts the listeners that are ready.
 private final class Listening: Sendable {
-    /// Gives one element, when all are there. The stream has no end of its own.
+    /// Gives one element when all listeners are ready. The stream has no end of its own.
     let completion: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
     private let missing: Mutex<Int>
@@ -422,8 +426,8 @@ private final class Listening: Sendable {
     }
 }
 
-/// What is left in the data folder, and said of the first administrator, once every listener is there: a server that
-/// cannot listen leaves nothing behind.
+/// Writes the files of a first start into the data folder, and tells of the first administrator, once every listener is
+/// ready. A server that cannot listen leaves nothing behind.
 private struct FirstStart: Service {
     let issuer: String
     let endpoint: ServeConfiguration.Endpoint
@@ -434,13 +438,13 @@ private struct FirstStart: Service {
     let logger: Logger
 
     func run() async throws {
-        // A service must not end before the server does: the stream does not, either.
+        // A service must not end before the server does, and the stream does not end either.
         for await _ in self.listening.completion.cancelOnGracefulShutdown() {
             self.logger.info("Countersign is ready at \(self.issuer), listening at \(self.endpoint)")
-            // A server whose disk is full must start all the same: people who are enrolled can then sign in, and read.
+            // A server with a full disk must start all the same, so that people who are enrolled can sign in and read.
             do {
                 try self.folder.keep(issuer: self.issuer)
-                // What has not changed is not written.
+                // An unchanged address is not written.
                 if try await self.database.issuer() != self.issuer { try await self.database.keep(issuer: self.issuer) }
             } catch {
                 self.logger.error(
@@ -455,7 +459,7 @@ private struct FirstStart: Service {
         }
     }
 
-    /// Prints the one-time link where a person reads it, else leaves it in a file for the operator.
+    /// Prints the one-time link if a person reads the output, otherwise leaves the link in a file for the operator.
     private func announceAdministratorLink() async throws {
         guard let secret = try await self.administrators.makeLinkIfNone() else { return }
         let link = "\(self.issuer)/admin/setup#\(secret)"
@@ -466,7 +470,7 @@ private struct FirstStart: Service {
         } else {
             unlink(self.folder.administratorLinkPath)
             try SecretFile(path: self.folder.administratorLinkPath).write(link)
-            // A line of the log: what collects it as JSON reads no other.
+            // The message is a line of the log, because collectors of JSON read no other lines.
             self.logger.notice("The one-time administrator link is in \(self.folder.administratorLinkPath)")
         }
     }

@@ -4,31 +4,30 @@ import Store
 import Synchronization
 import _Primitives
 
-/// When a stop has to be over. The time is counted from the signal, and every part of the stop has what is left of that
-/// time.
+/// The deadline of a stop. The time counts from the signal, and every part of the stop has the rest of the time.
 struct StopDeadline: Sendable, Equatable {
-    /// When the signal arrived.
+    /// The moment at which the signal arrived.
     let begin: ContinuousClock.Instant
-    /// How long the whole stop may take.
+    /// The time that the whole stop may take.
     let time: Duration
-    /// How much of that time belongs to what follows the connections.
+    /// The part of that time that belongs to the steps after the connections.
     let reserve: Duration
 
-    /// How much of the whole time is left.
+    /// Returns the rest of the whole time.
     func left(at now: ContinuousClock.Instant) -> Duration { max(.zero, self.begin + self.time - now) }
 
-    /// How long connections may still take, which have `longest` at most.
+    /// Returns the time that connections may still take, at most `longest`.
     func drain(atMost longest: Duration, at now: ContinuousClock.Instant) -> Duration {
         max(.zero, min(longest, self.left(at: now) - self.reserve))
     }
 }
 
-/// Counts how many looks in a row have found that a peer read nothing while the server stops.
+/// Counts the looks in a row that found that a peer read nothing while the server stops.
 struct UnreadLooks: Sendable {
     private var sent: Int
     private var looks = 0
 
-    /// `sent` is how many bytes had left when the stop began.
+    /// Creates a count. `sent` is the number of bytes that had left when the stop began.
     init(sent: Int) { self.sent = sent }
 
     /// Looks once more: `sent` bytes have left until now. Returns `true` if nothing has left for
@@ -40,19 +39,19 @@ struct UnreadLooks: Sendable {
     }
 }
 
-/// The stop of the process: when the stop has to be over, which parts still go on, and how connections have ended.
+/// The stop of the process: the deadline, the parts that still go on, and the ends of the connections.
 final class ServerStop: Sendable {
-    /// How a connection has ended since the signal.
+    /// The end of a connection since the signal.
     enum Ending: Sendable {
         /// The connection had nothing more to tell, or its client went.
         case closed
-        /// The client read nothing of what was there.
+        /// The client read nothing of a ready answer.
         case unread
         /// The request under way was not answered in time.
         case requestCut
     }
 
-    /// What became of the connections that were open at the signal.
+    /// The ends of the connections that were open at the signal.
     struct Account: Sendable, Equatable {
         var closed = 0
         var unread = 0
@@ -64,7 +63,7 @@ final class ServerStop: Sendable {
         var account = Account()
         /// The parts that still go on.
         var parts: Set<String> = []
-        /// How long after the signal each part has ended.
+        /// The time from the signal to the end of each part.
         var ended: [(part: String, after: Duration)] = []
         var isOver = false
     }
@@ -73,7 +72,7 @@ final class ServerStop: Sendable {
     private let reserve: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
-    /// Gives one element, when the signal is there.
+    /// Gives one element when the signal has come.
     let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let over = DispatchSemaphore(value: 0)
@@ -87,7 +86,7 @@ final class ServerStop: Sendable {
         (self.signals, self.signal) = AsyncStream.makeStream()
     }
 
-    /// The signal is there. Only the first one counts. Returns whether this is the first one.
+    /// Begins the stop at the signal. Returns `true` for the first signal. Later signals do not count.
     @discardableResult
     func begin() -> Bool {
         let isFirst = self.state.withLock { state in
@@ -101,15 +100,15 @@ final class ServerStop: Sendable {
 
     var hasBegun: Bool { self.state.withLock { $0.deadline != nil } }
 
-    /// How much of the whole time is left. Before the signal the whole time is left.
+    /// The rest of the whole time; before the signal the whole time.
     var left: Duration { self.state.withLock { $0.deadline }?.left(at: self.now()) ?? self.time }
 
-    /// How long connections may still take, which have `longest` at most.
+    /// Returns the time that connections may still take, at most `longest`.
     func drain(atMost longest: Duration) -> Duration {
         self.state.withLock { $0.deadline }?.drain(atMost: longest, at: self.now()) ?? longest
     }
 
-    /// A connection has ended. Before the signal nothing is counted.
+    /// Notes that a connection has ended. Before the signal the function counts nothing.
     func note(_ ending: Ending) {
         self.state.withLock { state in
             guard state.deadline != nil else { return }
@@ -147,8 +146,8 @@ final class ServerStop: Sendable {
 
     // MARK: The end
 
-    /// Waits for the end on a thread of its own, which no other work of the process can hold up. Where the deadline
-    /// passes first, `end` is told the parts that still go on.
+    /// Waits for the end on a thread of its own, which no other work of the process can hold up. If the deadline passes
+    /// first, calls `end` with the parts that still go on.
     func watch(_ end: @escaping @Sendable (_ parts: [String]) -> Void) {
         Thread.detachNewThread {
             guard self.over.wait(timeout: .now() + .milliseconds(Int(self.left.milliseconds))) == .timedOut else {
@@ -163,7 +162,7 @@ final class ServerStop: Sendable {
         }
     }
 
-    /// Everything has ended. One line of the log tells of the stop.
+    /// Notes that everything has ended, and logs one line about the stop.
     func finish(_ logger: Logger) {
         let isFirst = self.state.withLock { state in
             defer { state.isOver = true }

@@ -4,10 +4,10 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// Services that are told of a stop at the same time.
+/// Services that learn of a stop at the same time.
 ///
-/// A `ServiceGroup` tells one service after the other, each when the one before has ended: beside much work the listener
-/// that is told last would begin its drain late, and two listeners would take the time of two drains.
+/// A `ServiceGroup` tells one service after the other, each after the end of the service before. Beside much work the
+/// last listener would begin its drain late, and two listeners would take the time of two drains.
 struct ServicesTogether: Service {
     private enum Ending { case service(String), late }
 
@@ -22,7 +22,8 @@ struct ServicesTogether: Service {
                     return .service(name)
                 }
             }
-            // A service that still runs when half the reserve is left is cancelled, so that the store is closed in time.
+            // A service that still runs when half of the reserve is left is cancelled, so that the store is closed in
+            // time.
             group.addTask {
                 try? await gracefulShutdown()
                 try? await Task.sleep(for: self.stop.drain(atMost: self.stop.left) + Limits.Fixed.stopReserve / 2)
@@ -33,7 +34,7 @@ struct ServicesTogether: Service {
                 switch ending {
                 case .service(let name):
                     running -= 1
-                    // A service that ends by itself would leave the others without what it does.
+                    // A service that ends by itself would leave the others without its work.
                     guard Task.isShuttingDownGracefully || Task.isCancelled else {
                         throw CommandFailure(.failed, "\(name) has ended although nobody has stopped the server")
                     }
@@ -45,14 +46,14 @@ struct ServicesTogether: Service {
     }
 }
 
-/// Waits for the stop to begin. The group of services shuts down when this returns.
+/// Waits for the stop to begin. The group of services shuts down when this service returns.
 struct StopSignal: Service {
     let stop: ServerStop
 
     func run() async throws { for await _ in self.stop.signals.cancelOnGracefulShutdown() { return } }
 }
 
-/// Begins the stop when a signal tells the process to end. Signals after the first one change nothing.
+/// Begins the stop when a signal tells the process to end. Signals after the first signal change nothing.
 final class StopSignals {
     private let sources: [any DispatchSourceSignal]
 

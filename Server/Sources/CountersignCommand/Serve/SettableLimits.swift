@@ -23,7 +23,7 @@ enum SettableLimits {
         "signingKeyLifetime": \.oauth.signingKeyLifetime,
     ]
 
-    /// What one source of public requests, and one client, may do.
+    /// The budgets of one source of public requests, and of one client.
     private static let budgets: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
         "answerBytes": \.answerBytes, "channelsPerSource": \.channelsPerSource,
         "connectionsPerSource": \.connectionsPerSource,
@@ -49,15 +49,15 @@ enum SettableLimits {
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]
 
-    /// What passwords cost, and how short they may be.
+    /// The cost of hashing passwords, and the least length of passwords.
     private static let hashing: [String: any WritableKeyPath<PasswordLimits, Int> & Sendable] = [
         "fewestCharacters": \.fewestCharacters, "hashingMemoryKiB": \.hashing.memoryKiB,
         "hashingPasses": \.hashing.passes, "hashingThreads": \.hashingThreads, "waitingHashes": \.waitingHashes,
         "waitingHashesPerNetwork": \.waitingHashesPerNetwork,
     ]
 
-    /// Both defaults with `values` in place of some, as ``applied(_:to:)``. Throws ``CommandFailure`` also for a cost of
-    /// hashes that a stored hash may not have.
+    /// Returns both defaults with `values` in place of some, as ``applied(_:to:)``. Throws ``CommandFailure`` also for
+    /// a cost of hashes that a stored hash may not have.
     static func applied(
         _ values: [String: Int], to defaults: Limits, _ hashingDefaults: PasswordLimits
     ) throws -> (Limits, PasswordLimits) {
@@ -83,8 +83,10 @@ enum SettableLimits {
         return (try self.applied(others, to: defaults), hashing)
     }
 
-    /// The defaults with `values` in place of some. A lifetime, in seconds, can be shortened or at most doubled: past
-    /// that the threat model's assumptions no longer hold. A budget fits the largest office behind one address.
+    /// Returns the defaults with `values` in place of some.
+    ///
+    /// An operator can shorten a lifetime, in seconds, or at most double it: a longer lifetime breaks the threat
+    /// model's assumptions. A budget fits the largest office behind one address.
     ///
     /// Throws ``CommandFailure`` for another name, a lifetime outside one second to twice its default, or a budget of
     /// more than a million.

@@ -1,7 +1,8 @@
 import Configuration
 import Synchronization
 
-/// Which settings there are, learnt from what is looked up, so that a misspelt one is refused and not passed over.
+/// The names of all settings, learnt from the look-ups. So the server refuses a misspelt name, and does not ignore the
+/// name.
 final class SettingNames: AccessReporter {
     private struct State {
         var known: Set<String> = []
@@ -13,7 +14,7 @@ final class SettingNames: AccessReporter {
 
     /// Variables with the same beginning that are for other commands.
     private static let otherVariables: Set<String> = ["COUNTERSIGN_ADMIN_URL", "COUNTERSIGN_ADMIN_TOKEN"]
-    /// What an orchestrator tells every container of a service called `countersign`.
+    /// The variables that an orchestrator gives every container of a service called `countersign`.
     private static let serviceLinks = ["COUNTERSIGN_PORT", "COUNTERSIGN_SERVICE_HOST", "COUNTERSIGN_SERVICE_PORT"]
 
     func report(_ event: AccessEvent) {
@@ -26,7 +27,7 @@ final class SettingNames: AccessReporter {
         }
     }
 
-    /// Notes the names that stand in a file as it is read; none of them is a secret.
+    /// Notes the names in a file while the file is read. None of the names is a secret.
     var ofFile: SecretsSpecifier<String, Void> {
         .dynamic { name, _ in
             self.state.withLock { _ = $0.inFile.insert(name) }
@@ -34,8 +35,8 @@ final class SettingNames: AccessReporter {
         }
     }
 
-    /// Once every setting was looked up: throws a usage ``CommandFailure`` for a name in the file or in the environment
-    /// that is no setting's, or whose value is no text.
+    /// Checks the names after every setting was looked up. Throws a usage ``CommandFailure`` for a name in the file or
+    /// in the environment that belongs to no setting, or whose value is no text.
     func check(environment: [String: String]) throws {
         let state = self.state.withLock { $0 }
         if let name = state.unreadable.min() {
@@ -57,13 +58,13 @@ final class SettingNames: AccessReporter {
         }
     }
 
-    /// `keyFile` is `COUNTERSIGN_KEY_FILE`.
+    /// Returns the name of a setting's variable: `keyFile` is `COUNTERSIGN_KEY_FILE`.
     private static func variable(_ name: String) -> String {
         "COUNTERSIGN_" + name.map { $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
     }
 
     private static func unknown(_ what: String, _ name: String, among known: Set<String>) -> CommandFailure {
-        // The beginning that all variables have makes none of them more alike.
+        // All variables share the beginning, so the beginning makes no two names more alike.
         func bare(_ name: String) -> Substring { name.hasPrefix("COUNTERSIGN_") ? name.dropFirst(12) : name[...] }
         let distances = known.sorted().map { (name: $0, distance: self.distance(bare(name), bare($0))) }
         let nearest = distances.min { $0.distance < $1.distance }
@@ -74,7 +75,7 @@ final class SettingNames: AccessReporter {
         return CommandFailure(.usage, "there is no \(what)", remedy: "Is it \(nearest.name)?")
     }
 
-    /// How many letters must be put in, taken out or changed to make one of the other (Levenshtein).
+    /// Returns the number of letters to insert, remove or change to turn one name into the other (Levenshtein).
     private static func distance(_ left: Substring, _ right: Substring) -> Int {
         let right = Array(right)
         var row = Array(0...right.count)

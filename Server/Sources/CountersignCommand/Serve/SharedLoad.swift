@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How much is asked now: of the PIN service, or by a server of it.
+/// The number of questions under way: at the PIN service, or from a server to the service.
 final class SharedLoad: Sendable {
     private let count = Mutex(0)
 
-    /// Takes a place; `false` where `capacity` are taken.
+    /// Takes a place; `false` if `capacity` places are taken.
     func enter(_ capacity: Int) -> Bool {
         self.count.withLock { count in
             guard count < capacity else { return false }

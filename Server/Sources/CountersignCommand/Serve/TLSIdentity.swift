@@ -4,34 +4,37 @@ import NIOSSL
 import Synchronization
 import _Primitives
 
-/// The certificate that the public listener shows, and its key: as they were in their files at the start, and again
-/// whenever they are to be read.
+/// The public listener's certificate and key: as the files had them at the start, and again at each reload.
 ///
-/// A connection keeps what it began with; a new one gets what is newest.
+/// A connection keeps the certificate with which the connection began. A new connection gets the newest certificate.
 final class TLSIdentity: Sendable {
     private struct Pair {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
-        /// From when until when the first certificate is valid.
+        /// The time for which the first certificate is valid.
         let validity: Range<Timestamp>
     }
 
-    /// What TLS 1.2 is spoken with: what BCP 195 recommends, and nothing else (RFC 9325, section 4.2). A key that is found
-    /// out later opens nothing that was recorded, and no suite has a padding to be probed. TLS 1.3 has good suites alone.
+    /// The cipher suites of TLS 1.2: the suites that BCP 195 recommends, and no other (RFC 9325, section 4.2).
+    ///
+    /// A key that becomes known later opens no recorded connection, and no suite has a padding that an attacker could
+    /// probe. TLS 1.3 has good suites alone.
     private static let recommendedSuites = "ECDHE+AESGCM"
 
     private let certificate: String
     private let key: String
     private let current: Mutex<Pair>
 
-    /// Reads both files. Throws ``CommandFailure``, which says what is wrong with which.
+    /// Reads both files. Throws ``CommandFailure``, which names the file and its fault.
     init(certificate: String, key: String) throws {
         self.certificate = certificate
         self.key = key
         self.current = Mutex(try Self.read(certificate, key))
     }
 
-    /// Reads both files again. Where they cannot be used, what was there stays; either way the log says so.
+    /// Reads both files again. The log has the result.
+    ///
+    /// If the files cannot be used, the earlier certificate and key stay.
     func reload(logger: Logger) {
         do {
             let newest = try Self.read(self.certificate, self.key)
@@ -45,10 +48,10 @@ final class TLSIdentity: Sendable {
         }
     }
 
-    /// From when until when the server's own certificate is valid.
+    /// The time for which the server's own certificate is valid.
     var validity: Range<Timestamp> { self.current.withLock { $0.validity } }
 
-    /// What a listener is configured with.
+    /// The TLS configuration of a listener.
     var configuration: TLSConfiguration {
         var tls = self.current.withLock { Self.configuration($0) }
         tls.minimumTLSVersion = .tlsv12
@@ -84,7 +87,7 @@ final class TLSIdentity: Sendable {
         let start = Timestamp(seconds: Int64(chain[0].notValidBefore))
         let end = max(start, Timestamp(seconds: Int64(chain[0].notValidAfter)))
         let pair = Pair(chain: chain.map { .certificate($0) }, key: .privateKey(privateKey), validity: start..<end)
-        // Each can be read; together they are of no use where they do not belong together.
+        // Each file can be read, but a key that does not belong to the certificate is of no use.
         guard (try? NIOSSLContext(configuration: Self.configuration(pair))) != nil else {
             throw failure(
                 "the key in \(key) is not that of the first certificate in \(certificate)",

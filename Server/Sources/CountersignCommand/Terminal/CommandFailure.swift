@@ -1,4 +1,4 @@
-/// Why a command ends without having done what it was asked: what is wrong, what to do about it, and the exit code.
+/// The reason why a command ends without its task: the problem, the remedy, and the exit code.
 struct CommandFailure: Error, CustomStringConvertible {
     /// The exit codes of every command.
     enum Status: Int32 {
@@ -7,13 +7,13 @@ struct CommandFailure: Error, CustomStringConvertible {
         case notFound = 3
         case lockedOut = 4
         case unreachable = 5
-        /// What was to be judged could not be read: nothing is known of it.
+        /// The object of the judgement could not be read: the command knows nothing about the object.
         case noVerdict = 6
     }
 
     let status: Status
     let problem: String
-    /// What the reader can do.
+    /// The reader's remedy.
     let remedy: String?
 
     init(_ status: Status, _ problem: String, remedy: String? = nil) {

@@ -1,5 +1,5 @@
-/// The release that this program is of.
+/// The release of this program.
 enum ProgramRelease {
-    /// As `countersign --version` and the metrics say it.
+    /// The release in `countersign --version` and in the metrics.
     static let version = "0.1.0"
 }

@@ -2,18 +2,20 @@ import Foundation
 import Store
 import _Primitives
 
-/// A server's address as operators write it: scheme, host, port, and the path below which it is, if it has not the host to
-/// itself; nothing else.
+/// A server's address as operators write the address: scheme, host, port, and the path of the server if the server
+/// shares its host; nothing else.
 struct PublicAddress: Equatable, Sendable {
-    /// Without a slash at the end.
+    /// The address without a slash at the end.
     let text: String
-    /// With a slash at its beginning; or empty.
+    /// The path with a slash at its beginning; or empty.
     let path: String
-    /// Whether secrets can be sent there: by https, or to this machine, the one exception to TLS.
+    /// `true` if the address may receive secrets: by https, or on this machine, the one exception to TLS.
     let isProtected: Bool
 
-    /// Reads `https://HOST` or `http://HOST`, with or without a port and a path. `nil` for anything more, such as user
-    /// information, a query or a fragment, and for a path that could be written in two ways or means another one.
+    /// Reads `https://HOST` or `http://HOST`, with or without a port and a path.
+    ///
+    /// `nil` for any further part, such as user information, a query or a fragment. `nil` also for a path that has two
+    /// spellings or means another path.
     init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.asciiLowercased,
             text.utf8.allSatisfy({ $0 < 0x80 }), ["http", "https"].contains(scheme), let host = parts.host,
@@ -27,7 +29,9 @@ struct PublicAddress: Equatable, Sendable {
         self.isProtected = scheme == "https" || Loopback.contains(host)
     }
 
-    /// A path without the slash at its end: of plain segments, so that whoever passes it on changes nothing of it, and not in
+    /// Returns a path without the slash at its end.
+    ///
+    /// The path has plain segments only, so that a proxy that passes the path on changes nothing. The path is not in
     /// the place that RFC 8615 keeps for metadata.
     private static func path(_ text: String) -> String? {
         let text = text.hasBytes(atEnd: "/") ? String(text.dropLast()) : text
@@ -48,18 +52,19 @@ struct PublicAddress: Equatable, Sendable {
     }
 }
 
-/// The hosts that only this machine can be meant by.
+/// The hosts that can mean only this machine.
 enum Loopback {
-    /// Whether a host is `localhost` or a literal loopback address; a name that begins like one is none.
+    /// Returns `true` if a host is `localhost` or a literal loopback address. A name that begins like a loopback
+    /// address does not count.
     static func contains(_ host: String) -> Bool {
         let host = self.withoutBrackets(host).asciiLowercased
         if host == "localhost" || host == "::1" { return true }
-        // Four bytes in the network's order: that is all there is to `in_addr`, which several modules define.
+        // Four bytes in the network's order: `in_addr` has nothing else, and several modules define `in_addr`.
         var address: UInt32 = 0
         return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address) >> 24 == 127
     }
 
-    /// An IPv6 address as it is without the brackets of an address line.
+    /// Returns an IPv6 address without the brackets of an address line.
     static func withoutBrackets(_ host: String) -> String {
         host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     }

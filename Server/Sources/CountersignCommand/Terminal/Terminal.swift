@@ -2,13 +2,13 @@ import Ceremony
 import Foundation
 import _Primitives
 
-/// The terminal that a command runs in, if there is one.
+/// The terminal that a command runs in, if the command runs in a terminal.
 enum Terminal {
-    /// Whether a person reads what is printed.
+    /// `true` if a person reads the output.
     static var isInteractive: Bool { isatty(1) == 1 }
 
-    /// Prints lines at once: what reads a pipe or a file waits for them as a person does. Texts are made safe for a
-    /// terminal here, wherever they came from.
+    /// Prints lines at once, because a reader of a pipe or a file waits for the lines as a person does. The function
+    /// makes every text safe for a terminal, whatever the text's source.
     static func standardOutput(_ text: String, terminator: String = "\n") {
         try? FileHandle.standardOutput.write(contentsOf: Data((self.safe(text) + terminator).utf8))
     }
@@ -28,12 +28,12 @@ enum Terminal {
         return readLine()
     }
 
-    /// The lines of a text without escape sequences, and with nothing that hides or reorders.
+    /// Returns the lines of a text without escape sequences, and without characters that hide or reorder text.
     static func safe(_ text: String) -> String {
         DisplayText.lines(text, maximumLength: .max).joined(separator: "\n")
     }
 
-    /// The first line of standard input, for what must not stand on a command line.
+    /// Returns the first line of standard input, for a secret that must not stand on a command line.
     static func secretFromStandardInput() throws -> String {
         guard let line = readLine(), !line.isEmpty else {
             throw CommandFailure(.usage, "nothing came on standard input")
@@ -41,7 +41,8 @@ enum Terminal {
         return line
     }
 
-    /// Columns as wide as their widest entry, two blanks between; texts are safe for a terminal.
+    /// Returns a table whose columns are as wide as their widest entry, with two blanks between columns. Texts are safe
+    /// for a terminal.
     static func table(_ rows: [[String]]) -> String {
         let shown = rows.map { $0.map { DisplayText.line($0) } }
         let columns = shown.map(\.count).max() ?? 0

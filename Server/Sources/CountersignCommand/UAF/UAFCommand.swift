@@ -13,7 +13,7 @@ struct UAFCommand: ParsableCommand {
         subcommands: [Verify.self]
     )
 
-    /// `countersign uaf verify`: the verdict of our server on a response, with the step that refuses.
+    /// `countersign uaf verify`: the server's verdict on a response, with the step that refuses the response.
     struct Verify: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say what our server makes of a UAF response, and which step refuses it.",
@@ -87,7 +87,8 @@ struct UAFCommand: ParsableCommand {
             if let status = verdict.status { throw ExitCode(status.rawValue) }
         }
 
-        /// What the files come to: also where there is no verdict, so that a script always learns why.
+        /// Returns the verdict on the files. Without a verdict the result has the reason, so that a script always
+        /// learns the reason.
         func verdict() -> UAFVerdict {
             do { return try self.judged() } catch let failure as CommandFailure {
                 return UAFVerdict(without: failure)

@@ -4,7 +4,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Reads the files of `countersign uaf`: bounded, and strict as a server is.
+/// Reads the files of `countersign uaf`. The reading is bounded, and as strict as a server's.
 struct UAFFiles {
     private func bytes(_ path: String) throws -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else {
@@ -21,7 +21,7 @@ struct UAFFiles {
         return Array(data)
     }
 
-    /// The message itself, or the one that the body of the HTTPS transport carries as `member` (§6.2).
+    /// Returns the message itself, or the message in the member `member` of an HTTPS transport's body (§6.2).
     private func message(_ path: String, member: String) throws -> [UInt8] {
         let bytes = try self.bytes(path)
         guard case .object(let body)? = try? JSON(parsing: bytes), let text = try? body.string(member) else {
@@ -30,7 +30,7 @@ struct UAFFiles {
         return Array(text.utf8)
     }
 
-    /// A registration or authentication request.
+    /// Returns a registration or authentication request.
     func request(_ path: String) throws -> UAFRequest {
         let request: UAFRequest
         do { request = try UAFRequest(parsing: try self.message(path, member: "uafRequest")) } catch let error
@@ -44,10 +44,10 @@ struct UAFFiles {
         return request
     }
 
-    /// A response, not yet read.
+    /// Returns a response, not yet parsed.
     func response(_ path: String) throws -> [UInt8] { try self.message(path, member: "uafResponse") }
 
-    /// The statements of files and folders.
+    /// Returns the statements of files and folders.
     func metadata(_ paths: [String]) throws -> MetadataCatalog {
         var catalog = MetadataCatalog()
         for path in paths {
@@ -68,7 +68,7 @@ struct UAFFiles {
         return catalog
     }
 
-    /// Registered keys: one object, or the object with `keys` that an accepted response was told as.
+    /// Returns registered keys: one object, or the object with `keys` from the report of an accepted response.
     func keys(_ path: String) throws -> [RegisteredCredential] {
         do {
             guard case .object(let object) = try JSON(parsing: try self.bytes(path)) else {
@@ -86,7 +86,7 @@ struct UAFFiles {
 }
 
 extension RegisteredCredential {
-    /// A key as `countersign uaf verify --json` tells it. Members beside these are for people.
+    /// Reads a key in the form of `countersign uaf verify --json`. All other members are for people.
     init(json object: JSONObject) throws {
         guard let publicKey = Base64URL.decode(try object.requiredString("publicKey")),
             let attestation = Base64URL.decode(try object.string("attestation") ?? "")
@@ -99,7 +99,7 @@ extension RegisteredCredential {
             publicKeyFormat: PublicKeyFormat(rawValue: try object.requiredInteger("publicKeyFormat")),
             signatureAlgorithm: SignatureAlgorithm(rawValue: try object.requiredInteger("signatureAlgorithm")),
             signCounter: try object.requiredInteger("signCounter"), account: try object.string("account") ?? "",
-            // All keys of a file are of one device.
+            // All keys of a file belong to one device.
             deviceRegistration: "", attestation: try AttestationEvidence(stored: attestation))
     }
 

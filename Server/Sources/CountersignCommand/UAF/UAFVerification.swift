@@ -3,10 +3,10 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Judges one response as the server does, with what would be in its store given by hand.
+/// Judges one response as the server does. The operator gives by hand the values that a server would find in its store.
 struct UAFVerification {
     let metadata: MetadataCatalog
-    /// Who may call; `nil`: whoever the response names.
+    /// The apps that may call; `nil` for the app that the response names.
     let facets: Set<FacetID>?
     let keys: [RegisteredCredential]
     let account: String?
@@ -51,17 +51,18 @@ struct UAFVerification {
     }
 }
 
-/// What `countersign uaf verify` says: members for scripts, and lines for people made of the same.
+/// The result of `countersign uaf verify`: members for scripts, and lines for people, made of the same members.
 struct UAFVerdict {
-    /// How the command ends; `nil`: accepted.
+    /// The exit code of the command; `nil` for an accepted response.
     let status: CommandFailure.Status?
     let json: JSONObject
 
     var isAccepted: Bool { self.status == nil }
-    /// Whether nothing was judged.
+    /// `true` if the command has judged nothing.
     var isNone: Bool { self.status == .noVerdict || self.status == .usage }
 
-    /// No verdict: what was given could not be judged. A misuse stays one.
+    /// Creates a result without a verdict: the command could not judge its input. A misuse keeps the exit code of a
+    /// misuse.
     init(without failure: CommandFailure) {
         self.status = failure.status == .usage ? .usage : .noVerdict
         self.json = ["verdict": .string("none"), "reason": .string(failure.problem)]
@@ -95,7 +96,7 @@ struct UAFVerdict {
             })
     }
 
-    /// Every key of the files again, those that signed with their new counters.
+    /// Creates the result of an authentication, with every key of the files. Keys that signed have their new counters.
     init(_ verified: VerifiedAuthentication, keys: [RegisteredCredential]) {
         self.status = nil
         var json = Self.accepted(
@@ -121,7 +122,7 @@ struct UAFVerdict {
         ]
     }
 
-    /// A line a member, safe for a terminal.
+    /// The result as text: a line for each member, safe for a terminal.
     var text: String {
         func line(_ name: String, _ value: JSON) -> String {
             if case .string(let text) = value { "\(name): \(DisplayText.line(text))" } else { "\(name): \(value.text)" }

@@ -7,12 +7,14 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// What a person's own phone sees of the account, and ends: notices, browsers that are signed in, what services have that
-/// lasts, and the other providers that sign the person in (threat model, Staying signed in unseen).
+/// The routes by which a person's own phone reads the account and ends parts of the account's access.
 ///
-/// What is read without an end to anything (notices, and what waits for the person) a device may ask for itself. For all
-/// else the phone proves itself by the token of an authentication in the app: so an account never loses its only way in by
-/// what is ended here.
+/// The routes cover notices, browsers that are signed in, the lasting grants of services, and the other providers that
+/// sign the person in (threat model, Staying signed in unseen).
+///
+/// A device may ask by itself for notices, and for questions that wait for the person: reading these ends nothing. For
+/// every other route the phone proves itself by the token of an authentication in the app. So no route here can take an
+/// account's only way in.
 struct AccountRoutes: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider
@@ -52,8 +54,10 @@ struct AccountRoutes: Sendable {
         ])
     }
 
-    /// What services want the person asked, without a browser. Each comes with a link for the app on this phone: who else
-    /// asks gets another, and this one dies.
+    /// Returns the questions of services to a person without a browser.
+    ///
+    /// Each question comes with a link for the app on this phone. If another phone asks, the server makes another link,
+    /// and the first link dies.
     @Sendable private func questions(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(ofDeviceIn: request, at: Self.questions, context)
         let questions = try await self.backchannel.waiting(accountID: account.id)
@@ -128,7 +132,9 @@ struct AccountRoutes: Sendable {
         ])
     }
 
-    /// From then on the provider signs nobody in to the account, and what it has signed in to by it has ended.
+    /// Ends a connection with another provider.
+    ///
+    /// From then on the provider signs nobody in to the account, and the sessions from the provider's sign-ins end.
     @Sendable private func endLink(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
         guard try await self.upstream.removeLink(try context.pathParameter("id"), ofAccount: account.id) else {
@@ -154,7 +160,7 @@ struct AccountRoutes: Sendable {
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 
-    /// Whatever a service has, or all services: whoever wants nothing of it to go on is not told that there was nothing.
+    /// Ends all grants of a service, or of all services. The answer does not tell the caller if there were no grants.
     @Sendable private func endGrants(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
         _ = try await self.grants.end(try GrantSelection(query: request.uri.query), ofAccount: account.id)
@@ -163,8 +169,10 @@ struct AccountRoutes: Sendable {
 }
 
 extension GrantSelection {
-    /// What a query names: with `client` all of that client, without it everything. Throws a 400 ``Problem`` for any other
-    /// parameter, as a misspelt one would end more than was meant.
+    /// Reads the selection of a query: with `client` all grants of the client, without `client` all grants.
+    ///
+    /// Throws a 400 ``Problem`` for any other parameter: a misspelt parameter would otherwise end more grants than the
+    /// caller meant.
     init(query: String?) throws {
         guard let query, !query.isEmpty else {
             self = .all
@@ -221,7 +229,7 @@ extension AccountSession {
 }
 
 extension GivenConsent {
-    /// As phones and operators see it.
+    /// The consent as phones and operators read it.
     var json: JSONObject {
         var object: JSONObject = [
             "id": .string(self.id), "clientId": .string(self.client), "name": .string(self.clientName),

@@ -8,11 +8,11 @@ import Pages
 import Store
 import _Primitives
 
-/// "This was not me": the list of an account's latest changes, and the question about each of them.
+/// The routes of “This was not me”: the list of an account's latest changes, and the question about each change.
 ///
-/// The question is reached from the list by a session of the account, or by a mailed link without one. A link opens nothing
-/// but the question, and is spent by the form. The phone or the password then confirms the answer, if it is older than the
-/// change (``AccountChangeQuestions``).
+/// A person reaches the question from the list by a session of the account, or by a mailed link without a session. A
+/// link opens nothing but the question, and the form spends the link. The phone or the password then confirms the
+/// answer, if the phone or the password is older than the change (``AccountChangeQuestions``).
 struct ChangeQuestionRoutes: Sendable {
     let questions: AccountChangeQuestions
     let changes: ConfirmedChanges
@@ -190,7 +190,8 @@ struct ChangeQuestionRoutes: Sendable {
                 + "this service decide.", status: .notFound)
     }
 
-    /// The page of a link that does not work (any more). With the identifier of a change the page offers another link.
+    /// Returns the page of a link that does not work (any more). With the identifier of a change the page offers
+    /// another link.
     private func linkIsOver(_ id: String?, _ context: ServerContext) -> Response {
         context.notes.note(
             RequestRefusal(code: "link-over", reason: "The mailed link is spent, too old, or none of this server's."))
@@ -221,7 +222,7 @@ struct ChangeQuestionRoutes: Sendable {
 }
 
 extension AccountChange {
-    /// The change and the decision about it; `nil` for every other change.
+    /// The change and the decision about the change; `nil` for every other kind of change.
     fileprivate var decision: (id: String, AccountChangeRecord.State)? {
         switch self {
         case .disownment(let id, _): (id, .disowned)
@@ -230,7 +231,7 @@ extension AccountChange {
         }
     }
 
-    /// The decision about a change, as the phone is asked for it.
+    /// Creates the decision about a change, in the words that the phone shows.
     fileprivate init(_ decision: AccountChangeRecord.State, about change: AccountChangeRecord) {
         let day = change.madeAt.description.utf8.prefix { $0 != UInt8(ascii: "T") }
         let words = "\(change.words), \(String(day) ?? "")"
@@ -253,7 +254,7 @@ extension AccountChangeRecord.State {
     /// The question whose answer is this decision.
     fileprivate var question: String { self == .reclaimed ? "This was me" : "This was not me" }
 
-    /// The button that makes the decision.
+    /// The words of the button that makes the decision.
     fileprivate var deed: String {
         self == .reclaimed ? "Let it count again" : "Let it rest, and sign out everywhere"
     }

@@ -7,11 +7,11 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// A person's own device: by the token of an authentication in the app, and where it speaks for itself alone, also by its
-/// own proof.
+/// Recognises a person's own device by the token of an authentication in the app. For some requests the device's own
+/// proof is enough.
 ///
-/// The token says that its person was there a moment ago, the proof only which device it is. So what needs the person takes
-/// the token and nothing else.
+/// The token says that the person was present a moment ago. The proof only tells the device. So a request that needs
+/// the person takes the token and nothing else.
 struct DeviceAuthorization: Sendable {
     let provider: OpenIDProvider
     let directory: AccountDirectory
@@ -19,9 +19,10 @@ struct DeviceAuthorization: Sendable {
 
     // MARK: With its person
 
-    /// Who has the token that a request shows, whether or not the device is still there. Throws a 401 ``Problem``.
+    /// Returns the account and the device of a request's token, even if the device was removed. Throws a 401
+    /// ``Problem``.
     func holder(of request: Request) throws -> AuthenticatedDevice {
-        // Of several tokens the parts of a deployment could each take another.
+        // With several tokens, the parts of a deployment could each take another token.
         let values = request.headers[values: .authorization]
         do {
             let holder = try self.provider.holder(ofDeviceToken: values.count == 1 ? values[0] : nil)
@@ -31,8 +32,9 @@ struct DeviceAuthorization: Sendable {
         }
     }
 
-    /// The device of the token, where it is still there: a device that was taken away is refused at once. Throws a 401
-    /// ``Problem``. Cost: one query beside the token's verification.
+    /// Returns the token's device and account, if the device still exists: a removed device is refused at once.
+    ///
+    /// Throws a 401 ``Problem``. Cost: one query beside the token's verification.
     func device(of request: Request) async throws -> (device: AuthenticatedDevice, account: AccountRecord) {
         let device = try self.holder(of: request)
         guard let account = try await self.directory.account(id: device.accountID, ofDevice: device.deviceID) else {
@@ -42,26 +44,27 @@ struct DeviceAuthorization: Sendable {
         return (device, account)
     }
 
-    /// The account of the token, where it may authenticate. Throws a ``Problem``: 401, or 403 where it is locked.
+    /// Returns the token's account, if the account may authenticate. Throws a ``Problem``: 401, or 403 for a locked
+    /// account.
     func account(of request: Request) async throws -> AccountRecord {
         try Self.unlocked(try await self.device(of: request).account)
     }
 
     // MARK: By itself
 
-    /// Whether a device speaks for itself in a request.
+    /// Returns `true` if a device speaks for itself in a request.
     static func isProof(in request: Request) -> Bool {
         DeviceProofField.name.map { request.headers[$0] != nil } ?? false
     }
 
-    /// The device that has proved a request to the path `path` below the issuer, or to the same with a slash at its end,
-    /// whether or not it is still there.
+    /// Returns the device that has proved a request to the path `path` below the issuer, or to the same path with a
+    /// slash at the end. The device may have been removed.
     ///
     /// Throws a ``Problem``: 401 `not-proven`, `replay-refused`, and `clock-skew` with the server's time; 429.
     func prover(of request: Request, at path: String, body: [UInt8] = [], _ context: ServerContext) async throws
         -> DeviceProofs.Prover
     {
-        // Beside a token it would be open which of the two counts, and of several proofs which.
+        // Beside a token, or with several proofs, the server could not tell which value counts.
         let values = DeviceProofField.name.map { request.headers[values: $0] } ?? []
         guard values.count == 1, request.headers[.authorization] == nil else {
             throw Self.refused(.notProven)
@@ -77,8 +80,9 @@ struct DeviceAuthorization: Sendable {
         }
     }
 
-    /// The account of a device that speaks for itself, or has a token, where it may authenticate. Throws a ``Problem``: as
-    /// ``prover(of:at:body:_:)`` and ``account(of:)`` do.
+    /// Returns the account of a device that speaks for itself or has a token, if the account may authenticate.
+    ///
+    /// Throws a ``Problem`` as ``prover(of:at:body:_:)`` and ``account(of:)`` do.
     func account(ofDeviceIn request: Request, at path: String, _ context: ServerContext) async throws -> AccountRecord {
         guard Self.isProof(in: request) else { return try await self.account(of: request) }
         let prover = try await self.prover(of: request, at: path, context)

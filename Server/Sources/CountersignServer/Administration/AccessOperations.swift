@@ -5,7 +5,7 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// Where people are signed in, and what services have of them that lasts: what an operator sees and ends.
+/// The operations by which an operator sees and ends the sessions of people and the lasting grants of services.
 struct AccessOperations: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider

@@ -5,7 +5,7 @@ import OAuth
 import Store
 import _Primitives
 
-/// Who can sign in, and with which devices.
+/// The operations for accounts and their devices.
 struct AccountOperations: Sendable {
     let directory: AccountDirectory
 

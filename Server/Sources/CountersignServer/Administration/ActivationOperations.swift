@@ -6,7 +6,7 @@ import Pages
 import Store
 import _Primitives
 
-/// Links that enrol a phone.
+/// The operations for links that enrol a phone.
 struct ActivationOperations: Sendable {
     let enrolments: Enrolments
     let trace: TraceRecorder?

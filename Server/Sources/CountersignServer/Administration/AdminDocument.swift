@@ -1,9 +1,9 @@
 import HTTPTypes
 import _Primitives
 
-/// The OpenAPI 3.1 document of the admin API, made from its operations.
+/// The OpenAPI 3.1 document of the admin API, made from the API's operations.
 struct AdminDocument {
-    /// Below which path of its host the server is.
+    /// The path of the server on its host.
     let server: IssuerPath
     let operations: [AdminOperation]
 

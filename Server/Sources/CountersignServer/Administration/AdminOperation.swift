@@ -2,29 +2,29 @@ import HTTPTypes
 import Hummingbird
 import _Primitives
 
-/// One operation of the admin API: what its document says of it and what it does, so that the two cannot part.
+/// One operation of the admin API: the description and the handler. Both stand in one place, so that they always agree.
 struct AdminOperation: Sendable {
-    /// Where the paths of all operations begin.
+    /// The beginning of the paths of all operations.
     static let prefix = "/admin/v1"
 
     typealias Field = DescribedField
 
-    /// What a handler is given: the path's parameters and the body, of whose members all are known.
+    /// The input of a handler: the path's parameters and the body. All members of the body are known.
     struct Call: Sendable {
-        /// By our own words, the names that stand in the path.
+        /// The parameters by their names in the path, which are our own words.
         let parameters: [String: String]
         let query: String?
         let body: JSONObject
-        /// Who asks, for the audit trail.
+        /// The caller, for the audit trail.
         let actor: String
-        /// From where.
+        /// The address of the caller.
         let source: String
     }
 
     typealias Handler = @Sendable (Call) async throws -> JSONObject
 
     let method: HTTPRequest.Method
-    /// Below `/admin/v1`, parameters in braces.
+    /// The path below `/admin/v1`, with parameters in braces.
     let path: String
     /// The document's operationId.
     let id: String
@@ -32,11 +32,11 @@ struct AdminOperation: Sendable {
     var body: [Field] = []
     var query: [Field] = []
     var answer: [Field] = []
-    /// What it answers when it succeeds.
+    /// The status of a success.
     var status: HTTPResponse.Status = .ok
-    /// The refusals of its own, beside those of every operation.
+    /// The refusals of this operation, beside the refusals of every operation.
     var refusals: [(status: Int, meaning: String)] = []
-    /// Whether it works without an administrator's token.
+    /// `true` if the operation works without an administrator's token.
     var isOpen = false
     let handler: Handler
 

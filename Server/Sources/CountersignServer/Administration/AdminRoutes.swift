@@ -4,13 +4,13 @@ import HTTPTypes
 import Hummingbird
 import _Primitives
 
-/// Mounts the admin API, on the public listener behind tokens, or on the local socket, whose file mode guards it.
+/// Mounts the admin API on the public listener behind tokens, or on the local socket behind the socket's file mode.
 struct AdminRoutes: Sendable {
-    /// Who may call.
+    /// The protection of the API.
     enum Guard: Sendable {
-        /// Whoever has a token: gives the administrator's id, or `nil` where the token is not an administrator's.
+        /// A token. The function returns the administrator's id, or `nil` for a token that is not an administrator's.
         case token(@Sendable (String) async throws -> String?)
-        /// Whoever can open the socket.
+        /// The file mode of the socket: everybody who can open the socket may call.
         case socket
     }
 
@@ -40,11 +40,11 @@ struct AdminRoutes: Sendable {
         -> Response
     {
         let actor = operation.isOpen ? "anybody" : try await self.authorizedActor(of: request)
-        // By our own words, the names that stand in the path.
+        // The parameters by their names in the path, which are our own words.
         var parameters: [String: String] = [:]
         for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
         var body: JSONObject = [:]
-        // Where nothing has to be said, there may be no body at all.
+        // The body may be absent if no member is required.
         if operation.body.contains(where: \.isRequired)
             || !operation.body.isEmpty && request.headers[.contentType] != nil
         {
@@ -58,7 +58,7 @@ struct AdminRoutes: Sendable {
             parameters: parameters, query: request.uri.query, body: body, actor: actor, source: context.source)
         let answer: JSONObject
         do { answer = try await operation.handler(call) } catch let error where Self.isNotFound(error) {
-            // The operation knows what it looked for.
+            // The operation's own refusal names the missing thing.
             guard let meaning = operation.refusals.first(where: { $0.status == 404 })?.meaning else { throw error }
             throw Problem(.notFound, Problem.Name.notFound, meaning)
         }
@@ -66,13 +66,13 @@ struct AdminRoutes: Sendable {
         return .json(answer, status: operation.status)
     }
 
-    /// Whether an operation has not found what it was asked about, and does not say itself what of it.
+    /// Returns `true` if an operation did not find its object, and the error has no words of its own.
     private static func isNotFound(_ error: any Error) -> Bool {
         if let error = error as? AccountError { return error.code == .notFound && error.reason.isEmpty }
         return (error as? CeremonyError)?.code == .notFound
     }
 
-    /// Who asks, for the audit trail. Throws a 401 ``Problem``.
+    /// Returns the caller, for the audit trail. Throws a 401 ``Problem``.
     private func authorizedActor(of request: Request) async throws -> String {
         guard case .token(let administrator) = self.guarding else { return "socket" }
         let refusal = Problem(

@@ -4,7 +4,7 @@ import OAuth
 import Store
 import _Primitives
 
-/// The audit trail.
+/// The operations for the audit trail.
 struct AuditOperations: Sendable {
     let trail: any AuditStore
     let pageSize: Int

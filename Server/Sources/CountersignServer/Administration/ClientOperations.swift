@@ -6,7 +6,7 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// The services that people sign in to.
+/// The operations for clients: the services that people sign in to.
 struct ClientOperations: Sendable {
     let provider: OpenIDProvider
 
@@ -73,7 +73,7 @@ struct ClientOperations: Sendable {
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
-    /// What a client is to the app sign-in service.
+    /// The settings of a client for the app sign-in service.
     private static let signInService: [AdminOperation.Field] = [
         .optional(
             "authentication", .choice(SignInServiceSettings.Answers.allCases.map(\.rawValue)),
@@ -373,7 +373,7 @@ struct ClientOperations: Sendable {
         return object
     }
 
-    /// How ID tokens are to be encrypted, as a body says; `nil` where it says nothing of it.
+    /// Returns the encryption of ID tokens that a body asks for; `nil` if the body names no encryption.
     private static func encryption(_ body: JSONObject) throws -> IDTokenEncryptionChange? {
         do {
             return try IDTokenEncryptionChange(
@@ -384,7 +384,7 @@ struct ClientOperations: Sendable {
         }
     }
 
-    /// The settings that a body names.
+    /// Returns the settings that a body names.
     private static func change(_ body: JSONObject) throws -> ClientChange {
         var change = ClientChange(
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
@@ -485,7 +485,7 @@ struct ClientOperations: Sendable {
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
         let redirects = try call.body.strings("redirectUris") ?? []
         let change = try Self.change(call.body)
-        // One that signs nobody in, and takes tokens, exchanges no codes.
+        // A client that takes tokens and signs nobody in exchanges no codes.
         let isResource = redirects.isEmpty && change.tokens.resources?.isEmpty == false
         do {
             let registered = try await self.provider.registerClient(

@@ -4,7 +4,7 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// What people have let services have.
+/// The operations for the consents that people have given to services.
 struct ConsentOperations: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider

@@ -4,7 +4,7 @@ import Hummingbird
 import Store
 import _Primitives
 
-/// What the accounts look like that are invented for names that nobody has.
+/// The operations for the look of invented accounts. The server invents an account for a name that nobody has.
 struct InventedAccountOperations: Sendable {
     let inventedAccounts: InventedAccounts
     let proposalAccounts: Int

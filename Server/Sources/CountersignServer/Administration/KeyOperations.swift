@@ -5,7 +5,7 @@ import Store
 import Synchronization
 import _Primitives
 
-/// The keys that tokens are signed with, and those that stored values are sealed under.
+/// The operations for the keys that sign tokens, and for the keys that seal stored values.
 struct KeyOperations: Sendable {
     let provider: OpenIDProvider
     let store: any SealingKeyStore
@@ -83,7 +83,7 @@ struct KeyOperations: Sendable {
     }
 }
 
-/// How far this server has come in sealing anew what lies under former key-encryption keys.
+/// The progress of this server in sealing anew the values under former key-encryption keys.
 final class Resealing: Sendable {
     private struct State {
         var progress = Resealed()
@@ -94,7 +94,7 @@ final class Resealing: Sendable {
 
     var progress: Resealed { self.state.withLock { $0.progress } }
 
-    /// Keeps how far it is. Says whether the operator should be told, which is once in a `pause`.
+    /// Keeps the progress. Returns `true` if the log should tell the operator, which happens once in a `pause`.
     func note(_ resealed: Resealed, at now: Timestamp, pause: Duration) -> Bool {
         self.state.withLock { state in
             state.progress = resealed

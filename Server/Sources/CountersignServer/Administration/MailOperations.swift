@@ -6,9 +6,10 @@ import Store
 import Synchronization
 import _Primitives
 
-/// Whether mail leaves, told and tried by the running server itself: another process may do what the server is not let.
+/// The operations that tell and try if mail leaves. The running server itself tries, because another process may have
+/// rights that the server lacks.
 struct MailOperations: Sendable {
-    /// `nil` where the server sends no mail.
+    /// The test of mail; `nil` if the server sends no mail.
     let test: MailTest?
     let mails: any MailStore
     let last: LastMail
@@ -83,7 +84,7 @@ struct MailOperations: Sendable {
     }
 }
 
-/// The last letter that was not taken, as long as none was taken since.
+/// The last letter that the mail command did not take; `nil` once the command has taken a later letter.
 final class LastMail: Sendable {
     private let state = Mutex<(trouble: MailTrouble, at: Timestamp)?>(nil)
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import _Primitives
 
-/// The passwords that people may have beside their phones.
+/// The operations for the passwords that people may have beside their phones.
 struct PasswordOperations: Sendable {
     let passwords: PasswordDirectory
 

@@ -8,7 +8,8 @@ import Store
 import UAF
 import _Primitives
 
-/// What apps need to be personalised: the root key that they are configured with, and codes that make an app a person's.
+/// The operations for personalising apps: the root key for the configuration of apps, and the codes that make an app a
+/// person's own.
 struct PersonalisationOperations: Sendable {
     let identities: Identities
     let directory: AccountDirectory

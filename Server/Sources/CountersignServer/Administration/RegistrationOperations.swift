@@ -5,7 +5,7 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// What lets clients register themselves: initial access tokens.
+/// The operations for initial access tokens, with which clients register themselves.
 struct RegistrationOperations: Sendable {
     let registrations: ClientRegistrations
 

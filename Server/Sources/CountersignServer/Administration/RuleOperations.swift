@@ -6,7 +6,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// The models of authenticators and the policies that the server goes by.
+/// The operations for the rules of the server: the models of authenticators and the policies.
 struct RuleOperations: Sendable {
     let ceremonies: CeremonyEngine
     /// The server's log.

@@ -1,15 +1,15 @@
 public import UAFRelyingParty
 
-/// What an operator can change while the server runs.
+/// The rules that an operator can change while the server runs.
 public struct RuleSet: Sendable {
-    /// The models of authenticators that may take part, and what of them is revoked.
+    /// The models of authenticators that may take part, with the revoked models and certificates.
     public var metadata: MetadataCatalog
     /// The policies that relying parties may name.
     public var policies: PolicyCatalog
-    /// What the TLS channel must have been through which a phone got its request.
+    /// The rule for the TLS channel through which a phone got its request.
     public var channelBinding: ChannelBindingRule
 
-    /// Joins them; without a rule the channel may have been any.
+    /// Creates a set of rules. Without a rule for the channel, every channel is allowed.
     public init(
         metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(),
         channelBinding: ChannelBindingRule = .ignore

@@ -4,7 +4,7 @@ import Hummingbird
 import Store
 import _Primitives
 
-/// Administrators' tokens.
+/// The operations for administrators' tokens.
 struct TokenOperations: Sendable {
     let administrators: Administrators
 

@@ -5,7 +5,7 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// The other providers by which people can sign in, and who is connected with them.
+/// The operations for the other providers by which people can sign in, and for people's connections with the providers.
 struct UpstreamOperations: Sendable {
     let providers: UpstreamProviders
     let directory: AccountDirectory
@@ -157,7 +157,7 @@ struct UpstreamOperations: Sendable {
         return object
     }
 
-    /// The settings that a body names.
+    /// Returns the settings that a body names.
     private static func settings(_ body: JSONObject) throws -> UpstreamChange {
         func word<Word: RawRepresentable<String> & CaseIterable>(_ name: String) throws -> Word? {
             try body.string(name).map { text in

@@ -6,7 +6,7 @@ import Synchronization
 import _Primitives
 
 extension ServerAssembly {
-    /// The service that tells clients what they have to be told; `nil` where nobody can be called.
+    /// Returns the service that delivers messages to clients; `nil` if the server can call nobody.
     public func clientDeliverer(logger: Logger) -> ClientDeliverer? {
         guard let calls = self.configuration.calls else { return nil }
         let metrics = self.configuration.metrics
@@ -19,8 +19,9 @@ extension ServerAssembly {
     }
 }
 
-/// Looks whether clients have to be told something, and tells them, until the server shuts down. Nobody who signs out, or
-/// answers, waits for it. Any number of servers may do so over one store.
+/// Delivers the waiting messages to clients until the server shuts down.
+///
+/// A person who signs out or answers does not wait for a delivery. Any number of servers may deliver from one store.
 public struct ClientDeliverer: Service {
     let deliveries: ClientDeliveries
     let outbox: any ClientOutbox
@@ -29,7 +30,8 @@ public struct ClientDeliverer: Service {
     let interval: Duration
     let time: TimeSource
 
-    /// Delivers until the server shuts down. What is under way then is due again when its lease is over.
+    /// Delivers until the server shuts down. A delivery that the shutdown interrupts is due again when its lease is
+    /// over.
     public func run() async throws {
         let waiting = LastSeen()
         let time = self.time
@@ -65,7 +67,7 @@ public struct ClientDeliverer: Service {
     }
 }
 
-/// What waited when the outbox was last looked at.
+/// The deliveries that waited at the last look into the outbox.
 private final class LastSeen: Sendable {
     private let state = Mutex(WaitingDeliveries(count: 0, oldest: nil))
 

@@ -5,7 +5,7 @@ public import Store
 import _Primitives
 
 extension ServerAssembly {
-    /// The service that sends people their mail; `nil` where none is sent.
+    /// Returns the service that sends people their mail; `nil` if the server sends no mail.
     public func mailDeliverer(logger: Logger) -> MailDeliverer? {
         guard let mail = self.configuration.mail else { return nil }
         let (last, time) = (self.lastMail, self.time)
@@ -23,7 +23,7 @@ extension ServerAssembly {
             interval: self.configuration.limits.mail.mailInterval)
     }
 
-    /// What operators try mail by; `nil` where none is sent.
+    /// The test by which operators try mail; `nil` if the server sends no mail.
     var mailTest: MailTest? {
         self.configuration.mail.map { mail in
             MailTest(
@@ -37,19 +37,20 @@ extension ServerAssembly {
     }
 }
 
-/// Looks whether people have to be told something by mail, and sends it, until the server shuts down. Nobody who asks for
-/// mail waits for it. Any number of servers may do so over one store.
+/// Sends the mail that waits for people until the server shuts down.
+///
+/// A person who requests mail does not wait for the sending. Any number of servers may send from one store.
 public struct MailDeliverer: Service {
-    /// What is sent.
+    /// The letters and their delivery.
     public let deliveries: MailDeliveries
     let last: LastMail
-    /// What was asked for, and has to be looked after first.
+    /// The requested links for new passwords. The server must examine each request before sending a link.
     let resets: PasswordResets
     let metrics: ServerMetrics
     let logger: Logger
     let interval: Duration
 
-    /// Sends until the server shuts down. What is under way then is due again when its lease is over.
+    /// Sends until the server shuts down. A letter that the shutdown interrupts is due again when its lease is over.
     public func run() async throws {
         await deliverFromOutbox(every: self.interval, "mail", self.logger) {
             try await self.takeDue()
@@ -62,7 +63,7 @@ public struct MailDeliverer: Service {
         }
     }
 
-    /// Looks after what was asked for, and takes what is due to be sent. The log is told what is asked for in vain.
+    /// Examines the requests for links, and takes the letters that are due. Logs each request that gets no link.
     public func takeDue() async throws -> [MailDelivery] {
         for refusal in try await self.resets.sendLinks() {
             self.logger.info(
@@ -72,7 +73,7 @@ public struct MailDeliverer: Service {
         return try await self.deliveries.takeDue()
     }
 
-    /// Tells the log, and counts, which letters were dropped since the last time because too many waited.
+    /// Logs and counts the letters that were dropped since the last time because too many letters waited.
     func tellDropped() async throws {
         for (subject, count) in try await self.deliveries.takeDropped() {
             self.metrics.mailed("dropped", count)
@@ -106,7 +107,7 @@ public struct MailDeliverer: Service {
 }
 
 extension PasswordResets.Refusal {
-    /// Why, for the operator.
+    /// The reason, for the operator.
     fileprivate var words: String {
         switch self {
         case .unknownName: "Nobody has this name."

@@ -5,7 +5,7 @@ import Pages
 import Store
 
 extension ServerAssembly {
-    /// What people are told.
+    /// The pages and messages for people.
     var pageAnswers: PageAnswers {
         PageAnswers(
             pages: PageRenderer(
@@ -14,7 +14,7 @@ extension ServerAssembly {
             provider: self.provider)
     }
 
-    /// What signs people in without a browser.
+    /// The sign-ins without a browser.
     var challenges: Challenges {
         Challenges(
             self.provider,
@@ -23,7 +23,7 @@ extension ServerAssembly {
                 metrics: self.configuration.metrics, time: self.time))
     }
 
-    /// Mounts what browsers see, and the OpenID provider.
+    /// Mounts the pages for browsers, and the OpenID provider.
     func mountPages(on router: ServerRouter, _ answers: PageAnswers) {
         let limits = self.configuration.limits
         let cookies = BrowserCookies(
@@ -111,7 +111,7 @@ extension ServerAssembly {
 }
 
 extension ServerAssembly {
-    /// Mounts what people see of their own identities, and where invitations lead.
+    /// Mounts the pages on which people see their own identities, and the pages behind invitations.
     private func mountIdentityPages(
         on router: ServerRouter, _ changes: ConfirmedChanges, _ answers: PageAnswers, _ cookies: BrowserCookies
     ) {
@@ -136,7 +136,7 @@ extension ServerAssembly {
 }
 
 extension ServerAssembly.Configuration {
-    /// What people should see in their address bar.
+    /// The host that people should see in their address bar.
     fileprivate var host: String {
         let address = self.issuer.firstRange(of: "://").map { self.issuer[$0.upperBound...] } ?? self.issuer[...]
         return String(address.utf8.prefix { $0 != UInt8(ascii: "/") }) ?? ""

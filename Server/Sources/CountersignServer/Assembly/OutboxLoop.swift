@@ -1,21 +1,22 @@
 import Logging
 import ServiceLifecycle
 
-/// Takes what is due out of an outbox and delivers it beside each other, until the server shuts down: at each interval, and
-/// as soon as a delivery is over, so that what waits goes as fast as it is taken at its end. What is under way at the
-/// shutdown is due again when its lease is over.
+/// Takes due items out of an outbox and delivers the items side by side, until the server shuts down.
+///
+/// The loop looks at each interval, and as soon as a delivery is over. So the outbox empties as fast as the receiver
+/// takes the items. An item that the shutdown interrupts is due again when its lease is over.
 ///
 /// - Parameters:
-///   - what: What is delivered, for the log.
-///   - take: Takes what is due now, as much of it as there are places for.
-///   - look: Is called once for each interval, before anything is taken.
+///   - what: The kind of item, for the log.
+///   - take: Takes the items that are due now, as many as there are free places.
+///   - look: Is called once for each interval, before the loop takes anything.
 func deliverFromOutbox<Delivery: Sendable>(
     every interval: Duration, _ what: String, _ logger: Logger,
     take: @escaping @Sendable () async throws -> [Delivery],
     deliver: @escaping @Sendable (Delivery) async throws -> Void,
     look: @escaping @Sendable () async throws -> Void = {}
 ) async {
-    // However many reasons there are to look by then: one look is enough for all of them.
+    // One look is enough for all reasons to look that have come up by then.
     let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await cancelWhenGracefulShutdown {
         await withDiscardingTaskGroup { group in

@@ -5,10 +5,11 @@ import OAuthProvider
 import _Primitives
 
 extension DetailType {
-    /// The types that there are.
+    /// Returns all types of details.
     static func all(textCharacters: Int) -> [DetailType] { [.payment(textCharacters: textCharacters)] }
 
-    /// A payment: its fields make the one text that the phone shows as a table, and signs (decision 9).
+    /// Returns the type of a payment. The fields of a payment make the one text that the phone shows as a table, and
+    /// signs (decision 9).
     private static func payment(textCharacters: Int) -> DetailType {
         let type = AuthorizationDetailsType(
             "payment", required: ["amount", "currency", "payee"],
@@ -16,7 +17,8 @@ extension DetailType {
         return DetailType(type) { object in
             try Payment(json: Self.fields(object), maximumLength: textCharacters).text.text
         } spelling: { object in
-            // No setting of the operator's bounds this: what was granted before is read whatever they set since.
+            // No setting bounds the stored text: the server reads earlier grants even if the operator has since changed
+            // the settings.
             var spelled: JSONObject = ["type": .string(type.name)]
             let payment = try Payment(json: Self.fields(object), maximumLength: TransactionText.maximumLength)
             for (name, value) in payment.json.members { spelled[name] = value }

@@ -5,8 +5,8 @@ import Store
 import Synchronization
 import _Primitives
 
-/// Asking people on their phones who sit at no browser: hands the questions of clients to the ceremonies, so that neither
-/// engine knows the other.
+/// Asks people on their phones without a browser: hands the questions of clients to the ceremonies. So neither engine
+/// knows the other.
 final class PhoneAsking: BackchannelMethod {
     let name = ServerMetrics.Way.phone.rawValue
     private let directory: AccountDirectory
@@ -28,7 +28,7 @@ final class PhoneAsking: BackchannelMethod {
         guard let questions = self.questions.withLock({ $0 }) else { return .asked }
         let question = BackchannelQuestion(
             reference: asked.request,
-            // Where there is nobody, the question waits for a phone that no one has.
+            // For an unknown person the question waits for a phone that nobody has.
             accountID: asked.account ?? self.random.identifier(), hint: asked.hint, message: asked.message,
             end: asked.end)
         do {

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension PublicOperations {
-    /// What phones of personalised identities ask, and are answered in messages that the server signs.
+    /// The operations for phones of personalised identities. The server signs its answers.
     static let identity: [PublicOperation] = {
         let version = DescribedField.required("version", .integer, "The version of the protocol: 1.")
         let claim = DescribedField.required("claim", "What the secret of the code gives, as base64url.")

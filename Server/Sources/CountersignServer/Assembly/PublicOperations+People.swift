@@ -1,9 +1,9 @@
 import HTTPTypes
 import _Primitives
 
-/// What a person's own addresses take and answer: those of a password, and those that mail leads to.
+/// The operations at a person's own addresses: for passwords, and behind mailed links.
 extension PublicOperations {
-    /// A person's own pages, of which each asks for the password anew.
+    /// A person's own pages. Each page asks for the password anew.
     static let ownPages: [PublicOperation] =
         ["password", "second-factor", "recovery-codes", "second-factor/code"].flatMap { name in
             let post = PublicOperation(
@@ -31,7 +31,7 @@ extension PublicOperations {
     private static let change = DescribedField.optional(
         "change", "The change that was confirmed, as the page has carried it.")
 
-    /// Where the person's phone, or their password, confirms a change.
+    /// The pages on which the person's phone or password confirms a change.
     static let changePages: [PublicOperation] = {
         let change = DescribedField.required("request", "The change.")
         let unknown = (status: 404, meaning: "This browser has not asked for such a change.")
@@ -86,7 +86,7 @@ extension PublicOperations {
         ]
     }()
 
-    /// "This was not me": the latest changes of an account, and the question about each.
+    /// The pages of “This was not me”: the latest changes of an account, and the question about each change.
     static let changeQuestionPages: [PublicOperation] = {
         let over = (status: 404, meaning: "The link is spent or too old, or nothing can be decided any more.")
         let nobody = (status: 403, meaning: "Nobody is signed in.")
@@ -127,14 +127,14 @@ extension PublicOperations {
         ]
     }()
 
-    /// What people change of what services can ask for.
+    /// The pages on which people change the values that services can request.
     static let ownValuePages: [PublicOperation] = {
         let confirmation = DescribedField.required("confirmation", "What the page carried.")
         let value = DescribedField.required("value", "The value, by its identifier.")
         let further = DescribedField.required("address", "The further address, by its identifier.")
         let refused = (status: 403, meaning: "Nobody is signed in, or not just now by two factors.")
         let gone = (status: 404, meaning: "The person has none of that identifier.")
-        /// The form of a page, and what is done by it.
+        /// Returns the operations of a page's form: the page, and the action of the form.
         func form(
             _ path: String, _ id: String, _ ask: String, _ summary: String, query: [DescribedField] = [],
             body: [DescribedField], isConfirmed: Bool = false, refusing: [(status: Int, meaning: String)]
@@ -177,7 +177,7 @@ extension PublicOperations {
         return pages.flatMap(\.self)
     }()
 
-    /// What people see of their own identities, and where invitations lead.
+    /// The pages on which people see their own identities, and the pages behind invitations.
     static let identityPages: [PublicOperation] = {
         let nobody = (status: 403, meaning: "Nobody is signed in.")
         let activation = DescribedField.required("activation", "The activation.")
@@ -276,7 +276,7 @@ extension PublicOperations {
         ]
     }()
 
-    /// What people do by mail, where mail is sent.
+    /// The pages that people use by mail, if the server sends mail.
     static let mailedLinks: [PublicOperation] = {
         let link = DescribedField.required("link", "What the link carries.")
         let over = (status: 404, meaning: "The link does not work any more.")
@@ -340,9 +340,9 @@ extension PublicOperations {
         ]
     }()
 
-    /// What an operator's own app shows of its person, without a browser.
+    /// The operation by which an operator's own app signs its person in, without a browser.
     var challenge: [PublicOperation] {
-        // What is for a browser alone is none of it.
+        // Parameters that are for a browser alone do not belong to the operation.
         let others = ["redirect_uri", "state", "response_mode", "ui_locales", "login_hint", "authorization_details"]
         return [
             PublicOperation(

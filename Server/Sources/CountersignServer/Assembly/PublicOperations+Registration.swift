@@ -1,9 +1,9 @@
 import HTTPTypes
 import _Primitives
 
-/// What the addresses of registration take and answer.
+/// The operations at the addresses of registration.
 extension PublicOperations {
-    /// Clients that register themselves, where they can (RFC 7591, RFC 7592).
+    /// The operations by which clients register themselves, if the server allows registration (RFC 7591, RFC 7592).
     var registration: [PublicOperation] {
         guard self.metadata["registration_endpoint"] != nil else { return [] }
         let metadata: [DescribedField] = [

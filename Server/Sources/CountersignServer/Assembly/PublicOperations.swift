@@ -7,13 +7,14 @@ import Store
 import UAF
 import _Primitives
 
-/// What the public addresses take and answer, for the document of them. A test holds it against what is mounted.
+/// The operations at the public addresses, for the document of these addresses. A test compares the document with the
+/// mounted routes.
 ///
-/// Where the provider's metadata has a list of what a parameter can be, the document has the same.
+/// For a parameter whose values the provider's metadata lists, the document has the same list.
 struct PublicOperations {
     /// The provider's metadata (RFC 8414).
     let metadata: JSONObject
-    /// Whether people are told by mail.
+    /// `true` if the server sends mail to people.
     let hasMail: Bool
 
     func mount(on router: ServerRouter) {
@@ -38,7 +39,7 @@ struct PublicOperations {
         return parts.flatMap(\.self)
     }
 
-    /// One of the texts that a member of the metadata lists.
+    /// Returns the kind of a text that has one of the values in a member of the metadata.
     private func choice(_ member: String) -> DescribedField.Kind {
         .choice((try? self.metadata.strings(member)) ?? [])
     }
@@ -54,13 +55,13 @@ struct PublicOperations {
     private static let resource = DescribedField.optional(
         "resource", "Where the tokens are to be used (RFC 8707).")
 
-    /// What a client proves itself by in a form (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
+    /// The parameters by which a client proves itself in a form (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
     static let credentials = [
         clientID, secret, .optional("client_assertion_type", "What kind of statement client_assertion is."),
         .optional("client_assertion", "A statement that the client has signed."),
     ]
 
-    /// An authorization request (RFC 6749, section 4.1.1; OpenID Connect Core 1.0, section 3.1.2.1).
+    /// The parameters of an authorization request (RFC 6749, section 4.1.1; OpenID Connect Core 1.0, section 3.1.2.1).
     var request: [DescribedField] {
         [
             .optional("response_type", self.choice("response_types_supported"), "What is to come back."),
@@ -283,7 +284,7 @@ struct PublicOperations {
             refusing: [Self.unknown, Self.tooMany, (403, "Another browser's."), (409, "Something else was quicker.")])
     }
 
-    /// A page that asks for something, and takes it.
+    /// Returns the operations of a page that asks for something: the page, and the address that takes the answer.
     private static func question(_ name: String, _ id: String, _ fields: [DescribedField]) -> [PublicOperation] {
         [
             Self.page("/sign-in/\(name)", id, "The page that asks for it."),
@@ -433,7 +434,7 @@ struct PublicOperations {
         .optional("previousRequest", "The request before."), .optional("context", "An object as JSON."),
     ]
 
-    /// UAF messages are refused with status 200 and a code of their own.
+    /// Returns an operation for a UAF message. A refused UAF message gets status 200 and a code of its own.
     private static func uaf(
         _ path: String, _ id: String, _ summary: String, _ body: [DescribedField], caller: PublicOperation.Caller
     ) -> PublicOperation {

@@ -4,13 +4,13 @@ import Store
 import _Primitives
 
 extension AuditEvent.Kind {
-    /// Nothing lies under former key-encryption keys any more; the detail is the name of the one that everything lies
-    /// under.
+    /// All values have left the former key-encryption keys. The detail is the name of the key under which all values
+    /// now lie.
     static let resealed = Self(rawValue: "key-encryption-key-replaced")
 }
 
 extension ServerAssembly {
-    /// The service that seals anew what lies under former key-encryption keys.
+    /// Returns the service that seals anew the values under former key-encryption keys.
     public func resealer(logger: Logger) -> Resealer {
         Resealer(
             store: self.keyStore, resealing: self.resealing, limits: self.configuration.limits,
@@ -18,8 +18,8 @@ extension ServerAssembly {
     }
 }
 
-/// Seals anew, under the newest key-encryption key, what lies under former ones, and says when those are not needed any
-/// more.
+/// Seals the values under former key-encryption keys anew under the newest key, and tells the operator once the former
+/// keys are no longer needed.
 public struct Resealer: Service {
     let store: any SealingKeyStore
     let resealing: Resealing
@@ -28,8 +28,7 @@ public struct Resealer: Service {
     let logger: Logger
     let time: TimeSource
 
-    /// Seals anew what there is, and tries again where the store cannot do it; then there is nothing to do until the server
-    /// shuts down.
+    /// Seals all values anew, and tries again if the store fails. Afterwards waits until the server shuts down.
     public func run() async throws {
         self.metrics.watch(resealing: { self.resealing.progress })
         await cancelWhenGracefulShutdown {
@@ -50,7 +49,7 @@ public struct Resealer: Service {
         try? await gracefulShutdown()
     }
 
-    /// Does all of it, once.
+    /// Seals all values anew, once.
     func reseal() async throws {
         let keys = try await self.store.sealingKeys()
         guard let newest = keys.first, keys.count > 1 else { return }

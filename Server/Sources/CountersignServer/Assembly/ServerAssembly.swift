@@ -12,75 +12,77 @@ public import UAF
 public import UAFRelyingParty
 public import _Primitives
 
-/// One server: two engines over one store, wired to each other, and the routers that face outwards.
+/// One server: two engines over one store, wired to each other, and the routers for the listeners.
 public struct ServerAssembly: Sendable {
-    /// Everything that is kept.
+    /// The store of everything that the server keeps.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
         & ClientOutbox & RegistrationStore & MailStore & UpstreamStore & SealingKeyStore & IdentityDirectory.Stores
 
-    /// What an operator chooses.
+    /// The choices of an operator.
     public struct Configuration: Sendable {
         /// The server's address, without a slash at its end.
         public var issuer: String
-        /// What phones show as the asking service at an enrolment.
+        /// The name that phones show as the asking service at an enrolment.
         public var serviceName: String
         /// The apps that may answer.
         public var facets: [FacetID]
-        /// The models of authenticators and the policies, read from where the operator keeps them: at the start, and
-        /// again whenever they are to be reloaded.
+        /// Reads the models of authenticators and the policies from the operator's files: at the start, and at each
+        /// reload.
         public var rules: @Sendable () throws -> RuleSet
-        /// Which factors a sign-in takes: alternatives, each a list of those that are needed together.
+        /// The factors that a sign-in takes: alternatives, each a list of factors that are needed together.
         public var factors = CeremonyConfiguration.everyFactor
-        /// What responses may have that the standard is against.
+        /// The deviations from the standard that responses may have.
         public var lenientReadings: LenientReadings
-        /// Extensions of responses that are understood or known to be harmless.
+        /// The extensions of responses that the server understands or that are known to be harmless.
+        ///
         /// The operator's own words.
         public var knownExtensions: Set<String>
         /// The protocol versions that responses may have. Requests are of UAF 1.1.
         public var versions: Set<Version> = [.uaf11]
-        /// Whether a registration may be attested otherwise than the policy prefers.
+        /// `true` if a registration may have an attestation that the policy does not prefer.
         public var acceptsLessPreferredAttestation = false
-        /// Whether authenticators may be older than their metadata trusts.
+        /// `true` if authenticators may be older than their metadata trusts.
         public var acceptsOutdatedAuthenticators = false
         /// The proxies whose forwarded headers count.
         public var trustedProxies: [AddressBlock]
         /// Every time, count and size.
         public var limits: Limits
-        /// What passwords cost, and what they may be.
+        /// The cost of hashing passwords, and the bounds of passwords.
         public var hashing = PasswordLimits()
-        /// Passwords that nobody may choose; `nil` for no such list.
+        /// The passwords that nobody may choose; `nil` for no such list.
         public var breachedPasswords: BreachedPasswordList?
-        /// Whether clients can register themselves (RFC 7591).
+        /// `true` if clients can register themselves (RFC 7591).
         public var hasRegistration = false
         /// `true` if anybody can register a client (RFC 7591, section 3).
         public var isRegistrationOpen = false
         /// `true` if a client's identifier can be the address of its metadata.
         public var takesClientDocuments = false
-        /// Who may vouch for the software of those that do.
+        /// The issuers that may vouch for the software of self-registered clients.
         public var softwareStatements = SoftwareStatementIssuers()
-        /// What people have to agree to before anything is issued for them; `nil` for nothing.
+        /// The terms that people have to agree to before the server issues anything for them; `nil` for no terms.
         public var terms: Terms?
-        /// A simulated register of people, which clients of the app sign-in service are told of; `nil` for none.
+        /// A simulated register of people, whose data clients of the app sign-in service receive; `nil` for no
+        /// register.
         public var simulatedPeople: SimulatedPeople?
-        /// What the app sign-in service calls things.
+        /// The names that the app sign-in service uses.
         public var signInService = SignInService.Names()
-        /// How addresses are called that services have named; `nil` where none is.
+        /// The calls to addresses that services have named; `nil` if the server calls no such address.
         public var calls: (any OutgoingCalls)?
-        /// Where clients show certificates (RFC 8705); `nil` where nowhere.
+        /// The listener on which clients show certificates (RFC 8705); `nil` for no such listener.
         public var mutualTLS: OpenIDProvider.Configuration.MutualTLS?
-        /// Who sends mail, and by what; `nil` where none is sent.
+        /// The sender and the transport of mail; `nil` if the server sends no mail.
         public var mail: (sender: MailSender, transport: any MailTransport)?
-        /// What personalised identities go by: which devices are sound enough, what people sign with who change something of
-        /// their own, and how long PINs are.
+        /// The rules of personalised identities: the required soundness of devices, the factors for a person who
+        /// changes their own data, and the length of PINs.
         public var identities = IdentityRules()
-        /// The PIN service that evaluates the PINs of new activations; `nil` where there is none.
+        /// The PIN service that evaluates the PINs of new activations; `nil` for no PIN service.
         public var pins: (any PinEvaluating)?
-        /// Where the server counts what it does.
+        /// The counters of the server.
         public var metrics = ServerMetrics()
-        /// Where the server tells its operator of what is no single request's.
+        /// The log for events that belong to no single request.
         public var logger = Logger(label: "countersign")
 
-        /// A deployment with the defaults of what is left out.
+        /// Creates a configuration, with the defaults for arguments that are left out.
         public init(
             issuer: String, serviceName: String = "Countersign", facets: [FacetID],
             rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
@@ -98,33 +100,33 @@ public struct ServerAssembly: Sendable {
             self.limits = limits
         }
 
-        /// Whether people reach the server by https.
+        /// `true` if people reach the server by https.
         public var isSecure: Bool { self.issuer.hasPrefix("https://") }
     }
 
-    /// What the operator chose.
+    /// The choices of the operator.
     public let configuration: Configuration
     /// Sign-ins, transactions and enrolments.
     public let ceremonies: CeremonyEngine
     /// Codes, tokens, sessions and clients.
     public let provider: OpenIDProvider
-    /// Devices without a browser.
+    /// The authorizations of devices without a browser.
     let devices: DeviceAuthorizations
     /// The app sign-in service, beside OpenID Connect.
     public let signInService: SignInService
-    /// What services have of people that lasts.
+    /// The lasting grants of services for people.
     public let grants: AccountGrants
     /// People and their devices.
     public let directory: AccountDirectory
-    /// Services of personalised identities, and what people have there.
+    /// The services of personalised identities, and the data of people at the services.
     public let identities: IdentityDirectory
-    /// What services call people.
+    /// The subjects: the names by which services know people.
     let mappingIDs: MappingIDs
     /// The passwords that people may have beside their phones.
     public let passwords: PasswordAccounts
-    /// Who may administer.
+    /// The administrators.
     public let administrators: Administrators
-    /// Where the arrows of runs go, if anywhere.
+    /// The recorder of runs' events; `nil` if the server records no runs.
     public let trace: TraceRecorder?
     /// The channels that wait for events.
     public let channels: EventChannels
@@ -133,7 +135,7 @@ public struct ServerAssembly: Sendable {
     let mails: any MailDeliveries.Outbox
     let sealing: Sealing
     let registrations: ClientRegistrations
-    /// Sign-ins by other providers.
+    /// The sign-ins by other providers.
     let upstream: UpstreamSignIns
     let upstreamConfirmations: UpstreamConfirmations
     /// The other providers by which people can sign in.
@@ -144,9 +146,9 @@ public struct ServerAssembly: Sendable {
     let time: TimeSource
     let random: RandomSource
 
-    /// Wires a server over `store`. At the first start of a store it makes the provider's keys.
+    /// Wires a server over `store`. At the first start of a store the function makes the provider's keys.
     ///
-    /// Throws ``StoreError``, and `HashingError` where no password could be hashed.
+    /// Throws ``StoreError``, and `HashingError` if the server could hash no password.
     public static func open(
         _ configuration: Configuration, store: any ServerStore, sealing: Sealing, trace: TraceRecorder? = nil,
         time: TimeSource = .system, random: RandomSource = .system
@@ -253,7 +255,7 @@ public struct ServerAssembly: Sendable {
             random: random)
     }
 
-    /// Tells the operator what a service's registration and its requests do not have in common.
+    /// Tells the operator about a difference between a service's registration and its requests.
     @Sendable private static func log(_ misfit: ClientMisfit, _ logger: Logger) {
         logger.notice(
             "A service's request does not fit its registration",
@@ -262,7 +264,7 @@ public struct ServerAssembly: Sendable {
             ])
     }
 
-    /// Tells the operator, at a start, what is dangerous about the clients that are registered.
+    /// Tells the operator, at a start, which settings of the registered clients are dangerous.
     ///
     /// Cost: one query.
     public func logWarnedClients() async throws {
@@ -284,7 +286,8 @@ public struct ServerAssembly: Sendable {
             metadata: ["facet": "\(facet)", "setting": "--facets"])
     }
 
-    /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
+    /// Returns the router that everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its
+    /// tokens.
     public func publicRouter() -> Router<ServerContext> {
         let answers = self.pageAnswers
         let router = self.router(
@@ -316,11 +319,11 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    /// What clients reach that show a certificate (`mtls_endpoint_aliases`, RFC 8705, section 5): whoever hands requests on
-    /// to it says over which connection each came.
+    /// Returns the router for clients that show a certificate (`mtls_endpoint_aliases`, RFC 8705, section 5). The
+    /// listener that passes a request on names the connection of the request.
     public func mutualRouter() -> Router<ServerContext> {
-        // What stands in front passes the client's own TLS on, and can add nothing: a header that says where the request is
-        // from is the client's.
+        // The machine in front passes the client's own TLS on, and can add no header. So a header about the request's
+        // origin comes from the client, and does not count.
         let router = self.router(metrics: self.configuration.metrics, trustedProxies: [])
         TokenRoutes(
             provider: self.provider, devices: self.devices, challenges: self.challenges,
@@ -329,15 +332,17 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    /// What the local command line reaches, through a socket that only the operator can open.
+    /// Returns the router for the local command line, through a socket that only the operator can open.
     public func socketRouter() -> Router<ServerContext> {
         let router = self.router()
         self.administration(.socket).mount(on: router)
         return router.complete()
     }
 
-    /// What supervisors reach. `isListening` says whether every listener is there, `assertWritable` throws where the
-    /// store cannot make a step durable. The server's numbers are there, too.
+    /// Returns the router for supervisors.
+    ///
+    /// `isListening` returns `true` if every listener listens. `assertWritable` throws if the store cannot make a step
+    /// durable. The router also serves the server's numbers.
     public func operationsRouter(
         isListening: @escaping @Sendable () -> Bool, assertWritable: @escaping @Sendable () async throws -> Void
     ) -> Router<ServerContext> {
@@ -349,8 +354,8 @@ public struct ServerAssembly: Sendable {
     }
 
     /// - Parameters:
-    ///   - issuer: The address that people come by, where they come.
-    ///   - answers: What people are told, where people come.
+    ///   - issuer: The address by which people reach the router; empty if no people come.
+    ///   - answers: The pages for people; `nil` if no people come.
     private func router(
         issuer: String = "", metrics: ServerMetrics? = nil, answers: PageAnswers? = nil,
         trustedProxies: [AddressBlock]? = nil
@@ -418,10 +423,10 @@ public struct ServerAssembly: Sendable {
             ).operations
     }
 
-    /// Reads metadata and policies again, and goes by them from then on.
+    /// Reads metadata and policies again. From then on the server applies the new rules.
     ///
-    /// Throws what is wrong with them, `MetadataFolderError`, `PolicyFileError` or `RequestError`; then everything
-    /// stays as it was. Either way the log says so.
+    /// Throws the fault of the files: `MetadataFolderError`, `PolicyFileError` or `RequestError`. Then all rules stay
+    /// as before. The log has the result in both cases.
     @discardableResult
     public func reloadRules(logger: Logger) throws -> RuleSet {
         do {
@@ -438,7 +443,7 @@ public struct ServerAssembly: Sendable {
         }
     }
 
-    /// Ends and deletes what is over, from time to time. Any number of servers may do so over one store.
+    /// Ends and deletes expired things, from time to time. Any number of servers may do so over one store.
     public struct Sweeper: Service {
         let assembly: ServerAssembly
         let logger: Logger
@@ -478,11 +483,11 @@ public struct ServerAssembly: Sendable {
         }
     }
 
-    /// The service that sweeps.
+    /// Returns the service that sweeps.
     public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
 }
 
-/// Signing in with a phone: hands the outcomes of ceremonies to the provider, so that neither engine knows the other.
+/// The sign-in with a phone: hands the outcomes of ceremonies to the provider. So neither engine knows the other.
 private final class PhoneSignIn: SignInMethod {
     let name = ServerMetrics.Way.phone.rawValue
     let signsTexts = true
@@ -502,13 +507,13 @@ private final class PhoneSignIn: SignInMethod {
     }
 }
 
-/// Signing in with a password, and a code beside it where the account has one.
+/// The sign-in with a password, and with a code if the account has a second factor.
 private struct PasswordSignIn: SignInMethod {
     let name = PasswordSignInRoutes.method
     let signIns: PasswordSignIns
 
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
-        // The provider has found the request by the browser's secret, and the sign-in hangs on the request.
+        // The provider has found the request by the browser's secret, and the sign-in belongs to the request.
         guard let outcome = try await self.signIns.outcome(request: request) else { return nil }
         let level: AssuranceLevel = outcome.hasTwoFactors ? .twoFactor : .oneFactor
         return AuthenticationOutcome(

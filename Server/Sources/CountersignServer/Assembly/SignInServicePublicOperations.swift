@@ -2,7 +2,7 @@ import HTTPTypes
 import OAuthProvider
 import _Primitives
 
-/// What the app sign-in service takes and answers. Until it has a client all of it is answered 404.
+/// The operations of the app sign-in service. As long as the service has no client, every address answers 404.
 extension PublicOperations {
     private static let missing = (status: 404, meaning: "The app sign-in service has no client.")
     private static let kept: [DescribedField] = [

@@ -6,11 +6,11 @@ import Synchronization
 import _Primitives
 
 extension ServerAssembly {
-    /// The service that looks from time to time at what the store has, for the metrics.
+    /// Returns the service that counts the contents of the store from time to time, for the metrics.
     public func storeNumbers(logger: Logger) -> StoreNumbers { StoreNumbers(assembly: self, logger: logger) }
 }
 
-/// Looks at what only the store can tell, so that whoever reads the metrics waits for no query.
+/// Reads the numbers that only the store knows, so that a reader of the metrics waits for no query.
 public struct StoreNumbers: Service {
     let assembly: ServerAssembly
     let logger: Logger
@@ -21,7 +21,7 @@ public struct StoreNumbers: Service {
         self.logger = logger
     }
 
-    /// Looks until the server shuts down.
+    /// Reads the numbers until the server shuts down.
     public func run() async throws {
         let (seen, provider, time) = (self.seen, self.assembly.provider, self.assembly.time)
         self.assembly.configuration.metrics.watch(
@@ -42,7 +42,7 @@ public struct StoreNumbers: Service {
         }
     }
 
-    /// Looks once.
+    /// Reads the numbers once.
     ///
     /// Cost: two queries.
     func look() async throws {
@@ -54,7 +54,7 @@ public struct StoreNumbers: Service {
     }
 }
 
-/// What was seen last, for the metrics.
+/// The numbers of the last look, for the metrics.
 private final class LastNumbers: Sendable {
     private let state = Mutex(StoreCounts())
 

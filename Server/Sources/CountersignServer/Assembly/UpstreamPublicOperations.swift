@@ -1,7 +1,8 @@
 import HTTPTypes
 
 extension PublicOperations {
-    /// The way of browsers to another provider and back, and what a person's phone sees and ends of it.
+    /// The operations by which browsers go to another provider and back, and by which a person's phone sees and ends
+    /// connections with a provider.
     static let upstream: [PublicOperation] = [
         PublicOperation(
             method: .get, path: "/sign-in/provider/{name}", id: "beginAtProvider",

@@ -19,7 +19,7 @@ public struct AddressBlock: Sendable, Equatable {
         self.prefix = prefix
     }
 
-    /// Whether an address lies in the block. An IPv4 address mapped into IPv6 counts as IPv4.
+    /// Returns `true` if an address lies in the block. An IPv4 address mapped into IPv6 counts as IPv4.
     public func contains(_ address: String) -> Bool {
         guard let other = Self.bytes(address), other.count == self.bytes.count else { return false }
         return (0..<self.prefix).allSatisfy { bit in
@@ -27,8 +27,8 @@ public struct AddressBlock: Sendable, Equatable {
         }
     }
 
-    /// By what an address is counted: an IPv4 address is a source of its own, of IPv6 the first 64 bits are. Whatever is no
-    /// address counts as it is.
+    /// Returns the source that an address counts for: an IPv4 address is a source of its own; an IPv6 address counts by
+    /// its first 64 bits. A text that is no address counts unchanged.
     public static func source(of address: String) -> String {
         guard let bytes = self.bytes(address) else { return address }
         guard bytes.count == 16 else { return bytes.map(String.init).joined(separator: ".") }

@@ -4,11 +4,11 @@ import _Primitives
 struct DescribedField: Sendable {
     indirect enum Kind: Sendable {
         case string, boolean, integer, strings
-        /// Lists of texts in a list.
+        /// A list of lists of texts.
         case lists
-        /// A text that is one of these.
+        /// A text with one of these values.
         case choice([String])
-        /// An object of a standard's, whose members are its own.
+        /// An object of a standard, with the members of the standard.
         case object
         /// An object with these members.
         case members([DescribedField])
@@ -32,7 +32,7 @@ struct DescribedField: Sendable {
         Self(name: name, kind: kind, isRequired: false, summary: summary)
     }
 
-    /// The JSON schema of its values.
+    /// The JSON schema of the field's values.
     var schema: JSONObject {
         switch self.kind {
         case .string: ["type": .string("string")]
@@ -51,7 +51,7 @@ struct DescribedField: Sendable {
         }
     }
 
-    /// The field as a parameter of a request.
+    /// Returns the field as a parameter of a request.
     func parameter(in place: String) -> JSON {
         var parameter: JSONObject = ["name": .string(self.name), "in": .string(place)]
         if self.isRequired { parameter["required"] = .bool(true) }
@@ -60,9 +60,9 @@ struct DescribedField: Sendable {
         return .object(parameter)
     }
 
-    /// The JSON schema of an object of these members.
+    /// Returns the JSON schema of an object with these members.
     ///
-    /// - Parameter isClosed: Whether it has no others.
+    /// - Parameter isClosed: `true` if the object has no other members.
     static func schema(_ fields: [DescribedField], isClosed: Bool = false) -> JSONObject {
         var properties: JSONObject = [:]
         for field in fields {
@@ -79,7 +79,7 @@ struct DescribedField: Sendable {
 }
 
 extension Problem {
-    /// The JSON schema of its document.
+    /// The JSON schema of a problem document.
     static let schema: JSONObject = [
         "type": .string("object"),
         "required": .array([.string("type"), .string("title"), .string("status")]),

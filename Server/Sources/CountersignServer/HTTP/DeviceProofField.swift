@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The field of what a device says for itself.
+/// The header field of a device's own proof.
 enum DeviceProofField {
     static let text = "Device-Proof"
     static let name = HTTPField.Name(Self.text)

@@ -8,13 +8,13 @@ import Store
 import UAF
 import _Primitives
 
-/// The ring boundary: whatever a route throws becomes an answer, in this one place.
+/// The ring boundary: turns every error of a route into an answer, in this one place.
 ///
-/// A caller's mistake is never a 500. What is a 500 is logged with its reason; the answer holds nothing of it.
+/// A caller's mistake is never a 500. The log has the reason of a 500; the answer holds no part of the reason.
 struct ErrorMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
-    /// The page that tells people of a problem, where people come at all.
+    /// Makes the page that tells people of a problem; `nil` on a listener without people.
     var page: (@Sendable (Problem, ServerContext) -> Response)?
 
     func handle(
@@ -29,7 +29,7 @@ struct ErrorMiddleware: RouterMiddleware {
         }
     }
 
-    /// The answer to an error, which the request's line in the log then tells of.
+    /// Returns the answer to an error, and notes the refusal for the request's line in the log.
     func problem(_ error: any Error, _ context: ServerContext) -> Problem {
         let problem = self.answer(error, context)
         let shortage = (error as? CeremonyError)?.shortage ?? (error as? AccountError)?.shortage
@@ -58,7 +58,7 @@ struct ErrorMiddleware: RouterMiddleware {
                 .serviceUnavailable, Problem.Name.storeUnavailable, "The server cannot store anything just now.",
                 headers: [.retryAfter: "5"])
         case let error as HashingError where error.code != .failed:
-            // Nobody is told more than when to come again; the log names the setting.
+            // The answer tells only when to come again; the log names the setting.
             let seconds = error.retryAfter.map { String($0.components.seconds) } ?? "1"
             context.notes.note(
                 RequestRefusal(
@@ -67,7 +67,7 @@ struct ErrorMiddleware: RouterMiddleware {
             return Problem(
                 .serviceUnavailable, Problem.Name.passwordsBusy, "Too many passwords wait to be looked at.",
                 headers: [.retryAfter: seconds])
-        // Routes that know what it means say so themselves.
+        // A route that knows the meaning of the error answers the error itself.
         case let error as StoreError where error.code == .conflict:
             return Problem(.conflict, "conflict", "Something else stands in the way of this, or was quicker.")
         case let error as StoreError where error.code == .notFound:
@@ -123,7 +123,8 @@ struct ErrorMiddleware: RouterMiddleware {
 }
 
 extension ServerContext {
-    /// Says which setting a caller has run into, and which client it was, unless the log was told a moment ago.
+    /// Logs the setting whose budget a caller has used up, and the client, unless the log had the same message a moment
+    /// ago.
     func log(_ shortage: Shortage) {
         guard shortage.isNews else { return }
         var metadata: Logger.Metadata = ["setting": "\(shortage.setting)"]
@@ -131,7 +132,7 @@ extension ServerContext {
         self.logger.warning("A budget is used up: requests are refused until it comes back", metadata: metadata)
     }
 
-    /// What a person is told whose network has used a budget up. The log has the setting.
+    /// Returns the problem for a person whose network has used up a budget. The log has the setting.
     func refusal(_ shortage: Shortage) -> Problem {
         self.log(shortage)
         self.notes.note(
@@ -144,7 +145,7 @@ extension ServerContext {
 }
 
 extension Request {
-    /// Whether a person reads the answer: a browser that goes to an address asks for a page, and no program does.
+    /// `true` if a person reads the answer: a browser that goes to an address asks for a page, and no program does.
     var asksForPage: Bool {
         self.headers[values: .accept].contains { $0.utf8.firstRange(of: "text/html".utf8) != nil }
     }

@@ -4,19 +4,19 @@ public import Logging
 import Synchronization
 public import _Primitives
 
-/// The channels that wait for events, by the source that opened them: each source has its share of them.
+/// The channels that wait for events, by the source that opened the channels. Each source has a share of the channels.
 ///
-/// Past its share a source loses the one that has waited the longest, so that a new one always comes in, and somebody
-/// who opens channels without end takes none of anybody else's. A page asks again for a channel that it has lost.
+/// A source above its share loses its oldest channel. So a new channel always comes in, and a source that opens
+/// channels without end takes none from other sources. A page without its channel asks again.
 ///
-/// Channels are counted by the caller's address, which behind a named proxy is the one that the proxy forwards, while
-/// connections are counted by the other end's.
+/// Channels count by the caller's address, which behind a named proxy is the address that the proxy forwards.
+/// Connections count by the address of the other end.
 public final class EventChannels: Sendable {
     private struct State {
         var next: UInt64 = 0
-        /// By source in our own words, the network of an address; the oldest first.
+        /// The channels by source, in our own words: the network of an address. The oldest channel comes first.
         var channels: [String: [(number: UInt64, watch: CeremonyWatch)]] = [:]
-        /// The channel of each connection that has had one, until the connection ends.
+        /// The latest channel of each connection, until the connection ends.
         var connections: [ObjectIdentifier: Watched] = [:]
         var open = 0
         var reported: Timestamp?
@@ -26,13 +26,13 @@ public final class EventChannels: Sendable {
         weak var watch: CeremonyWatch?
     }
 
-    /// One channel's place.
+    /// The place of one channel.
     public struct Place: Sendable {
         fileprivate let number: UInt64
         fileprivate let source: String
     }
 
-    /// How many channels one source can have.
+    /// The greatest number of channels of a source.
     public let share: Int
     private let time: TimeSource
     private let pauseOfReports: Duration
@@ -41,12 +41,12 @@ public final class EventChannels: Sendable {
     private let lost: Counter
     private let state = Mutex(State())
 
-    /// Counts nothing yet.
+    /// Creates an empty record.
     ///
     /// - Parameters:
-    ///   - share: How many channels one source can have.
-    ///   - pauseOfReports: How long the operator is not told again of a source that has more.
-    ///   - registry: Where they are counted.
+    ///   - share: The greatest number of channels of a source.
+    ///   - pauseOfReports: The time in which the log does not name the same source again.
+    ///   - registry: The registry of the counters.
     public init(
         share: Int, time: TimeSource = .system, pauseOfReports: Duration,
         registry: PrometheusMetrics = PrometheusMetrics()
@@ -65,11 +65,11 @@ public final class EventChannels: Sendable {
         Gauge(label: "countersign_channels_share", factory: registry).record(self.share)
     }
 
-    /// Counts a channel of `source` until ``leave(_:)``. Past its share the source's oldest is ended.
+    /// Counts a channel of `source` until ``leave(_:)``. If the source is above its share, its oldest channel ends.
     ///
-    /// The channel ends with its connection. `whenEnded` asks the connection to say so, at the first channel that it
-    /// has and never again: what is asked of a connection is kept as long as it lives, and it can have any number of
-    /// channels one after another.
+    /// The channel ends with its connection. `whenEnded` asks the connection to report its end, at the connection's
+    /// first channel and never again. A connection keeps each such request as long as the connection lives, and can
+    /// have any number of channels one after another.
     public func enter(
         _ watch: CeremonyWatch, of source: String, on connection: ObjectIdentifier, logger: Logger,
         whenEnded: (@escaping @Sendable () -> Void) -> Void
@@ -106,7 +106,7 @@ public final class EventChannels: Sendable {
         return place
     }
 
-    /// The channel has ended.
+    /// Removes a channel that has ended.
     public func leave(_ place: Place) {
         self.state.withLock { state in
             guard let index = state.channels[place.source]?.firstIndex(where: { $0.number == place.number }) else {

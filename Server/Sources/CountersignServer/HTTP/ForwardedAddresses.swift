@@ -1,15 +1,17 @@
 import _Primitives
 
-/// Who stands behind the proxies that a server trusts, by `X-Forwarded-For` (founding decision, Proxies).
+/// Finds the caller behind the proxies that a server trusts, by `X-Forwarded-For` (founding decision, Proxies).
 struct ForwardedAddresses: Sendable {
     let trustedProxies: [AddressBlock]
 
-    /// The caller's address: the peer's own, unless that is a proxy's. Fields are read from their end: the last address
-    /// that no trusted proxy has is the caller's, as everything before it can be invented.
+    /// Returns the caller's address: the peer's own address, unless the peer is a trusted proxy.
+    ///
+    /// The function reads the fields from their end. The last address that belongs to no trusted proxy is the caller's:
+    /// a caller can invent everything before that address.
     func caller(of peer: String, by fields: @autoclosure () -> [String]) -> String {
         guard self.isTrusted(peer) else { return peer }
         var caller = peer
-        // Each is read only as far as the one behind it is a proxy's.
+        // The loop reads an address only if the address behind it is a trusted proxy's.
         for field in fields().joined(separator: ",").splitBytes(at: ",").reversed() where !field.isEmpty {
             let address = String(decoding: field.utf8.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
             guard AddressBlock(address) != nil else { break }

@@ -2,26 +2,27 @@ import HTTPTypes
 import Hummingbird
 import _Primitives
 
-/// Below which path of its host the server is, where it shares the host with others: empty where it has one of its own.
+/// The path of the server on its host, if the server shares the host; empty if the server has a host of its own.
 ///
-/// Whoever stands in front passes the path on. What is not below it is not this server's (RFC 8414, section 3: several
-/// issuers of one host are told apart by their paths), but for the place of the metadata that is named by the path.
+/// A proxy in front passes the path on. An address outside the path is not this server's (RFC 8414, section 3: paths
+/// tell the issuers of one host apart). The only exception is the place of the metadata, whose address ends with the
+/// path.
 struct IssuerPath: Sendable {
-    /// Where metadata are (RFC 8615): in front of the issuer's path (RFC 8414, section 3.1), or below it (OpenID Connect
-    /// Discovery, section 4).
+    /// The place of metadata (RFC 8615): in front of the issuer's path (RFC 8414, section 3.1), or below the path
+    /// (OpenID Connect Discovery, section 4).
     static let wellKnown = "/.well-known/"
 
-    /// With a slash at its beginning and none at its end; or empty.
+    /// The path, with a slash at its beginning and none at its end; or empty.
     let text: String
 
-    /// The path of an issuer's address, which is checked where it is configured.
+    /// Reads the path of an issuer's address. The configuration has checked the address.
     init(of issuer: String) {
         let afterScheme = issuer.firstRange(of: "://").map { issuer[$0.upperBound...] } ?? issuer[...]
         self.text = afterScheme.utf8.firstIndex(of: UInt8(ascii: "/")).map { String(afterScheme[$0...]) } ?? ""
     }
 
-    /// The address within the server that a request's path means: `/oauth2/token`, say, wherever that is of its host. `nil`
-    /// for what is not this server's.
+    /// Returns the address within the server for a request's path: `/oauth2/token`, say, wherever the server is on its
+    /// host. `nil` for an address that is not this server's.
     func inner(_ path: String) -> String? {
         guard !self.text.isEmpty else { return path }
         if path.hasBytes(atStart: self.text + "/") { return String(path.utf8.dropFirst(self.text.utf8.count)) }
@@ -30,7 +31,7 @@ struct IssuerPath: Sendable {
     }
 }
 
-/// Sends browsers on below the issuer's path, where an answer names an address of this server by its path alone.
+/// Adds the issuer's path to a redirect whose location is a path of this server.
 struct IssuerPathMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 

@@ -3,14 +3,14 @@ import Hummingbird
 import Synchronization
 import _Primitives
 
-/// What every mounted path takes, for requests of methods that none of them was mounted with.
+/// The methods of every mounted path, for requests with a method that no mounted path takes.
 final class MountedPaths: Sendable {
     private struct Mounted {
         let parts: [String]
         let allow: String
     }
 
-    /// The order in which methods are named.
+    /// The order of the methods in `Allow`.
     private static let order: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete]
 
     private let paths = Mutex<[Mounted]>([])
@@ -20,7 +20,7 @@ final class MountedPaths: Sendable {
         self.paths.withLock { $0.append(Mounted(parts: Self.parts(path.description), allow: allow)) }
     }
 
-    /// The value of `Allow`; `nil` where nothing is mounted at the path.
+    /// Returns the value of `Allow`; `nil` if nothing is mounted at the path.
     func allow(_ path: String) -> String? {
         let parts = Self.parts(path)
         return self.paths.withLock { paths in
@@ -40,7 +40,7 @@ final class MountedPaths: Sendable {
     }
 }
 
-/// Says of a mounted path what it takes, where a request came with something else.
+/// Answers a request for a mounted path with the methods of the path, if the path does not take the request's method.
 struct MethodMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 

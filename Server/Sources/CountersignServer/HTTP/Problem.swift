@@ -7,7 +7,7 @@ import _Primitives
 
 /// An answer of failure (RFC 9457), written as `application/problem+json`.
 ///
-/// `detail` is for the caller: it never holds a secret, nor what the caller may not know.
+/// `detail` is for the caller. `detail` never holds a secret, or a fact that the caller may not know.
 struct Problem: Error, HTTPResponseError {
     let status: HTTPResponse.Status
     /// The last part of `type`, which is `urn:countersign:error:<name>`.
@@ -17,9 +17,9 @@ struct Problem: Error, HTTPResponseError {
     /// Further members of the document.
     let members: JSONObject
 
-    /// Names that several answers have, or that a page is chosen by.
+    /// Names that several answers have, or by which the server chooses a page.
     enum Name {
-        /// What the engine and the accounts call it, too.
+        /// The name of the same error in the engine and in the accounts.
         static let notFound = CeremonyError.Code.notFound.name
         static let browserUnknown = "browser-unknown"
         static let storeUnavailable = "store-unavailable"
@@ -62,7 +62,7 @@ struct Problem: Error, HTTPResponseError {
 }
 
 extension Response {
-    /// A JSON answer.
+    /// Returns a JSON answer.
     static func json(
         _ object: JSONObject, status: HTTPResponse.Status = .ok, contentType: String = "application/json",
         headers: HTTPFields = [:]
@@ -75,7 +75,7 @@ extension Response {
             body: .init(byteBuffer: ByteBuffer(bytes: JSON.object(object).serialized)))
     }
 
-    /// 303 See Other: the browser goes on with GET.
+    /// Returns the answer 303 See Other: the browser goes on with GET.
     static func seeOther(_ location: String, headers: HTTPFields = [:]) -> Response {
         var headers = headers
         headers[.location] = location

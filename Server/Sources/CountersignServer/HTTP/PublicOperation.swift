@@ -1,38 +1,38 @@
 import HTTPTypes
 import _Primitives
 
-/// One operation at an address that everybody reaches, as the document of the public addresses describes it.
+/// One operation at a public address, as the document of the public addresses describes it.
 struct PublicOperation: Sendable {
-    /// How a request says whose it is.
+    /// The credentials that a request shows.
     enum Caller: Sendable {
         case anybody
-        /// Anybody; a client that proves who it is may do more.
+        /// Anybody. A client that proves its identity may do more.
         case anybodyOrClient
-        /// A client, by its secret in the header; what it shows in the form is described with the form.
+        /// A client, by its secret in the header. The operation's form describes the credentials in the form.
         case client
         /// A client at an address that takes the header alone.
         case clientByHeader
-        /// Whoever has an access token, or an app that has the token of an authentication on its device.
+        /// A holder of an access token, or an app with the token of an authentication on its device.
         case token
-        /// A device, by its own proof or by the token of an authentication on it.
+        /// A device, by its own proof or by the token of an authentication on the device.
         case device
         /// A client, or a device as above.
         case clientOrDevice
     }
 
-    /// The form in which the operation's refusals are told.
+    /// The form of the operation's refusals.
     enum Refusals: Sendable {
         /// RFC 9457.
         case problems
         /// RFC 6749, section 5.2.
         case oauth
-        /// For people.
+        /// Pages for people.
         case pages
-        /// As clients of the app sign-in service read them.
+        /// The form that clients of the app sign-in service read.
         case signInService
 
         fileprivate var types: [String] {
-            // What is wrong with a request as HTTP is a problem document, whatever is at the address.
+            // Every address answers a request that breaks the rules of HTTP with a problem document.
             switch self {
             case .problems: ["application/problem+json"]
             case .oauth: ["application/json", "application/problem+json"]
@@ -42,18 +42,18 @@ struct PublicOperation: Sendable {
         }
     }
 
-    /// What it can answer.
+    /// A possible answer of the operation.
     struct Answer: Sendable {
         let status: Int
         let meaning: String
-        /// `nil` for no body.
+        /// The media type of the body; `nil` for no body.
         var type: String?
-        /// The members of the body, where it is JSON.
+        /// The members of a JSON body.
         var members: [DescribedField] = []
     }
 
     let method: HTTPRequest.Method
-    /// Parameters in braces.
+    /// The path, with parameters in braces.
     let path: String
     /// The document's operationId.
     let id: String
@@ -62,10 +62,10 @@ struct PublicOperation: Sendable {
     var query: [DescribedField] = []
     var headers: [DescribedField] = []
     var body: (type: MediaType, members: [DescribedField])?
-    /// How it succeeds.
+    /// The answers of a success.
     var answers: [Answer]
     var refusals = Refusals.problems
-    /// Statuses of refusals of its own, beside those of every operation of its kind.
+    /// The statuses of this operation's own refusals, beside the refusals of every operation of its kind.
     var refusing: [(status: Int, meaning: String)] = []
 
     /// The operation's part of the document.
@@ -143,7 +143,7 @@ struct PublicOperation: Sendable {
     private func refusal(of type: String) -> JSONObject {
         switch type {
         case "text/html": [:]
-        // Two of its addresses have a member of another name.
+        // Two addresses of the service have a member of another name.
         case "application/json" where self.refusals == .signInService: ["schema": .object(["type": .string("object")])]
         case "application/json": ["schema": .object(["$ref": .string("#/components/schemas/OAuthError")])]
         default: ["schema": .object(["$ref": .string("#/components/schemas/Problem")])]
@@ -153,10 +153,10 @@ struct PublicOperation: Sendable {
 
 /// The OpenAPI 3.1 document of the public addresses.
 struct PublicDocument {
-    /// Where it is.
+    /// The path of the document.
     static let path = "/openapi.json"
 
-    /// Below which path of its host the server is.
+    /// The path of the server on its host.
     let server: IssuerPath
     let operations: [PublicOperation]
 

@@ -4,29 +4,29 @@ import NIOCore
 import OAuth
 import _Primitives
 
-/// The media types that bodies come in.
+/// The media types of request bodies.
 enum MediaType: String {
     case json = "application/json"
     case form = "application/x-www-form-urlencoded"
     case uaf = "application/fido+uaf"
 
-    /// What answers of this type say.
+    /// The value of `Content-Type` in answers of this type.
     var headerValue: String { self == .uaf ? "application/fido+uaf;charset=UTF-8" : self.rawValue }
 }
 
-/// What a listener says of a request whose body did not come whole in time.
+/// The error of a listener for a request whose body did not arrive completely in time.
 public struct RequestTooSlow: Error {
-    /// Says so.
+    /// Creates the error.
     public init() {}
 }
 
 extension Request {
-    /// The body's bytes, at most `limit` of them, of one of the media types.
+    /// Returns the body's bytes, at most `limit` bytes, of one of the media types.
     ///
-    /// - Parameter orNone: Whether there may be no body, which then has no type.
+    /// - Parameter orNone: `true` if the body may be absent. An absent body has no type.
     ///
     /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes, 408 for a body that comes too slowly,
-    /// 400 for one that does not come as HTTP wants it, or not whole.
+    /// 400 for a body that breaks the rules of HTTP or is incomplete.
     func body(of types: [MediaType], limit: Int, orNone: Bool = false) async throws -> ByteBuffer {
         let accepted = types.map(\.rawValue).joined(separator: ", ")
         let otherType = Problem(
@@ -55,14 +55,14 @@ extension Request {
             throw Problem(
                 .requestTimeout, "request-timeout", "The body did not come in time.", headers: [.connection: "close"])
         } catch {
-            // Whatever the transport says of it, it is the other end's doing: malformed chunks, an early end.
+            // Whatever error the transport reports, the other end has caused the error: malformed chunks, an early end.
             throw Problem(.badRequest, "malformed-body", "The body did not come whole.")
         }
     }
 
-    /// The body as one JSON object, read strictly. Throws a ``Problem`` as ``body(of:limit:)``, or 400.
+    /// Returns the body as one JSON object, read strictly. Throws a ``Problem`` as ``body(of:limit:)``, or 400.
     ///
-    /// - Parameter leavesOutNull: Whether a member that is null is as good as none.
+    /// - Parameter leavesOutNull: `true` if a member that is null counts as absent.
     func jsonObject(limit: Int, types: [MediaType] = [.json], leavesOutNull: Bool = false) async throws -> JSONObject {
         let bytes = try await self.body(of: types, limit: limit)
         let value = try JSON(
@@ -71,7 +71,9 @@ extension Request {
         return object
     }
 
-    /// A form's text, encoded, whatever its sender has left raw of it. Throws a ``Problem`` as ``body(of:limit:)``.
+    /// Returns a form's encoded text. Throws a ``Problem`` as ``body(of:limit:)``.
+    ///
+    /// The function encodes all characters that the sender has left raw.
     func formText(limit: Int) async throws -> String {
         let bytes = try await self.body(of: [.form], limit: limit)
         guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
@@ -99,7 +101,7 @@ private struct MediaTypeHeader {
         self.isUTF8 = isUTF8
     }
 
-    /// Without white space around it, in lower case.
+    /// Returns a text in lower case, without white space around it.
     private static func trimmed(_ text: Substring) -> String {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         let start = text.utf8.drop(while: isSpace).startIndex

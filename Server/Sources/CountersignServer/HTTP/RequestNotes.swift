@@ -5,17 +5,17 @@ import Synchronization
 import UAF
 import _Primitives
 
-/// Why a request was refused, for the operator: the request's line in the log has it.
+/// The reason why a request was refused, for the operator. The request's line in the log has the reason.
 struct RequestRefusal: Sendable, Equatable {
-    /// What the answer says it is: a problem's name, an error of RFC 6749, a UAF status code.
+    /// The code of the answer: a problem's name, an error of RFC 6749, a UAF status code.
     let code: String
-    /// In words, without anything that came with the request.
+    /// The reason in words, without any content of the request.
     let reason: String?
-    /// The client in whose name it was asked, where there is such a client.
+    /// The client in whose name the request came, if the client exists.
     let client: String?
-    /// The setting by which an operator changes it, if there is one.
+    /// The setting by which an operator changes the outcome; `nil` for no setting.
     let setting: String?
-    /// The account that it is about, by its identifier, where there is such a one.
+    /// The account that the refusal is about, by its identifier; `nil` for no account.
     let account: String?
 
     init(code: String, reason: String?, client: String? = nil, setting: String? = nil, account: String? = nil) {
@@ -31,7 +31,7 @@ struct RequestRefusal: Sendable, Equatable {
     }
 }
 
-/// What is found out on a request's way that belongs into its one line in the log, and into its answer's header.
+/// The facts that a request's handlers find out for the request's line in the log, and for the answer's header.
 final class RequestNotes: Sendable {
     private struct State {
         var client: String?
@@ -43,40 +43,42 @@ final class RequestNotes: Sendable {
 
     private let state = Mutex(State())
 
-    /// The request is one of this client's, or of somebody whom it sent.
+    /// Notes that the request comes from this client, or from a person whom the client sent.
     func note(client: String) { self.state.withLock { $0.client = client } }
 
-    /// The request's address names this service. Nobody has looked yet whether there is such a one.
+    /// Notes the service in the request's address. Nobody has checked yet if the service exists.
     func note(service: String?) { self.state.withLock { $0.service = service } }
 
-    /// The form that a page's script has sent names this client. Nobody has looked yet whether there is such a one.
+    /// Notes the client in a form that a page's script has sent. Nobody has checked yet if the client exists.
     func note(script: String?) { self.state.withLock { $0.script = script } }
 
-    /// The client that a script's form names.
+    /// The client in a script's form.
     var script: String? { self.state.withLock { $0.script } }
 
-    /// The service that the request's address names.
+    /// The service in the request's address.
     var service: String? { self.state.withLock { $0.service } }
 
-    /// The request is refused. The first reason stays: it is the one that knows most.
+    /// Notes that the request is refused. The first reason stays, because the first reason knows most.
     func note(_ refusal: RequestRefusal) {
         self.state.withLock { state in if state.refusal == nil { state.refusal = refusal } }
     }
 
-    /// The request is answered by a UAF message. One that refuses is 200 to HTTP all the same, and only its code says so:
-    /// the log has that code, and the reason that nobody else is told.
+    /// Notes the UAF message that answers the request.
+    ///
+    /// A refusing message has the HTTP status 200, and only the message's code tells of the refusal. The log has the
+    /// code, and the reason that nobody else is told.
     func note(_ statusCode: UAFStatusCode, _ reason: String?) {
         guard statusCode.rawValue >= UAFStatusCode.badRequest.rawValue else { return }
         self.note(RequestRefusal(code: String(statusCode.rawValue), reason: reason))
     }
 
-    /// An event of a run was recorded for the request.
+    /// Notes an event of a run that the server recorded for the request.
     func note(_ recorded: TraceContext) { self.state.withLock { $0.recorded = recorded } }
 
-    /// The last event that was recorded for the request.
+    /// The last event that the server recorded for the request.
     var recorded: TraceContext? { self.state.withLock { $0.recorded } }
 
-    /// The refusal, with the client that was noted where it names none.
+    /// The refusal. If the refusal names no client, the noted client takes its place.
     var refusal: RequestRefusal? {
         self.state.withLock { state in
             state.refusal.map {

@@ -3,17 +3,17 @@ import Hummingbird
 import NIOCore
 import _Primitives
 
-/// What a request's route says to the listener before it reads the body of a client that waits to be asked for it: the
-/// listener sends `100 Continue`.
+/// The signal of a request's route to the listener, before the route reads a body whose client waits for permission:
+/// the listener sends `100 Continue`.
 public struct RequestBodyAwaited: Sendable {
-    /// Says so.
+    /// Creates the signal.
     public init() {}
 }
 
-/// Refuses requests that HTTP/1.1 is against, before anybody reads what they ask for.
+/// Refuses requests that break the rules of HTTP/1.1, before any route reads the request.
 ///
-/// The connection ends with such a refusal: whoever passed the request on may have understood it otherwise, and what
-/// follows may be part of it.
+/// The connection ends with such a refusal. A proxy in front may have understood the request otherwise, and the next
+/// bytes may be part of the request.
 struct RequestRulesMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
@@ -48,7 +48,7 @@ struct RequestRulesMiddleware: RouterMiddleware {
         Problem(status, name, detail, headers: [.connection: "close"])
     }
 
-    /// Whether a text is `uri-host [":" port]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
+    /// Returns `true` if a text is `uri-host [":" port]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
     static func isHost(_ text: String) -> Bool {
         var bytes = Substring(text).utf8
         if bytes.first == UInt8(ascii: "[") {
@@ -68,7 +68,7 @@ struct RequestRulesMiddleware: RouterMiddleware {
             && (port.isEmpty || Int(Substring(port)).map { $0 <= 65535 } ?? false)
     }
 
-    /// Unreserved characters, sub-delimiters and percent signs.
+    /// Returns `true` for unreserved characters, sub-delimiters and percent signs.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -79,7 +79,7 @@ struct RequestRulesMiddleware: RouterMiddleware {
     }
 }
 
-/// A body whose sender waits to be asked for it.
+/// A body whose sender waits for permission to send.
 private struct AwaitedBody: AsyncSequence, Sendable {
     let base: RequestBody
     let channel: any Channel

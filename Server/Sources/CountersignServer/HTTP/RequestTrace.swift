@@ -8,35 +8,40 @@ import _Primitives
 extension Request {
     private static let traceparent = HTTPField.Name("traceparent")
 
-    /// The run that this request belongs to and the event that it was sent because of (W3C Trace Context), or a run of
-    /// its own.
+    /// The run that this request belongs to, and the event that caused the request (W3C Trace Context). A request
+    /// without a run starts a run of its own.
     var trace: TraceContext {
         Self.traceparent.flatMap { self.headers[$0] }.flatMap(TraceContext.init(header:)) ?? TraceContext()
     }
 }
 
 extension TraceContext {
-    /// The run of a sign-in at a browser, which no header of a browser's names: all nodes make it of the sign-in's
-    /// reference, which nobody finds out from it.
+    /// Creates the run of a sign-in at a browser.
+    ///
+    /// No header of a browser names the run: all nodes derive the run from the sign-in's reference. Nobody can find the
+    /// reference from the run.
     init(ofSignIn reference: String) {
         self.init(trace: TraceID(hash: SHA256.hash(data: Array("run of sign-in \(reference)".utf8))))
     }
 }
 
 extension PendingAuthorization {
-    /// The run that a browser's sign-in belongs to: an app makes its own of the challenge that binds its code, and so what
-    /// the browser does is of the app's run; of any other service's sign-in it is made of the reference.
+    /// Returns the run of a browser's sign-in.
+    ///
+    /// An app derives its run from the challenge that binds its code, and so the browser's steps belong to the app's
+    /// run. The run of any other service's sign-in derives from the reference.
     func run(_ reference: String) -> TraceContext {
         guard self.isApp, let challenge = self.codeChallenge else { return TraceContext(ofSignIn: reference) }
         return TraceContext(trace: TraceID(hash: challenge))
     }
 
-    /// What the answer with the code is: an app gets it on the person's device, a service by the browser.
+    /// The event of the answer with the code: an app gets the code on the person's device, a service gets the code by
+    /// the browser.
     var codeArrow: TraceEvent { self.isApp ? .codeHandedOver : .authorizationCodeSent }
 }
 
 extension OpenIDProvider {
-    /// The run of a sign-in at that browser, where runs are recorded.
+    /// Returns the run of a sign-in at the given browser, for a server that records runs.
     func run(ofSignIn reference: String, _ browser: BrowserSecret?) async throws -> TraceContext {
         guard let browser, let pending = try await self.pending(request: reference, browser: browser) else {
             return TraceContext(ofSignIn: reference)
@@ -46,14 +51,16 @@ extension OpenIDProvider {
 }
 
 extension TraceRecorder {
-    /// Writes an event, which the answer to the request is to name.
+    /// Writes an event, and notes the event for the answer to the request.
     func record(_ event: TraceEvent, in run: TraceContext, _ context: ServerContext) {
         context.notes.note(TraceContext(trace: run.trace, cause: self.record(event, in: run)))
     }
 }
 
-/// Where runs are recorded: names in each answer the event that was recorded for it, so that what the caller records next
-/// is known to come after it. An answer's `traceresponse` has the form of a request's `traceparent`.
+/// Adds to each answer the last event that the server recorded for the request, on a server that records runs.
+///
+/// So the caller's next event is known to come after the server's event. An answer's `traceresponse` has the form of a
+/// request's `traceparent`.
 struct TraceResponseMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 

@@ -5,22 +5,22 @@ public import Hummingbird
 public import NIOCore
 public import OAuthProvider
 
-/// What a request carries on its way through the server.
+/// The values of a request on its way through the server.
 public struct ServerContext: RequestContext, RemoteAddressRequestContext {
-    /// What the HTTP library keeps of a request.
+    /// The HTTP library's storage for a request.
     public var coreContext: CoreRequestContextStorage
     /// The connection.
     public let channel: any Channel
-    /// What a client's request came over: set where the listener asks clients for certificates.
+    /// The kind of connection of a client's request. A listener that asks clients for certificates sets the kind.
     public var connection = ClientConnection.usual
-    /// The other end of the connection: a proxy's address where one stands in front.
+    /// The other end of the connection. Behind a proxy this is the proxy's address.
     public let remoteAddress: SocketAddress?
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.
     public var clientAddress: String
-    /// What the request's line in the log is to say of it.
+    /// The notes for the request's line in the log.
     let notes = RequestNotes()
 
-    /// Begins a request's context.
+    /// Creates a request's context.
     public init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
         self.channel = source.channel
@@ -28,16 +28,16 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
         self.clientAddress = source.channel.remoteAddress?.ipAddress ?? "local"
     }
 
-    /// By what the caller is counted: the address, of IPv6 its first 64 bits. Whoever has one such address has all of
-    /// them.
+    /// The source that the caller counts for: the IPv4 address, or the first 64 bits of an IPv6 address. A caller with
+    /// one IPv6 address has all addresses of these 64 bits.
     var source: String { AddressBlock.source(of: self.clientAddress) }
 
-    /// A parameter of the path, percent-decoded.
+    /// Returns a parameter of the path, percent-decoded.
     ///
-    /// Throws a 404 ``Problem`` where it is not UTF-8, or has control characters: nothing has such a name. The database takes
-    /// U+0000 for a text's end, and would find what another name is that of.
+    /// Throws a 404 ``Problem`` if the parameter is not UTF-8, or has control characters: nothing has such a name. The
+    /// database takes U+0000 for a text's end, and would find the object of a shorter name.
     func pathParameter(_ name: String) throws -> String {
-        // Most names stand as they are.
+        // Most names need no decoding.
         let written = self.parameters.get(name)
         let isEncoded = written?.utf8.contains(UInt8(ascii: "%")) == true
         guard let text = isEncoded ? written?.removingPercentEncoding : written, !text.isEmpty,
@@ -50,12 +50,13 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
 }
 
 extension ServerContext {
-    /// The letters of references: none that people mistake for another (Crockford's base 32).
+    /// The letters of references, without letters that people mistake for another (Crockford's base 32).
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
-    /// What a person who asks for help reads out: short, and in the log at the request's line. Made of the request's
-    /// number, so that it costs nothing where nobody needs it; forty bits, so that a day's refusals have different
-    /// ones.
+    /// The short number that a person who asks for help reads out. The request's line in the log has the same number.
+    ///
+    /// The reference is derived from the request's number, so that an unused reference costs nothing. The reference has
+    /// forty bits, so that the references of a day's refusals differ.
     var reference: String {
         let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
         let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -4,14 +4,14 @@ import Logging
 import Store
 import _Primitives
 
-/// What every answer says to browsers. Pages add their own Content-Security-Policy.
+/// Adds the security headers of every answer. Pages add their own Content-Security-Policy.
 struct SecurityHeadersMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
     private static let referrerPolicy = HTTPField.Name("Referrer-Policy")
     private static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")
 
-    /// Whether people reach the server by https, so that browsers should keep to it.
+    /// `true` if people reach the server by https, so that browsers should use nothing but https.
     let isSecure: Bool
 
     func handle(
@@ -32,12 +32,14 @@ struct SecurityHeadersMiddleware: RouterMiddleware {
     }
 }
 
-/// One line a request: method, mounted path, status, time, and of a refusal its reference, its reason, the client and
-/// the setting. Never an address's own path or query, which can hold names and secrets.
+/// Writes one line of the log for each request: method, mounted path, status and time.
+///
+/// For a refusal the line also has the reference, the reason, the client and the setting. The line never has an
+/// address's own path or query, which can hold names and secrets.
 struct AccessLogMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
-    /// Where requests are counted, if anywhere.
+    /// The counters of requests; `nil` if the listener does not count.
     let metrics: ServerMetrics?
 
     func handle(
@@ -64,7 +66,7 @@ struct AccessLogMiddleware: RouterMiddleware {
     }
 }
 
-/// Refuses addresses that are longer than any of ours.
+/// Refuses addresses that are longer than any address of this server.
 struct RequestBoundsMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 

@@ -8,11 +8,11 @@ import Pages
 import Store
 import _Primitives
 
-/// Shows codes that personalise a device, and tells the browser that has asked for one what has become of it.
+/// Shows codes that personalise a device, and tells the browser that requested a code the state of the code.
 ///
-/// A code is in one answer: the one to the form that has asked for it. No address has it, no other answer, and no store.
-/// What an address has is the activation, which opens nothing, and a ticket that counts with the cookie of the browser that
-/// asked, and says no more than a word.
+/// A single answer has a code: the answer to the form that requested the code. No address, no other answer and no store
+/// has the code. An address has the activation, which opens nothing, and a ticket. The ticket counts only with the
+/// cookie of the browser that asked, and gives access to a single word about the state.
 struct ActivationRoutes: Sendable {
     let identities: Identities
     let directory: IdentityDirectory
@@ -29,27 +29,28 @@ struct ActivationRoutes: Sendable {
         router.endpoint(RouterPath(ActivationCodePage.eventsPath), [.get: self.events])
     }
 
-    /// The answer that has a code.
+    /// Returns the answer that shows a code.
     ///
     /// - Parameters:
-    ///   - renewal: Where another one is made.
-    ///   - merges: Whether it also brings an invitation into an account that is there.
+    ///   - renewal: The address on which a person requests another code.
+    ///   - merges: `true` if the code can also bring an invitation into an existing account.
     func response(showing offer: ActivationOffer, to request: Request, renewal: String, merges: Bool) throws -> Response
     {
         let browser = self.cookies.browser(of: request) ?? self.cookies.newBrowser()
         let page = ActivationCodePage(
             activation: offer.id, ticket: self.cookies.formToken(browser, request: Self.matter(offer.id)),
             code: offer.code, link: ProcessCode.link(with: offer.code, at: self.issuer),
-            // Rounded up: whoever asks when they are over is told that the code is, too.
+            // Rounded up: once these seconds are over, the code is over, too.
             secondsLeft: Int((offer.expiresAt - self.time.now()).components.seconds) + 1,
             until: offer.expiresAt.shownMinute, renewal: renewal, merges: merges)
         return .page(try self.answers.pages.html(page), headers: HTTPFields([self.cookies.set(browser)]))
     }
 
-    /// What a ticket is made for, told from everything else that a browser has tickets of.
+    /// Returns the purpose of a ticket, which differs from the purpose of all other tickets of a browser.
     private static func matter(_ activation: String) -> String { "activation \(activation)" }
 
-    /// The activation that a request asks about, where its browser has asked for the code; `nil` for every other.
+    /// Returns the activation that a request asks about, if the request's browser requested the code; `nil` for every
+    /// other activation.
     private func activation(of request: Request) throws -> String? {
         let query = request.uri.query ?? ""
         let id = try SignInAddress.parameter("activation", of: query)
@@ -79,7 +80,8 @@ struct ActivationRoutes: Sendable {
         return .page(self.answers.pages.html(page, again: IdentityPaths.activation))
     }
 
-    /// Where the service is that somebody is at home at now: an invitation's activation has the invitation's identifier.
+    /// Returns the service of an invitation, and the service's address. An invitation's activation has the invitation's
+    /// identifier.
     private func home(ofOffer id: String) async throws -> (name: String, address: String)? {
         guard let place = try await self.directory.placeOfInvite(id),
             let service = try await self.provider.service(place.service)

@@ -5,8 +5,10 @@ import UAFRelyingParty
 import _Primitives
 
 extension ActiveSession {
-    /// Whether a session says enough of who is there for what nobody is to do with a browser that was left open. Another
-    /// provider may have answered by a session of its own, and asked nobody.
+    /// Returns `true` if the session's sign-in is fresh, has two factors, and did not come from another provider.
+    ///
+    /// Some actions need such a sign-in, to protect a browser that a person left open. Another provider may have
+    /// answered by a session of its own, without asking anybody.
     func isFresh(at now: Timestamp, _ limits: Limits) -> Bool {
         !self.isByAnotherProvider && now < self.authenticatedAt + limits.freshSignIn
             && AssuranceLevel.twoFactor.met.contains { $0.rawValue.hasSameBytes(as: self.acr) }
@@ -14,7 +16,8 @@ extension ActiveSession {
 }
 
 extension ResultPage {
-    /// Said to whoever has signed in too long ago, or by one factor. `what` is done only soon after: a sentence up to its verb.
+    /// Returns the page for a person who has signed in too long ago, or by one factor. `what` is the beginning of a
+    /// sentence up to its verb: the action that needs a fresh sign-in.
     static func stale(_ what: String, _ limits: Limits) -> Self {
         let minutes = limits.freshSignIn.components.seconds / 60
         return ResultPage(

@@ -4,14 +4,15 @@ import Hummingbird
 import JOSE
 import _Primitives
 
-/// The root key of personalised identities, for comparing, and for programs on the server's own machine.
+/// The route of the root key of personalised identities, for comparing, and for programs on the server's own machine.
 ///
-/// An app has it in its configuration: whoever fetches it from elsewhere believes whoever answers.
+/// An app has the key in its configuration. An app that fetched the key over the network would trust any machine that
+/// answers.
 struct IdentityRootRoutes: Sendable {
     let identities: Identities
 
     func mount(on router: ServerRouter) {
-        // The first request for the key has the server make it.
+        // The first request for the key makes the server make the key.
         router.endpoint("/identity/root", [.get: self.root])
     }
 

@@ -8,21 +8,22 @@ import _Primitives
 
 /// Personalised identities over HTTP: JSON in, signed answers out.
 ///
-/// Whatever the server decides is a signed answer of status 200; 401 is for whoever proves nothing, 429 for networks that
-/// do so too often and for devices that prove too much. Problem documents are for what is no request of a phone at all.
+/// Each decision of the server is a signed answer of status 200. A request without a proof gets 401. A network that
+/// sends such requests too often, and a device that proves too many requests, get 429. A request that is no phone's
+/// request at all gets a problem document.
 struct IdentityRoutes: Sendable {
     let identities: Identities
     let limits: Limits
     let trace: TraceRecorder?
 
-    /// What answers a call.
+    /// A function that answers a call.
     private typealias Answering = @Sendable (IdentityCall) async throws -> IdentityReply
-    /// What answers a call about what the address names.
+    /// A function that answers a call about the object in the address.
     private typealias AnsweringAbout = @Sendable (_ id: String, IdentityCall) async throws -> IdentityReply
 
     func mount(on router: ServerRouter) {
         let identities = self.identities
-        // The first request for the keys has the server make them.
+        // The first request for the keys makes the server make the keys.
         router.endpoint("/identity/keys", [.get: self.keys])
         router.endpoint(
             "/identity/activation",
@@ -54,7 +55,7 @@ struct IdentityRoutes: Sendable {
         self.mount("/identity/api-access", [("complete", identities.completions.complete, nil)], on: router)
     }
 
-    /// Mounts the steps of what is named below a path, with what answers to them are in a recorded run.
+    /// Mounts the steps of an object below a path, each with the event of its answer in a recorded run.
     private func mount(
         _ path: String, _ steps: [(name: String, answering: AnsweringAbout, event: TraceEvent?)],
         on router: ServerRouter
@@ -78,8 +79,8 @@ struct IdentityRoutes: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: The path below the issuer, as the phone has proved it.
-    ///   - event: What the answer is in a recorded run, where it is no refusal.
+    ///   - path: The path below the issuer, as the phone has proved the path.
+    ///   - event: The event of the answer in a recorded run. A refusal records no event.
     private func reply(
         _ request: Request, _ context: ServerContext, at path: String, recording event: TraceEvent? = nil,
         _ answering: Answering

@@ -2,10 +2,10 @@ import CeremonyEngine
 import OAuthProvider
 import _Primitives
 
-/// Gives codes to apps that sign their own person in: hands what came of their sessions to the provider, so that neither
-/// engine knows the other.
+/// Gives codes to apps that sign their own person in: hands the outcomes of the apps' sessions to the provider. So
+/// neither engine knows the other.
 struct InAppSignIns: InAppServices {
-    /// What such a sign-in is called in records: it is one by the person's phone.
+    /// The name of such a sign-in in records: a sign-in by the person's phone.
     private static let method = "phone"
 
     let authorizations: InAppAuthorizations

@@ -8,11 +8,12 @@ import Pages
 import Store
 import _Primitives
 
-/// Where the link of an invitation leads: whoever has no identity here gets a code for an app and accepts with it, or brings
-/// the invitation into an identity that they have with another address; whoever has one with this address signs in and says
-/// yes.
+/// The pages behind the link of an invitation.
 ///
-/// Opening the link changes nothing, since programs that look after mailboxes open links too.
+/// A person without an identity here gets a code for an app and accepts with the app, or brings the invitation into an
+/// identity that has another address. A person who has an identity with this address signs in and accepts.
+///
+/// Opening the link changes nothing, because programs that examine mailboxes open links too.
 struct InvitationRoutes: Sendable {
     let identities: Identities
     let directory: IdentityDirectory
@@ -31,9 +32,9 @@ struct InvitationRoutes: Sendable {
 
     // MARK: What has become of it
 
-    /// Why an invitation cannot be accepted; `nil` where it can.
+    /// The reason why nobody can accept an invitation; `nil` for an invitation that can be accepted.
     private enum Obstacle {
-        /// No link of this server's, or of an invitation that is forgotten.
+        /// The link is not this server's, or belongs to a forgotten invitation.
         case unknown
         case accepted
         case revoked
@@ -145,7 +146,7 @@ struct InvitationRoutes: Sendable {
                 about: invite, link, request, problem: .notTheSame, status: .unprocessableContent)
         }
         do {
-            // Whoever has lost the code makes another one, by which that one is none any more.
+            // A person who has lost the code makes another code. The new code ends the old code.
             let offer = try await self.identities.offers.offerOnPage(
                 accountID: provisional, pin: pin, isAnew: true, source: context.source)
             let parameters: OAuth.Parameters = ["link": link]
@@ -159,7 +160,7 @@ struct InvitationRoutes: Sendable {
             return try await self.page(
                 about: invite, link, request, problem: .tooSimple, status: .unprocessableContent)
         } catch let error as CeremonyError where [.conflict, .notFound, .locked].contains(error.code) {
-            // Somebody was quicker, or it has ended since.
+            // Another request was quicker, or the invitation has ended since.
             return self.page(try await self.opened(link).obstacle ?? .accepted, context)
         }
     }

@@ -7,10 +7,10 @@ import Pages
 import Store
 import _Primitives
 
-/// Where a service leads whoever it believes to have no account (`prompt=create`), if it takes newcomers: they have an
-/// invitation to it mailed, make their identity by its link, and go on with the same sign-in.
+/// The page for a person who has no account, as the service believes (`prompt=create`), if the service takes newcomers.
 ///
-/// It answers only the browser that started the sign-in.
+/// The person requests an invitation to the service by mail, makes an identity by the invitation's link, and goes on
+/// with the same sign-in. The page answers only the browser that started the sign-in.
 struct NewcomerRoutes: Sendable {
     let newcomers: Newcomers
     let provider: OpenIDProvider
@@ -24,7 +24,7 @@ struct NewcomerRoutes: Sendable {
             [.get: self.answers.page(self.show), .post: self.answers.page(self.invite)])
     }
 
-    /// The sign-in, where it waits in this browser, and its service takes newcomers.
+    /// Returns the sign-in, if the sign-in waits in this browser and its service takes newcomers.
     private func frame(_ address: SignInAddress, _ request: Request, _ context: ServerContext) async throws
         -> SignInFrame?
     {
@@ -68,7 +68,7 @@ struct NewcomerRoutes: Sendable {
             return .page(
                 self.answers.pages.html(NewcomerPage(frame: frame, isNoAddress: true)), status: .unprocessableContent)
         } catch let error as AccountError where error.code == .notFound {
-            // It has stopped taking newcomers this moment.
+            // The service has stopped taking newcomers this moment.
             return .seeOther(address.path("/sign-in"))
         }
         return .page(self.answers.pages.html(InvitedNewcomerPage(frame: frame)))

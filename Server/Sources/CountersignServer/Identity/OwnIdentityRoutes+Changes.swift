@@ -7,9 +7,10 @@ import Pages
 import Store
 import _Primitives
 
-/// What a person changes of their identity on their own pages: what a device is called, and what they are asked again.
+/// The pages on which a person renames a device, or makes the server ask again for the choices at a service.
 ///
-/// A session alone is enough: neither is another way to be the person, and who has the session sees both.
+/// A session alone is enough. Neither change lets anybody act as the person, and a holder of the session sees both
+/// values anyway.
 extension OwnIdentityRoutes {
     // MARK: The name of a device
 

@@ -8,10 +8,11 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What a person adds to, calls otherwise and takes from what services can ask for.
+/// The pages on which a person adds, renames and removes values that services can request.
 ///
-/// An address and a phone number are added once the person's phone has confirmed the very value: services are told of the
-/// value as the person's, and letters go there. All else takes a sign-in of a few minutes ago, by two factors.
+/// The server adds an address or a phone number only after the person's phone has confirmed the very value: services
+/// receive the value as the person's, and letters go to the address. Every other change needs a sign-in of a few
+/// minutes ago, by two factors.
 extension OwnIdentityRoutes {
     func mountValues(on router: ServerRouter) {
         for (path, show, take) in [
@@ -25,7 +26,7 @@ extension OwnIdentityRoutes {
         }
     }
 
-    /// Does something for whoever is signed in, and has been for a few minutes at most.
+    /// Runs `body` for a person whose sign-in is at most a few minutes old.
     private func fresh(
         _ request: Request, _ context: ServerContext, _ body: (Visitor) async throws -> Response
     ) async throws -> Response {
@@ -36,7 +37,7 @@ extension OwnIdentityRoutes {
         return try await body(visitor)
     }
 
-    /// Adds a value once its person has confirmed the value: `add` does it.
+    /// Adds a value after its person has confirmed the value. The function `add` does the adding.
     private func add(
         _ kind: OwnValuePage.Kind, field: String, _ request: Request, _ context: ServerContext,
         spelling: (String) -> String?, change: (String) -> AccountChange,
@@ -59,7 +60,7 @@ extension OwnIdentityRoutes {
         return try await add(visitor, value)
     }
 
-    /// The same for a form of ours.
+    /// Runs `body` with a form of a page of this server, for a person whose sign-in is at most a few minutes old.
     private func fresh(
         form request: Request, _ context: ServerContext, _ body: (Visitor, OAuth.Parameters) async throws -> Response
     ) async throws -> Response {
@@ -100,7 +101,7 @@ extension OwnIdentityRoutes {
         return .page(self.answers.pages.html(page), status: status)
     }
 
-    /// The form of a value; once the person has confirmed a value, with that value.
+    /// Returns the form of a value. After the person has confirmed a value, the form holds the value.
     private func valueForm(_ kind: OwnValuePage.Kind, _ request: Request) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)

@@ -11,12 +11,13 @@ import Store
 import UAF
 import _Primitives
 
-/// The pages on which a person who is signed in sees what the server has of their identity, ends a device of theirs, and has
-/// a code made for another one.
+/// The pages on which a person who is signed in sees their identity, ends a device, and requests a code for another
+/// device.
 ///
-/// A session alone is enough to see. An end takes a sign-in of a few minutes ago, by two factors. A code for another device,
-/// and the end of a device after which one is left at most, are confirmed on the phone: whoever has talked the person into
-/// approving a sign-in has a session, and gets nothing that outlasts the session.
+/// A session alone is enough to see. Ending a device needs a sign-in of a few minutes ago, by two factors. Two actions
+/// need a confirmation on the phone: a code for another device, and the end of a device if at most one device is left
+/// afterwards. An attacker who has talked the person into approving a sign-in has a session, and gets nothing that
+/// outlasts the session.
 struct OwnIdentityRoutes: Sendable {
     let identities: Identities
     let directory: IdentityDirectory
@@ -61,7 +62,7 @@ struct OwnIdentityRoutes: Sendable {
         return Visitor(accountID: active.account, session: session, active: active)
     }
 
-    /// Said to whoever is not signed in.
+    /// The page for a person who is not signed in.
     var nobody: Response {
         .page(
             self.answers.pages.html(
@@ -112,7 +113,7 @@ struct OwnIdentityRoutes: Sendable {
 
     @Sendable private func history(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
-        // Whatever else stands there is the newest page, and no dead end.
+        // Any other text in place of the number gives the newest page, and no dead end.
         let query = try? OAuth.Parameters(parsing: request.uri.query ?? "")
         let before = query?["before"].flatMap { Int64($0) }
         let history = try await self.directory.namedHistory(accountID: visitor.accountID, before: before)
@@ -128,7 +129,7 @@ struct OwnIdentityRoutes: Sendable {
                 role: session.role,
                 outcome: outcome, moment: session.record.at.description, shownMoment: session.record.at.shownMinute)
         }
-        // Beside the newest sessions; older pages are of sessions alone.
+        // The agreements stand beside the newest sessions. Older pages show sessions alone.
         let consents =
             try await before == nil ? self.identities.consents.consents(accountID: visitor.accountID) : []
         let agreements = consents.map { consent in
@@ -161,7 +162,7 @@ struct OwnIdentityRoutes: Sendable {
         }
     }
 
-    /// What a session was for, in words.
+    /// Returns the purpose of a session, in words.
     private static func purpose(_ text: String, at service: String?) -> String {
         switch SessionDocument.Purpose(exactly: text) {
         case .userLogin: service == nil ? "A change of your account" : "Sign-in"
@@ -175,12 +176,12 @@ struct OwnIdentityRoutes: Sendable {
         }
     }
 
-    /// What a service gets, by attribute and alias.
+    /// Returns the values that a service gets, by attribute and alias.
     static func shown(_ choices: [(attribute: String, alias: String)]) -> [String] {
         choices.map { "\(Self.words($0.attribute)): \($0.alias)" }
     }
 
-    /// The name of an attribute in words: `givenName` is "Given name".
+    /// Returns the name of an attribute in words: `givenName` is "Given name".
     static func words(_ attribute: String) -> String {
         let words = attribute.unicodeScalars.reduce(into: "") { words, letter in
             words += letter.properties.isUppercase ? " \(letter.properties.lowercaseMapping)" : String(letter)
@@ -223,7 +224,7 @@ struct OwnIdentityRoutes: Sendable {
             guard pin.hasSameBytes(as: form["pin-again"] ?? "") else {
                 return self.form(visitor, change: change, problem: .notTheSame, status: .unprocessableContent)
             }
-            // First, so that no confirmation is spent on a PIN that cannot be.
+            // The check comes first, so that a forbidden PIN does not spend the confirmation.
             do { try self.identities.offers.check(pin: pin) } catch {
                 return self.form(
                     visitor, change: change, problem: error.code == .pinTooSimple ? .tooSimple : .noPIN,
@@ -254,13 +255,13 @@ struct OwnIdentityRoutes: Sendable {
 
     // MARK: The end of a device
 
-    /// What a person has of that identifier.
+    /// Returns the person's device or code with the given identifier.
     private func held(_ id: String, by visitor: Visitor) async throws -> Held? {
         let listings = self.identities.listings
         let devices = try await listings.activations(accountID: visitor.accountID)
         if let device = devices.first(where: { $0.id.hasSameBytes(as: id) }) {
             let others = devices.filter { !$0.isDisabled && !$0.id.hasSameBytes(as: id) }
-            // A device that signs nobody in any more is taken away without leaving less.
+            // Removing a device that can no longer sign anybody in does not weaken the account.
             return Held(
                 id: device.id, name: device.name, isOffer: false, isLast: others.isEmpty,
                 weakens: !device.isDisabled && others.count <= 1)
@@ -276,7 +277,7 @@ struct OwnIdentityRoutes: Sendable {
         let name: String
         let isOffer: Bool
         let isLast: Bool
-        /// Whether one device is left at most, so that the phone confirms the end.
+        /// `true` if at most one device is left afterwards, so that the phone confirms the end.
         let weakens: Bool
     }
 
@@ -306,7 +307,7 @@ struct OwnIdentityRoutes: Sendable {
                     change: isConfirmed ? confirmed?.reference : nil)))
     }
 
-    /// Refuses whoever has signed in too long ago, or by one factor.
+    /// Refuses a person who has signed in too long ago, or by one factor.
     func stale(_ what: String, _ context: ServerContext) -> Response {
         context.notes.note(
             RequestRefusal(

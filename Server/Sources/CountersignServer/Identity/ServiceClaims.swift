@@ -2,12 +2,12 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What a service of personalised identities is told of a person: the values that the person has confirmed for it, and
-/// nothing beside.
+/// The claims about a person for a service of personalised identities: the values that the person has confirmed for the
+/// service, and no other value.
 struct ServiceClaims: Sendable {
     let store: any ServiceStore & PersonalInformationStore
 
-    /// As `PersonDirectory` has it. Cost: one query.
+    /// Returns the answer for `PersonDirectory`: `true` if the client takes the person in the role. Cost: one query.
     func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool {
         guard let role, role.service.hasSameBytes(as: client) else {
             return try await self.store.serviceProfile(client) == nil
@@ -17,9 +17,9 @@ struct ServiceClaims: Sendable {
             && standing.roles.contains { $0.id.hasSameBytes(as: role.role) }
     }
 
-    /// The claims of an account at a service; `nil` for a client that is none.
+    /// Returns the claims of an account at a service; `nil` for a client that is no service.
     ///
-    /// Cost: one query for a client that is none, else four.
+    /// Cost: one query for a client that is no service, otherwise four.
     func claims(account: String, client: String) async throws -> JSONObject? {
         guard let profile = try await self.store.serviceProfile(client) else { return nil }
         let selection = try await self.store.attributeSelection(accountID: account, service: client)

@@ -2,26 +2,26 @@
 public struct HostNumbers: Sendable {
     /// The release of the program.
     public var version: String
-    /// Bytes that the database takes.
+    /// The size of the database in bytes.
     public var databaseBytes: Int64 = 0
-    /// Bytes of the disk that the data folder is on; `nil` where the system does not say.
+    /// The bytes of the disk that holds the data folder; `nil` if the system does not tell.
     public var disk: (free: Int64, all: Int64)?
-    /// How long each listener's certificate is valid still.
+    /// The remaining validity of each listener's certificate.
     public var certificates: [(listener: String, remaining: Duration)] = []
-    /// How long ago the file of the key-encryption keys was changed.
+    /// The time since the last change of the file of the key-encryption keys.
     public var keyFileAge: Duration?
-    /// How long ago the last backup was begun; `nil` before the first.
+    /// The time since the last backup began; `nil` before the first backup.
     public var backupAge: Duration?
 
-    /// The numbers of a program of this release, without the others.
+    /// Creates the numbers of a program of this release, without the other numbers.
     public init(version: String) { self.version = version }
 }
 
-/// What a store has, as it was looked at last.
+/// The numbers of a store's contents at the last look.
 struct StoreCounts: Sendable {
     /// Letters that wait.
     var mails = 0
-    /// How long the oldest of them has waited.
+    /// The waiting time of the oldest letter.
     var mailAge = Duration.zero
     /// Sessions that have not run out.
     var sessions = 0

@@ -4,22 +4,22 @@ import Synchronization
 
 /// The numbers of this process, kept in memory and written as Prometheus reads them (text format 0.0.4).
 ///
-/// Counters, gauges and histograms come in through swift-metrics; a timer is a histogram in seconds. What grows by
-/// labels is bounded: past ``seriesPerName`` sets of labels a name counts what else comes under `other`.
+/// Counters, gauges and histograms come in through swift-metrics; a timer is a histogram in seconds. The growth by
+/// labels is bounded: a name with ``seriesPerName`` sets of labels counts every further set under `other`.
 public final class PrometheusMetrics: MetricsFactory {
-    /// So many sets of labels can a name have.
+    /// The number of sets of labels that a name can have.
     public static let seriesPerName = Limits.Fixed.seriesPerName
     /// The upper bounds of a histogram's buckets.
     static let bounds = Limits.Fixed.histogramBounds
 
     private struct Family {
         let kind: Series.Kind
-        /// By our own words, the labels as they are written.
+        /// The series by their written labels, which are our own words.
         var series: [String: Series] = [:]
     }
 
     private struct State {
-        /// By our own words, the names of metrics.
+        /// The families by the names of metrics, which are our own words.
         var families: [String: Family] = [:]
         var help: [String: String] = [:]
         var collectors: [@Sendable () -> Void] = []
@@ -27,20 +27,20 @@ public final class PrometheusMetrics: MetricsFactory {
 
     private let state = Mutex(State())
 
-    /// Without any numbers.
+    /// Creates a registry without numbers.
     public init() {}
 
-    /// Says in a sentence each what names mean, which are our own words.
+    /// Adds descriptions of names, a sentence for each name. The names are our own words.
     public func describe(_ help: [String: String]) {
         self.state.withLock { $0.help.merge(help) { $1 } }
     }
 
-    /// Has `collect` set its gauges whenever the numbers are about to be written.
+    /// Calls `collect` whenever the numbers are about to be written, so that `collect` can set its gauges.
     public func collect(_ collect: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.collectors.append(collect) }
     }
 
-    /// The numbers as they are now, names and labels in their order.
+    /// The present numbers, with names and labels in their order.
     public var text: String {
         for collect in self.state.withLock(\.collectors) { collect() }
         let (families, help) = self.state.withLock { ($0.families, $0.help) }
@@ -69,7 +69,7 @@ public final class PrometheusMetrics: MetricsFactory {
         self.series(label, dimensions, .histogram)
     }
 
-    // A number that was once there stays: to Prometheus a counter that goes is one that begins anew.
+    // A number stays once it has appeared: to Prometheus, a counter that vanishes has begun anew.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
@@ -93,7 +93,8 @@ public final class PrometheusMetrics: MetricsFactory {
         dimensions.map { "\($0.0)=\"\(self.escaped($0.1, inQuotes: true))\"" }.joined(separator: ",")
     }
 
-    /// Looks at the bytes first: nearly no text needs it, and every request writes labels.
+    /// Returns a text with escaped characters. The function looks at the bytes first: nearly no text needs escaping,
+    /// and every request writes labels.
     private static func escaped(_ text: String, inQuotes: Bool = false) -> String {
         let needsIt = text.utf8.contains { letter in
             letter == UInt8(ascii: "\\") || letter == UInt8(ascii: "\n") || letter == UInt8(ascii: "\"")
@@ -104,7 +105,7 @@ public final class PrometheusMetrics: MetricsFactory {
     }
 }
 
-/// One name with one set of labels.
+/// The values of one name with one set of labels.
 private final class Series: CounterHandler, RecorderHandler, TimerHandler {
     enum Kind: String { case counter, gauge, histogram }
 
@@ -161,7 +162,7 @@ private final class Series: CounterHandler, RecorderHandler, TimerHandler {
         }
     }
 
-    /// Whole numbers without a fraction, as all that is counted has them.
+    /// Returns a number as text. Whole numbers, such as all counts, have no fraction.
     private static func number(_ number: Double) -> String {
         Int64(exactly: number).map(String.init) ?? String(number)
     }

@@ -5,23 +5,26 @@ import Passwords
 public import Store
 import _Primitives
 
-/// What this server counts and measures. Labels have values of ours alone, never a caller's: paths are those that are
-/// mounted, codes those that this server answers with.
+/// The counters and timers of this server.
+///
+/// The values of labels are the server's own words, never a caller's. Paths are the mounted paths, and codes are the
+/// codes of the server's answers.
 public struct ServerMetrics: Sendable {
-    /// How somebody came in.
+    /// The way in which a person signed in.
     enum Way: String {
         /// By an answer of a phone to a sign-in page.
         case phone
         /// By a session that the browser had, without a phone.
         case session
-        /// In an app, by its own device.
+        /// In an app, by the app's own device.
         case app
         /// By a password.
         case password
         /// By another provider.
         case provider
 
-        /// The way of a sign-in method; of another provider's without its name, as that is an operator's word.
+        /// Creates the way of a sign-in method. For another provider the way has no name of the provider, because the
+        /// name is an operator's word.
         init?(method: String) {
             self.init(
                 rawValue: method.hasBytes(atStart: UpstreamProvider.methodPrefix) ? Self.provider.rawValue : method)
@@ -30,23 +33,23 @@ public struct ServerMetrics: Sendable {
 
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
-    /// Where the numbers are kept.
+    /// The registry of the numbers.
     public let registry: PrometheusMetrics
-    /// Made once: every step and every read is measured.
+    /// The timers are made once: the server measures every step and every read.
     private let stepTimer: Timer
     private let readTimer: Timer
-    /// What requests count in, by their kind: to spell the labels each time would cost more than to count.
+    /// The counters and timers of requests, by kind. Spelling the labels each time would cost more than counting.
     private let answers = RecentValues<AnswerKind, (Counter, Timer)>(capacity: Limits.Fixed.seriesPerName)
 
-    /// By what the numbers of requests are told apart, all of them words of ours.
+    /// The properties by which requests are told apart. All values are the server's own words.
     private struct AnswerKind: Hashable {
-        /// The path that is mounted.
+        /// The mounted path.
         let route: String
         let method: String
         let status: Int
     }
 
-    /// Counts from zero.
+    /// Creates counters that count from zero.
     public init(_ registry: PrometheusMetrics = PrometheusMetrics()) {
         self.registry = registry
         func timer(_ work: StoreMeasurement.Work) -> Timer {
@@ -117,27 +120,27 @@ public struct ServerMetrics: Sendable {
             .increment()
     }
 
-    /// A password, or a code beside one, was judged; `verdict` is a word of ours.
+    /// Counts the verdict about a password, or about a code beside a password. `verdict` is the server's own word.
     func judgedPassword(_ verdict: String) {
         Counter(
             label: "countersign_password_attempts_total", dimensions: [("verdict", verdict)], factory: self.registry
         ).increment()
     }
 
-    /// A browser was sent to another provider, or came back from one; `result` is a word of ours.
+    /// Counts a browser that the server sent to another provider, or that came back. `result` is the server's own word.
     func went(to result: String) {
         Counter(
             label: "countersign_provider_steps_total", dimensions: [("result", result)], factory: self.registry
         ).increment()
     }
 
-    /// Asks how many people wait who have come back from other providers whenever the numbers are read.
+    /// Reads the number of people who came back from other providers and wait, whenever somebody reads the numbers.
     func watch(arrivals waiting: @escaping @Sendable () -> Int) {
         let gauge = Gauge(label: "countersign_provider_waiting", factory: self.registry)
         self.registry.collect { gauge.record(waiting()) }
     }
 
-    /// Asks what the hashing threads do whenever the numbers are read.
+    /// Reads the load of the hashing threads whenever somebody reads the numbers.
     func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
         let waiting = Gauge(label: "countersign_hashing_waiting", factory: self.registry)
         let memory = Gauge(label: "countersign_hashing_memory_bytes", factory: self.registry)
@@ -148,7 +151,7 @@ public struct ServerMetrics: Sendable {
         }
     }
 
-    /// Keeps what the store took for a step or a read.
+    /// Records the time that the store took for a step or a read.
     public func stored(_ measurement: StoreMeasurement) {
         let timer = measurement.work == .step ? self.stepTimer : self.readTimer
         timer.recordNanoseconds(measurement.duration.nanoseconds)
@@ -159,7 +162,7 @@ public struct ServerMetrics: Sendable {
         ).increment()
     }
 
-    /// Counts what became of telling a service something.
+    /// Counts the result of a delivery to a service.
     func told(_ result: DeliveryResult) {
         Counter(
             label: "countersign_deliveries_total", dimensions: [("result", result.rawValue)], factory: self.registry
@@ -167,13 +170,14 @@ public struct ServerMetrics: Sendable {
         .increment()
     }
 
-    /// Counts what became of letters to people; `result` is a word of ours.
+    /// Counts the results of letters to people. `result` is the server's own word.
     func mailed(_ result: String, _ count: Int = 1) {
         Counter(label: "countersign_mails_total", dimensions: [("result", result)], factory: self.registry)
             .increment(by: count)
     }
 
-    /// Asks how much services have still to be told, and how long the oldest has waited, whenever the numbers are read.
+    /// Reads the number of waiting deliveries to services, and the age of the oldest, whenever somebody reads the
+    /// numbers.
     func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
         let count = Gauge(label: "countersign_deliveries_waiting", dimensions: [], factory: self.registry)
         let age = Gauge(label: "countersign_deliveries_oldest_seconds", dimensions: [], factory: self.registry)
@@ -184,19 +188,19 @@ public struct ServerMetrics: Sendable {
         }
     }
 
-    /// Counts signing keys that have come by themselves.
+    /// Counts signing keys that the server has added by itself.
     func rotatedSigningKeys(_ count: Int) {
         Counter(label: "countersign_signing_keys_rotated_total", dimensions: [], factory: self.registry)
             .increment(by: count)
     }
 
-    /// Asks how many values were sealed anew whenever the numbers are read.
+    /// Reads the number of values that were sealed anew, whenever somebody reads the numbers.
     func watch(resealing progress: @escaping @Sendable () -> Resealed) {
         let gauge = Gauge(label: "countersign_resealed_values", dimensions: [], factory: self.registry)
         self.registry.collect { gauge.record(progress().resealed) }
     }
 
-    /// Asks what the store has, as it was looked at last, and how old the signing keys are, whenever the numbers are read.
+    /// Reads the last numbers of the store, and the age of the signing keys, whenever somebody reads the numbers.
     func watch(
         store numbers: @escaping @Sendable () -> StoreCounts,
         signingKeys: @escaping @Sendable () -> [(algorithm: String, age: Duration)]
@@ -216,7 +220,7 @@ public struct ServerMetrics: Sendable {
         }
     }
 
-    /// Asks for the numbers of the machine whenever the numbers are read.
+    /// Reads the numbers of the machine whenever somebody reads the numbers.
     public func watch(host numbers: @escaping @Sendable () -> HostNumbers) {
         let registry = self.registry
         @Sendable func record(_ name: String, _ number: Int64?, _ dimensions: [(String, String)] = []) {
@@ -239,7 +243,7 @@ public struct ServerMetrics: Sendable {
         }
     }
 
-    /// Asks how much waits for the store whenever the numbers are read.
+    /// Reads the number of steps and reads that wait for the store, whenever somebody reads the numbers.
     public func watch(waiting: @escaping @Sendable () -> (steps: Int, reads: Int)) {
         func gauge(_ work: StoreMeasurement.Work) -> Gauge {
             Gauge(label: "countersign_store_waiting", dimensions: [("work", work.rawValue)], factory: self.registry)

@@ -8,10 +8,10 @@ import Pages
 import Store
 import _Primitives
 
-/// The addresses of the OpenID provider that browsers come to: authorization and sign-out.
+/// The addresses of the OpenID provider for browsers: authorization and sign-out.
 ///
-/// Both take a form as well as a query. A form from another site comes without cookies, so it is turned into a
-/// navigation first.
+/// Both take a form as well as a query. A form from another site comes without cookies, so the routes turn the form
+/// into a navigation first.
 struct AuthorizationRoutes: Sendable {
     let provider: OpenIDProvider
     let answers: PageAnswers
@@ -20,7 +20,7 @@ struct AuthorizationRoutes: Sendable {
     let trace: TraceRecorder?
     let metrics: ServerMetrics
 
-    /// The field that shows that a form stood on our page.
+    /// The field that proves that a form stood on a page of this server.
     private static let confirmation = "confirmation"
 
     func mount(on router: ServerRouter) {
@@ -59,7 +59,7 @@ struct AuthorizationRoutes: Sendable {
             let address = SignInAddress(request: id, service: client)
             return .seeOther(address.path("/sign-in/consent"), headers: HTTPFields([self.cookies.set(browser)]))
         case .client(let answer):
-            // Nobody was asked: the browser has a session.
+            // The server asked nobody: the browser has a session.
             if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }
             return self.answers.response(answer)
         case .tooMany(let shortage):
@@ -85,7 +85,7 @@ struct AuthorizationRoutes: Sendable {
         guard let session = self.cookies.session(of: request) else {
             return .seeOther("\(SignOutQuestionPage.path)?\(form)")
         }
-        // Another address of the same site can post with the cookie too; it cannot know what our page carried.
+        // Another address of the same site can post with the cookie too, but cannot know the token of our page.
         let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
         let token = (try? Parameters(parsing: form, limits: limits))?[Self.confirmation] ?? ""
         let confirmed = constantTimeEqual(Array(token.utf8), Array(self.cookies.formToken(session).utf8))
@@ -117,13 +117,13 @@ struct AuthorizationRoutes: Sendable {
         }
     }
 
-    /// Keeps which service the parameters name, for the pages that lead back to it.
+    /// Notes the service in the parameters, for the pages that lead back to the service.
     private func note(serviceOf text: String, _ context: ServerContext) {
         let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
         context.notes.note(service: (try? Parameters(parsing: text, limits: limits))?["client_id"])
     }
 
-    /// A form that can stand in an address: encoded as browsers do it, and short enough to be turned into one.
+    /// Returns a form that can stand in an address: encoded as browsers encode forms, and short enough for an address.
     private func form(of request: Request) async throws -> String {
         let text = try await request.formText(limit: Limits.Fixed.targetBytes - Limits.Fixed.pathBytes)
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {

@@ -4,26 +4,28 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// Lets the scripts of pages read answers, where an operator has registered the pages' origin for a client (Fetch Standard,
-/// section 3.2), at the addresses that programs call. Everything else is a browser's own way, or an administrator's, and no
-/// script's: there nothing is said of origins (RFC 9700, section 2.6).
+/// Lets the scripts of pages read answers at the addresses for programs, if an operator has registered the pages'
+/// origin for a client (Fetch Standard, section 3.2).
 ///
-/// No cookie comes with such a request, nor would it be read. What a script may read, it could have asked for from its own
-/// server.
+/// All other addresses are for a browser's navigation or for administrators, and not for scripts. Their answers say
+/// nothing of origins (RFC 9700, section 2.6).
+///
+/// Such a request carries no cookie, and the server would not read a cookie. A script gets nothing that its own server
+/// could not request.
 struct CrossOriginMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
-    /// The addresses, and the methods that scripts may use there.
+    /// The addresses, and the methods that scripts may use at each address.
     static let addresses: [ExactText: String] = [
         "/oauth2/token": "POST", "/oauth2/par": "POST", "/oauth2/revoke": "POST", "/oauth2/userinfo": "GET, POST",
         "/oauth2/jwks": "GET", "/.well-known/openid-configuration": "GET",
         "/.well-known/oauth-authorization-server": "GET",
     ]
-    /// Where the form says whose the request is: only a script of that client's origins reads the answer.
+    /// The addresses whose form names the client: only a script of the client's origins reads the answer.
     private static let forms: Set<ExactText> = ["/oauth2/token", "/oauth2/par", "/oauth2/revoke"]
 
     let provider: OpenIDProvider
-    /// Below which path of its host the server is.
+    /// The path of the server on its host.
     let path: IssuerPath
 
     func handle(
@@ -36,7 +38,7 @@ struct CrossOriginMiddleware: RouterMiddleware {
             return try await Self.varying(next(request, context))
         }
         if request.method == .options {
-            // What is wanted is in no form yet: whether the client may is seen when it comes.
+            // The request's form is still unknown. The server checks the client's permission when the form comes.
             guard request.headers[.accessControlRequestMethod] != nil,
                 try await self.provider.answersScripts(ofOrigin: origin, client: nil)
             else { return try await next(request, context) }
@@ -51,7 +53,8 @@ struct CrossOriginMiddleware: RouterMiddleware {
         }
         var response = try await Self.varying(next(request, context))
         let isForm = Self.forms.contains(path)
-        // What was given is given: a look-up that fails says no, and is not told in the answer's place.
+        // The answer has already been given. A failing look-up counts as a refusal, and its error does not replace the
+        // answer.
         guard !isForm || context.notes.script != nil,
             (try? await self.provider.answersScripts(ofOrigin: origin, client: isForm ? context.notes.script : nil))
                 ?? false
@@ -61,7 +64,7 @@ struct CrossOriginMiddleware: RouterMiddleware {
         return response
     }
 
-    /// No cache gives one origin what another was answered.
+    /// Adds `Vary`, so that no cache gives one origin the answer for another origin.
     private static func varying(_ response: Response) -> Response {
         var response = response
         response.headers[.vary] = "Origin"

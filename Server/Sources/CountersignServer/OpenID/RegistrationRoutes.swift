@@ -4,7 +4,8 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// Where clients register themselves, and manage that (RFC 7591, RFC 7592). It is there where the operator wants it.
+/// The addresses at which clients register themselves and manage their registrations (RFC 7591, RFC 7592). The
+/// addresses exist only if the operator allows registration.
 struct RegistrationRoutes: Sendable {
     let registrations: ClientRegistrations
     let bodyLimit: Int

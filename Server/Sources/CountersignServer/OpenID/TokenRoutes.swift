@@ -7,7 +7,7 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// The addresses of the OpenID provider that programs come to: tokens, claims, keys and the description of it all.
+/// The addresses of the OpenID provider for programs: tokens, claims, keys and the provider's metadata.
 ///
 /// Their failures have the form of RFC 6749, section 5.2.
 struct TokenRoutes: Sendable {
@@ -19,7 +19,7 @@ struct TokenRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         self.mountForClients(on: router)
-        // Keys and addresses change rarely; a rotation announces its key longer before than this.
+        // Keys and addresses change rarely. A rotation announces its key longer before than this lifetime.
         let seconds = self.limits.oauth.keySetLifetime.components.seconds
         let cached: HTTPFields = [.cacheControl: "public, max-age=\(seconds)"]
         router.endpoint(
@@ -34,7 +34,7 @@ struct TokenRoutes: Sendable {
         }
     }
 
-    /// What clients call by themselves, and may show a certificate at.
+    /// Mounts the addresses that clients call by themselves, and at which clients may show a certificate.
     func mountForClients(on router: ServerRouter) {
         router.endpoint("/oauth2/token", [.post: self.token])
         router.endpoint("/oauth2/par", [.post: self.push])
@@ -77,7 +77,8 @@ struct TokenRoutes: Sendable {
                 place: AppPlace(
                     source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),
                     address: context.clientAddress))
-            // Right or wrong: whatever else was refused, nobody has looked at the password.
+            // Only these two results, right or wrong, judge the password. After any other refusal nobody has looked at
+            // the password.
             let isJudged =
                 answer.status == 200
                 || answer.body?["error"] == .string(OAuthError.Code.insufficientAuthorization.rawValue)
@@ -137,7 +138,7 @@ struct TokenRoutes: Sendable {
         }
     }
 
-    /// The form as it came. Which client it names is noted where a page's script has sent it.
+    /// Returns the form as the form came. If a page's script has sent the form, the function notes the form's client.
     private func form(of request: Request, _ context: ServerContext) async throws -> String {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         if request.headers[.origin] != nil { context.notes.note(script: self.parameters(form)?["client_id"]) }
@@ -148,13 +149,14 @@ struct TokenRoutes: Sendable {
         try? OAuth.Parameters(parsing: form, limits: OAuth.Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
     }
 
-    /// Whether a request that was answered is an app's, which has no secret to show.
+    /// Returns `true` if an answered request is an app's. An app has no secret to show.
     private func isApps(_ form: String, _ request: Request) -> Bool {
         guard request.headers[.authorization] == nil, let parameters = self.parameters(form) else { return false }
         return parameters["client_secret"] == nil && parameters["client_assertion"] == nil
     }
 
-    /// What tokens are in their run: an app's session that begins or is renewed, or what another client is given.
+    /// Returns the event of tokens in their run: the beginning or renewal of an app's session, or the tokens of another
+    /// client.
     private func eventOfTokens(for form: String, _ request: Request) -> TraceEvent {
         guard self.isApps(form, request) else { return .tokensIssued }
         switch ExactText(self.parameters(form)?["grant_type"] ?? "") {
@@ -164,7 +166,8 @@ struct TokenRoutes: Sendable {
         }
     }
 
-    /// The header, where there is exactly one: of several the parts of a deployment could each take another.
+    /// Returns the header, if there is exactly one. With several headers, the parts of a deployment could each take
+    /// another.
     static func authorization(of request: Request) -> String? {
         let values = request.headers[values: .authorization]
         return values.count == 1 ? values[0] : nil
@@ -172,7 +175,7 @@ struct TokenRoutes: Sendable {
 
     private static let proof = HTTPField.Name(DPoPProof.header)
 
-    /// All proofs of keys: that there is one alone is for the provider to see.
+    /// Returns all proofs of keys. The provider checks that a request has a single proof.
     static func proofs(of request: Request) -> [String] { Self.proof.map { request.headers[values: $0] } ?? [] }
 
     static func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
@@ -198,7 +201,7 @@ struct TokenRoutes: Sendable {
 }
 
 extension ProviderAnswer {
-    /// The answer as it is written.
+    /// The answer as an HTTP response.
     fileprivate var response: Response {
         var fields = HTTPFields()
         for header in self.headers {

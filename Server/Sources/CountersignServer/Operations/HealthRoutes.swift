@@ -3,11 +3,11 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What supervisors, load balancers and monitors ask, on a listener of its own.
+/// The routes for supervisors, load balancers and monitors, on a listener of its own.
 struct HealthRoutes: Sendable {
-    /// Whether every listener is there.
+    /// Returns `true` if every listener listens.
     let isListening: @Sendable () -> Bool
-    /// Throws where the store cannot make a step durable.
+    /// Throws if the store cannot make a step durable.
     let assertWritable: @Sendable () async throws -> Void
     /// The process's numbers in the text format of Prometheus.
     let metrics: @Sendable () -> String

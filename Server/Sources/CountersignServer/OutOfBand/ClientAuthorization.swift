@@ -4,11 +4,11 @@ import OAuth
 import OAuthProvider
 import _Primitives
 
-/// A relying party's back end, by its client's id and secret.
+/// Recognises a relying party's back end by the client's id and secret.
 struct ClientAuthorization: Sendable {
     let provider: OpenIDProvider
 
-    /// The client of a request. Throws a 401 ``Problem``.
+    /// Returns the client of a request. Throws a 401 ``Problem``.
     func client(of request: Request) async throws -> AuthenticatedClient {
         let values = request.headers[values: .authorization]
         do {
@@ -20,7 +20,7 @@ struct ClientAuthorization: Sendable {
         }
     }
 
-    /// Whether a request wants to be a client's.
+    /// Returns `true` if a request shows the credentials of a client.
     static func isClaimed(by request: Request) -> Bool {
         request.headers[.authorization].map { Substring($0.utf8.prefix(6)).asciiLowercased.hasSameBytes(as: "basic ") }
             ?? false

@@ -9,8 +9,8 @@ import Store
 import UAF
 import _Primitives
 
-/// What back ends of relying parties call: have something confirmed on a phone, and learn how it went. Each sees its
-/// own sessions only.
+/// The routes for back ends of relying parties: a back end lets a person confirm something on the phone, and asks for
+/// the result. Each client sees only its own sessions.
 struct DispatchRoutes: Sendable {
     let dispatches: Dispatches
     let sessions: DispatchedSessions
@@ -29,7 +29,8 @@ struct DispatchRoutes: Sendable {
                 [.post: { request, context in try await self.dispatch(operation, request, context) }])
         }
         router.endpoint("/status", [.post: self.status])
-        // Who waits keeps what writes the events: a reference to the routes, and no copy of all that they hold.
+        // A waiting request keeps the function that writes the events: a reference to the routes, and no copy of the
+        // routes' values.
         let document = self.document(of:_:_:_:)
         router.endpoint(
             "/status/:session/events", [.get: { request, context in try await self.events(request, context, document) }]
@@ -133,7 +134,8 @@ struct DispatchRoutes: Sendable {
         return document
     }
 
-    /// The server's statement of what a person confirmed: enough for the client to check against its own text.
+    /// Returns the server's signed statement of the text that a person confirmed. The statement is enough for the
+    /// client to check against its own text.
     private func signed(_ confirmation: ConfirmedTransaction, for client: AuthenticatedClient) throws -> String {
         let issued = confirmation.at.seconds
         return try self.provider.sign(
@@ -150,7 +152,7 @@ struct DispatchRoutes: Sendable {
 }
 
 extension DispatchResult {
-    /// Why nothing was dispatched, for the log; `nil` where something was.
+    /// The reason why nothing was dispatched, for the log; `nil` after a dispatch.
     fileprivate var reason: String? {
         switch self {
         case .dispatched: nil
@@ -163,7 +165,7 @@ extension DispatchResult {
 }
 
 extension DispatchingClient {
-    /// The client as the engine knows it.
+    /// Creates the client as the engine knows the client.
     init(_ client: AuthenticatedClient) {
         self.init(
             id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister)

@@ -7,7 +7,7 @@ import Store
 import UAF
 import _Primitives
 
-/// Where a phone gives a one-time token and gets the UAF request that it stands for.
+/// The routes on which a phone exchanges a one-time token for a UAF request.
 struct RedeemRoutes: Sendable {
     let redemptions: Redemptions
     let limits: Limits

@@ -5,10 +5,11 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// What an app shows of its person in the place of the sign-in page: a password, a code beside it, or the yes of a phone.
+/// Judges the proofs that an app shows of its person without the sign-in page: a password, a code beside the password,
+/// or the person's consent on a phone.
 ///
-/// It is judged by what judges the page. A new password in the place of one for once is chosen in a browser, as is all that
-/// this does not know.
+/// The same engines judge the sign-in page. A person chooses a new password after a one-time password in a browser. The
+/// same holds for every step that this type does not know.
 struct DirectSignIns: DirectSignIn {
     let passwords: PasswordSignIns
     let phones: SignIns
@@ -17,7 +18,7 @@ struct DirectSignIns: DirectSignIn {
 
     private static let phone = ServerMetrics.Way.phone.rawValue
     private static let password = PasswordSignInRoutes.method
-    /// How long the app waits from one question to the next.
+    /// The time that the app waits from one question to the next.
     private static let interval = JSON.integer(Limits.Fixed.pollingInterval.components.seconds)
 
     func step(
@@ -50,11 +51,11 @@ struct DirectSignIns: DirectSignIn {
             let code = "\(Self.word(of: shown))-\(refusal.rawValue)"
             self.metrics.judgedPassword(code)
             refuse(Self.refusal(of: request, "\(code): \(refusal.words)", setting: refusal.setting))
-            // What was right before stands; but nobody is signed in by what was wrong.
+            // Earlier right proofs stay valid, but a wrong proof signs nobody in.
             let stage = try await self.passwords.stage(request: request.id)
             return stage == .done ? Self.first(of: request) : Self.next(stage, request)
         case nil:
-            // Nothing waits for a code: what does is asked for.
+            // The sign-in does not wait for a code: the answer names the proof that the sign-in waits for.
             return Self.next(try await self.passwords.stage(request: request.id), request)
         }
     }
@@ -63,7 +64,7 @@ struct DirectSignIns: DirectSignIn {
         if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
     }
 
-    /// What a refusal of something is called in the log.
+    /// Returns the name of a proof in the log's code for a refusal.
     private static func word(of shown: ShownProof?) -> String {
         if case .code? = shown { "code" } else { "password" }
     }
@@ -74,7 +75,7 @@ struct DirectSignIns: DirectSignIn {
             setting: setting)
     }
 
-    /// What has to be shown at a stage.
+    /// Returns the proofs that a stage needs.
     private static func next(_ stage: PasswordSignIns.Stage, _ request: DirectRequest) -> DirectStep {
         switch stage {
         case .done: .done
@@ -84,14 +85,16 @@ struct DirectSignIns: DirectSignIn {
         }
     }
 
-    /// What can be shown at the beginning.
+    /// Returns the proofs that the person can show at the beginning.
     private static func first(of request: DirectRequest) -> DirectStep {
         let known = [Self.password, Self.phone].filter { request.methods.containsBytes(of: $0) }
         return known.isEmpty ? .web("people sign in to it in ways that need a browser") : .needs(known, [:])
     }
 
-    /// Has a phone asked. The app shows the code, or its letters: a link it gets none, as what a link begins ends in the
-    /// browser that the phone opens.
+    /// Asks a phone.
+    ///
+    /// The app shows the code, or the code's letters. The app gets no link, because a sign-in that begins by a link
+    /// ends in the browser that the phone opens.
     private func ask(_ request: DirectRequest, _ refuse: (ProviderRefusal) -> Void) async throws -> DirectStep {
         let view = try await self.phones.begin(
             reference: request.id, browser: request.browser.cookieValue,
@@ -108,7 +111,7 @@ struct DirectSignIns: DirectSignIn {
             ])
     }
 
-    /// Looks what a phone has said.
+    /// Checks the answer of a phone.
     private func look(_ request: DirectRequest, _ refuse: (ProviderRefusal) -> Void) async throws -> DirectStep {
         let state: SignInState
         do {

@@ -9,11 +9,12 @@ import Passwords
 import Store
 import _Primitives
 
-/// The pages of those who come back from their mailboxes, and those on which they have a link mailed.
+/// The pages behind mailed links, and the pages on which people request a link by mail.
 ///
-/// Opening a link changes nothing, since programs that look after mailboxes open links too: a link is spent by the form of
-/// its page. The form of a new password carries the link and needs no cookie, as people read their mail in another browser.
-/// That of an address needs the session of its account, and the sign that every form of a session has.
+/// Opening a link changes nothing, because programs that examine mailboxes open links too. The form of the link's page
+/// spends the link. The form of a new password carries the link and needs no cookie, because people read their mail in
+/// another browser. The form of an address needs the session of the address's account, and the sign of every form of a
+/// session.
 struct MailedLinkRoutes: Sendable {
     let resets: PasswordResets
     let confirmations: AddressConfirmations
@@ -117,7 +118,7 @@ struct MailedLinkRoutes: Sendable {
         }
     }
 
-    /// Has the account know the browser of somebody who keeps their password.
+    /// Makes the account know the browser of a person who keeps their password.
     private func know(_ visitor: Visitor, _ link: String, _ context: ServerContext) async throws -> Response {
         guard try await self.resets.knowBrowser(link: link, of: visitor, address: context.clientAddress) else {
             return self.over(context)
@@ -131,9 +132,9 @@ struct MailedLinkRoutes: Sendable {
                 )), headers: self.cookies.set(knownBy: visitor))
     }
 
-    /// Said of a link that is spent, whose time is over, or that never was one.
+    /// Returns the page of a link that is spent, too old, or not this server's.
     ///
-    /// - Parameter isAddress: Whether it would have confirmed an address: another one is mailed from the page of the identity.
+    /// - Parameter isAddress: `true` for a link that confirms an address. The page of the identity mails another link.
     private func over(_ context: ServerContext, isAddress: Bool = false) -> Response {
         context.notes.note(
             RequestRefusal(code: "link-over", reason: "The mailed link is spent, too old, or none of this server's."))
@@ -159,7 +160,7 @@ struct MailedLinkRoutes: Sendable {
         return (session, active.account)
     }
 
-    /// Said to whoever is not signed in.
+    /// The page for a person who is not signed in.
     private var nobody: Response {
         .page(
             self.answers.pages.html(
@@ -188,8 +189,9 @@ struct MailedLinkRoutes: Sendable {
         try self.cookies.requireToken(of: form, visitor.session)
         let further = form["address"]
         let summary = try await self.confirmations.summary(accountID: visitor.accountID, further: further)
-        // An address that is confirmed is told to services, and takes the letters that reset a password. An account that only
-        // a password opens confirms its address by that session: otherwise nobody could reset the password.
+        // Services receive a confirmed address, and the letters that reset a password go to the address. An account
+        // with only a password confirms its address by the password's session: otherwise nobody could reset the
+        // password.
         if let address = summary?.address, summary?.isVerified == false,
             try await self.changes.confirmations.hasPhone(accountID: visitor.accountID)
         {
@@ -243,11 +245,11 @@ struct MailedLinkRoutes: Sendable {
 
     @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
-        // A mistyped address is a stranger's, who can read the mail, and is not to have the account by it.
+        // A mistyped address is a stranger's. The stranger can read the mail, and must not get the account by the mail.
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         let link = form["link"] ?? ""
-        // Nor may that stranger, who has the link, have the person's browser send it. A page that was opened before its
-        // person had signed in has no sign of theirs yet: it is shown once more.
+        // Nor may that stranger, who has the link, make the person's browser send the link. A page that was opened
+        // before its person had signed in has no sign of the person yet: the page is shown once more.
         guard form["confirmation"] != nil else {
             return try await self.confirmationPage(link, visitor.session, context, status: .forbidden)
         }

@@ -9,11 +9,11 @@ import Passwords
 import Store
 import _Primitives
 
-/// The pages on which a person who is signed in changes their password and what is asked for beside it.
+/// The pages on which a person who is signed in changes the password and the factors beside the password.
 ///
-/// The session says who it is, and no more: every change asks for the password anew, and for a code where there is one. Of an
-/// account with a phone the phone confirms the change first.
-/// Forms carry what only this server and the browser know, as other addresses of the same site can post with its cookie.
+/// The session only identifies the person. Every change asks for the password anew, and for a code if the account has a
+/// second factor. For an account with a phone, the phone confirms the change first. Forms carry a token that only this
+/// server and the browser know, because other addresses of the same site can post with the browser's cookie.
 struct OwnPasswordRoutes: Sendable {
     let passwords: OwnPassword
     let factors: SecondFactors
@@ -53,7 +53,8 @@ struct OwnPasswordRoutes: Sendable {
         return Visitor(accountID: active.account, summary: summary, session: session, sessionID: active.id)
     }
 
-    /// Said to whoever is not signed in, and to whoever has no password: which of the two, nobody else has to know.
+    /// The page for a person who is not signed in, or has no password. The page does not tell which of the two is true,
+    /// because nobody else has to know.
     private var nobody: Response {
         .page(
             self.answers.pages.html(
@@ -95,7 +96,8 @@ struct OwnPasswordRoutes: Sendable {
         return .page(self.answers.pages.html(page), status: status)
     }
 
-    /// The form of a visitor, where it stood on our page. Throws a ``Problem`` for any other.
+    /// Returns the form of a visitor, if the form stood on a page of this server. Throws a ``Problem`` for any other
+    /// form.
     private func form(of request: Request, _ visitor: Visitor) async throws -> OAuth.Parameters {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         try self.cookies.requireToken(of: form, visitor.session)
@@ -106,7 +108,7 @@ struct OwnPasswordRoutes: Sendable {
         -> Response
     {
         guard let visitor = try await self.visitor(request) else {
-            // The body is read all the same: what is wrong with it is told as anywhere.
+            // The route reads the body all the same, so that a malformed body gets the usual answer.
             _ = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return self.nobody
         }
@@ -118,7 +120,7 @@ struct OwnPasswordRoutes: Sendable {
         }
         let person = self.cookies.visitor(of: request, source: context.source)
         do {
-            // First, so that nothing is spent on a password that cannot be.
+            // The check comes first, so that a forbidden password spends nothing.
             if matter == .password {
                 try await self.passwords.check(
                     new: form["new-password"] ?? "", accountID: visitor.accountID, by: person)
@@ -153,7 +155,8 @@ struct OwnPasswordRoutes: Sendable {
         }
     }
 
-    /// Takes the confirmation of a change, and answers `nil`; or leads to where the phone confirms the change.
+    /// Takes the confirmation of a change and returns `nil`. Without a confirmation the answer leads to the page on
+    /// which the phone confirms the change.
     private func ask(
         _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, reference: String?, _ request: Request,
         _ context: ServerContext
@@ -240,7 +243,7 @@ extension OwnPasswordPage.Matter {
         }
     }
 
-    /// The change, as the page before the change names it.
+    /// The change, as the page before the change names the change.
     fileprivate var headline: String {
         switch self {
         case .password: "Change your password"
@@ -249,7 +252,7 @@ extension OwnPasswordPage.Matter {
         }
     }
 
-    /// What the change means.
+    /// The consequences of the change.
     fileprivate var explanation: String {
         switch self {
         case .password: "You are signed out everywhere then, and sign in with the new one."

@@ -8,9 +8,9 @@ import Passwords
 import Store
 import _Primitives
 
-/// The pages on which a person signs in by a password, and by a code beside it.
+/// The pages on which a person signs in by a password, and by a code beside the password.
 ///
-/// As the phone's page, they answer only the browser that started the request, and only where the service takes
+/// Like the phone's page, the pages answer only the browser that started the request, and only for a service that takes
 /// passwords.
 struct PasswordSignInRoutes: Sendable {
     let signIns: PasswordSignIns
@@ -20,10 +20,10 @@ struct PasswordSignInRoutes: Sendable {
     let limits: Limits
     let hashing: PasswordLimits
     let metrics: ServerMetrics
-    /// Whether a link to a new password can be mailed.
+    /// `true` if the server can mail a link for a new password.
     let hasMail: Bool
 
-    /// What the method is called in the lists of clients and of the provider.
+    /// The method's name in the lists of clients and of the provider.
     static let method = AuthenticationRecord.passwordMethod
 
     func mount(on router: ServerRouter) {
@@ -40,7 +40,7 @@ struct PasswordSignInRoutes: Sendable {
         }
     }
 
-    /// A request under way, in the browser that started it.
+    /// A request in progress, in the browser that started the request.
     fileprivate struct Pending {
         let address: SignInAddress
         let authorization: PendingAuthorization
@@ -52,7 +52,7 @@ struct PasswordSignInRoutes: Sendable {
     ) async throws -> Response {
         let pending = try await self.pending(SignInAddress(query: request.uri.query, context), request, context)
         let stage = try await self.signIns.stage(request: pending.address.request)
-        // Whoever goes back to the first page begins anew; the others are there in their turn alone.
+        // A person who goes back to the first page begins anew. Every other page is open only at its own stage.
         guard question == stage || question == .password else { return .seeOther(pending.path(to: stage)) }
         return try await self.page(question, pending, context)
     }
@@ -95,7 +95,7 @@ struct PasswordSignInRoutes: Sendable {
                 username: try form.required(question.name, orElse: ""),
                 status: .forbidden)
         case nil:
-            // Nothing waits for this: another page of the browser has gone on, or begun anew.
+            // The request does not wait for this form: another page of the browser has gone on, or begun anew.
             let stage = try await self.signIns.stage(request: pending.address.request)
             return .seeOther(pending.path(to: stage))
         }
@@ -125,8 +125,8 @@ struct PasswordSignInRoutes: Sendable {
         return .page(self.answers.pages.html(page), status: status)
     }
 
-    /// The request, for the browser that started it, where the service takes passwords. Throws a ``Problem`` for every
-    /// other.
+    /// Returns the request for the browser that started the request, if the service takes passwords. Throws a
+    /// ``Problem`` for every other request.
     private func pending(
         _ address: SignInAddress, _ request: Request, _ context: ServerContext
     ) async throws -> Pending {
@@ -145,7 +145,7 @@ struct PasswordSignInRoutes: Sendable {
                 browser: BrowserWords.describe(userAgent: request.headers[.userAgent]), address: context.clientAddress))
     }
 
-    /// What a form holds.
+    /// The fields of a form.
     private struct Form {
         private let parameters: OAuth.Parameters
 
@@ -156,7 +156,7 @@ struct PasswordSignInRoutes: Sendable {
             self.parameters = parameters
         }
 
-        /// A field, which may be empty. Throws a ``Problem`` where it is missing.
+        /// Returns a field, which may be empty. Throws a ``Problem`` if the field is missing.
         func required(_ name: String, orElse otherwise: String? = nil) throws -> String {
             guard let value = self.parameters[name] ?? otherwise else {
                 throw Problem(.badRequest, "invalid-request", "The form lacks \(name).")
@@ -167,7 +167,7 @@ struct PasswordSignInRoutes: Sendable {
 }
 
 extension PasswordSignInRoutes.Pending {
-    /// Where the browser goes for what is missing.
+    /// Returns the address of the page for the missing proof.
     fileprivate func path(to stage: PasswordSignIns.Stage) -> String {
         switch stage {
         case .password: self.address.path("/sign-in/password")
@@ -179,13 +179,13 @@ extension PasswordSignInRoutes.Pending {
 }
 
 extension PasswordSignIns.Stage {
-    /// What it is called in the log.
+    /// The stage's name in the log.
     fileprivate var word: String { self == .secondFactor ? "code" : "password" }
 
     /// The field that a form shows again.
     fileprivate var name: String { self == .password ? "username" : "" }
 
-    /// What a person is told, whatever the reason was.
+    /// The message for the person, the same for every reason.
     fileprivate var refusal: String {
         switch self {
         case .secondFactor: "This code does not count. Wait for the next one, or use a recovery code."
@@ -197,7 +197,7 @@ extension PasswordSignIns.Stage {
 }
 
 extension PasswordSignIns.Refusal {
-    /// Why, for the operator.
+    /// The reason, for the operator.
     var words: String {
         switch self {
         case .wrong: "It was not the right one."
@@ -215,7 +215,7 @@ extension PasswordSignIns.Refusal {
         }
     }
 
-    /// The setting that has to do with it.
+    /// The setting that the refusal depends on.
     var setting: String? {
         switch self {
         case .resting: "passwordAttempts"

@@ -6,24 +6,27 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// The cookies of a browser: one knows it again, one says that it is signed in, and one says to an account that somebody has signed
-/// in to it there by its password.
+/// The three cookies of a browser: for the browser itself, for its session, and for an account that knows the browser.
 ///
-/// All are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. Where the
-/// server shares its host, they are for its path, so that nobody else there is sent them, and two servers of one host do not
-/// take each other's; a browser allows the prefix `__Host-` for whole hosts alone. On loopback, where there is no TLS, they
-/// lose the prefix and `Secure` (founding decision, Loopback).
+/// The first cookie identifies the browser. The second signs the browser in. The third tells an account that a person
+/// has signed in to the account by password in this browser before.
+///
+/// All cookies are for this host alone, and out of reach of scripts. Browsers do not send the cookies with the posts or
+/// the embedded content of another site. If the server shares its host, the cookies are for the server's path: no other
+/// server of the host receives the cookies, and two servers of one host do not take each other's cookies. A browser
+/// allows the prefix `__Host-` for whole hosts alone. On loopback without TLS, the cookies lose the prefix and `Secure`
+/// (founding decision, Loopback).
 struct BrowserCookies: Sendable {
-    /// Whether people reach the server by https.
+    /// `true` if people reach the server by https.
     let isSecure: Bool
-    /// Below which path of its host the server is.
+    /// The path of the server on its host.
     let path: IssuerPath
-    /// How long a browser is known.
+    /// The time for which the server knows a browser.
     let lifetime: Duration
-    /// How long an account knows a browser.
+    /// The time for which an account knows a browser.
     let knownLifetime: Duration
     let random: RandomSource
-    /// What the cookies' names begin with, after the browser's own prefix.
+    /// The beginning of the cookies' names, after the browser's own prefix.
     var name = "countersign"
 
     private var prefix: String {
@@ -35,7 +38,8 @@ struct BrowserCookies: Sendable {
 
     var knownName: String { "\(self.prefix)\(self.name)_known" }
 
-    /// From where somebody shows a password, and what their browser is given where they sign in.
+    /// Returns the visitor of a request: the network, the secret of a known browser, and a new secret for a sign-in by
+    /// password.
     func visitor(of request: Request, source: String) -> Visitor {
         Visitor(
             source: source,
@@ -43,7 +47,7 @@ struct BrowserCookies: Sendable {
             given: KnownBrowserSecret(random: self.random))
     }
 
-    /// Has an account know the browser of somebody who has signed in.
+    /// Makes an account know the browser of a person who has signed in.
     func set(knownBy visitor: Visitor) -> HTTPFields {
         HTTPFields(
             [visitor.given].compactMap(\.self).map {
@@ -52,36 +56,36 @@ struct BrowserCookies: Sendable {
             })
     }
 
-    /// The browser, where it is known.
+    /// Returns the browser, if the browser is known.
     func browser(of request: Request) -> BrowserSecret? {
         self.value(self.browserName, of: request).flatMap(BrowserSecret.init(cookie:))
     }
 
-    /// The session that the browser shows.
+    /// Returns the session that the browser shows.
     func session(of request: Request) -> SessionSecret? {
         self.value(self.sessionName, of: request).flatMap(SessionSecret.init(cookie:))
     }
 
-    /// A secret for a browser that is not known.
+    /// Returns a secret for an unknown browser.
     func newBrowser() -> BrowserSecret { BrowserSecret(random: self.random) }
 
-    /// Keeps the browser known.
+    /// Returns the cookie that keeps the browser known.
     func set(_ browser: BrowserSecret) -> HTTPField {
         self.field(self.browserName, browser.cookieValue, "; Max-Age=\(self.lifetime.components.seconds)")
     }
 
-    /// Signs the browser in until it is closed, or the session ends at the server.
+    /// Returns the cookie that signs the browser in, until the browser is closed or the session ends at the server.
     func set(_ session: SessionSecret) -> HTTPField { self.field(self.sessionName, session.cookieValue, "") }
 
-    /// Forgets the session.
+    /// The cookie that makes the browser forget the session.
     var endSession: HTTPField { self.field(self.sessionName, "", "; Max-Age=0") }
 
-    /// What a form must carry as a sign that it stood on a page of ours: only this server and the browser can make it.
+    /// Returns the sign that a form stood on a page of this server. Only this server and the browser can make the sign.
     func formToken(_ session: SessionSecret) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array("form of session \(session.cookieValue)".utf8))))
     }
 
-    /// The same for a form of a browser that is not signed in, about what it has begun.
+    /// Returns the sign of a form in a browser that is not signed in, for a request that the browser has begun.
     func formToken(_ browser: BrowserSecret, request: String) -> String {
         let text = "form of browser \(browser.cookieValue) for request \(request)"
         return Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8))))
@@ -101,14 +105,14 @@ struct BrowserCookies: Sendable {
 
 /// The words by which a phone shows which browser wants to sign in.
 enum BrowserWords {
-    /// "Chrome on Linux", from `User-Agent`; "a browser" where it says nothing that is known. Nothing of the header
-    /// itself is passed on.
+    /// Returns words such as "Chrome on Linux" from `User-Agent`, or "a browser" for an unknown header. The words
+    /// contain no part of the header itself.
     static func describe(userAgent: String?) -> String {
         guard let userAgent, userAgent.utf8.count <= Limits.Fixed.userAgentBytes else { return "a browser" }
         func first(_ table: [(mark: String, words: String)]) -> String? {
             table.first { userAgent.contains($0.mark) }?.words
         }
-        // In this order: each one's header also holds the marks of those behind it.
+        // The order matters: a browser's header also holds the marks of the browsers behind it in the list.
         let browser = first([
             ("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("FxiOS/", "Firefox"),
             ("CriOS/", "Chrome"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"),

@@ -8,10 +8,10 @@ import Pages
 import Store
 import _Primitives
 
-/// The confirmation of a change by another provider, for an account that has neither phone nor password.
+/// The confirmation of a change by another provider, for an account with neither phone nor password.
 ///
-/// The provider authenticates the person afresh, and the change waits a day (``Limits/providerConfirmationWait``). A letter
-/// and the list of changes tell the person, who can stop the change until then.
+/// The provider authenticates the person afresh, and the change waits a day (``Limits/providerConfirmationWait``). A
+/// letter and the list of changes tell the person, who can stop the change until then.
 extension ChangeRoutes {
     func mountProvider(on router: ServerRouter) {
         router.endpoint(
@@ -20,8 +20,10 @@ extension ChangeRoutes {
         router.endpoint(RouterPath(AccountChangesPage.stop), [.post: self.answers.page(self.stop)])
     }
 
-    /// The providers that can confirm a change here; none for an account with a password, and in a browser where nobody is
-    /// signed in to the account. A decision about a change that was made needs no session: the connection is older.
+    /// Returns the providers that can confirm a change here.
+    ///
+    /// The list is empty for an account with a password, and in a browser in which nobody is signed in to the account.
+    /// A decision about an earlier change needs no session: the connection with the provider is older than the change.
     func providers(_ request: Request, _ change: RequestedChange) async throws -> [(
         name: String, title: String
     )] {
@@ -162,7 +164,7 @@ extension ChangeRoutes {
             status: .forbidden)
     }
 
-    /// The page of a change that another provider has confirmed, and that waits for its time.
+    /// Returns the page of a change that another provider has confirmed, and whose time has not come.
     func delayed(until moment: Timestamp) -> Response {
         .page(
             self.answers.pages.html(

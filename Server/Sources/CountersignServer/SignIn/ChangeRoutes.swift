@@ -8,8 +8,8 @@ import Pages
 import Store
 import _Primitives
 
-/// The pages on which a person confirms a change of their account on the phone, or without a phone by the password, or
-/// without either by another provider. They answer the browser that asked for the change and no other.
+/// The pages on which a person confirms a change of their account: on the phone, without a phone by the password, or
+/// without either by another provider. The pages answer only the browser that asked for the change.
 struct ChangeRoutes: Sendable {
     let confirmations: ChangeConfirmations
     let signIns: SignIns
@@ -43,7 +43,7 @@ struct ChangeRoutes: Sendable {
         self.mountProvider(on: router)
     }
 
-    /// The address of a page about a change.
+    /// Returns the address of a page about a change.
     static func address(_ path: String, _ reference: String) -> String {
         SignInAddress(request: reference, service: nil).path(path)
     }
@@ -92,7 +92,7 @@ struct ChangeRoutes: Sendable {
         ) { ["state": .string($0.rawValue)] }
     }
 
-    /// Leads to the page that makes the change, which takes the confirmation by its form.
+    /// Leads to the page of the change. The page's form takes the confirmation.
     @Sendable private func complete(_ request: Request, _ context: ServerContext) async throws -> Response {
         let reference = try SignInAddress(query: request.uri.query, context).request
         let (_, change) = try await self.requested(reference, request)
@@ -102,7 +102,7 @@ struct ChangeRoutes: Sendable {
         return .seeOther("\(change.page)\(sign)\(parameters.encoded)")
     }
 
-    /// Leads to the page on which the change is asked for once more.
+    /// Leads to the page on which the person asks for the change once more.
     @Sendable private func again(_ request: Request, _ context: ServerContext) async throws -> Response {
         let reference = try SignInAddress(query: request.uri.query, context).request
         return .seeOther(try await self.requested(reference, request).change.page)
@@ -122,8 +122,11 @@ struct ChangeRoutes: Sendable {
 
     // MARK: The password
 
-    /// The person of a change's account, who has a password; `nil` if the password cannot confirm the change here. The person
-    /// is signed in, except for a decision about a change that was made: the password is older than that change then.
+    /// Returns the person of a change's account, if the person has a password; `nil` if the password cannot confirm the
+    /// change here.
+    ///
+    /// The person is signed in, except for a decision about an earlier change: then the password is older than the
+    /// change.
     func visitor(_ request: Request, _ change: RequestedChange) async throws -> OwnPassword.Summary? {
         guard let summary = try await self.passwords.summary(accountID: change.accountID), summary.hasPassword,
             let since = summary.unchangedSince
@@ -132,7 +135,7 @@ struct ChangeRoutes: Sendable {
         return try await self.isSignedIn(request, change) ? summary : nil
     }
 
-    /// `true` if the person of a change's account is signed in here.
+    /// Returns `true` if the person of a change's account is signed in here.
     func isSignedIn(_ request: Request, _ change: RequestedChange) async throws -> Bool {
         guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
         else { return false }

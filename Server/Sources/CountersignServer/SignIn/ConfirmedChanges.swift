@@ -14,8 +14,8 @@ struct ConfirmedChanges: Sendable {
     let questions: AccountChangeQuestions
     let cookies: BrowserCookies
 
-    /// The confirmed change that an address names, for the page that makes the change; `nil` where the address names none,
-    /// or one of another browser or account.
+    /// Returns the confirmed change in an address, for the page that makes the change; `nil` if the address names no
+    /// change, or a change of another browser or account.
     func confirmed(_ request: Request, accountID: String) async throws -> (reference: String, change: AccountChange)? {
         guard let confirmed = try await self.confirmed(request), confirmed.accountID.hasSameBytes(as: accountID) else {
             return nil
@@ -23,7 +23,7 @@ struct ConfirmedChanges: Sendable {
         return (confirmed.reference, confirmed.change)
     }
 
-    /// The same of any account, for a browser in which nobody has to be signed in.
+    /// Returns the confirmed change of any account in an address, for a browser in which nobody has to be signed in.
     func confirmed(_ request: Request) async throws -> (
         reference: String, change: AccountChange, accountID: String
     )? {
@@ -34,13 +34,13 @@ struct ConfirmedChanges: Sendable {
         return (reference, requested.change, requested.accountID)
     }
 
-    /// The change of a reference that this browser has asked for; `nil` if there is none.
+    /// Returns the change with a reference, if this browser has asked for the change; otherwise `nil`.
     func requested(_ reference: String, _ request: Request) async throws -> RequestedChange? {
         guard let browser = self.cookies.browser(of: request) else { return nil }
         return try await self.confirmations.requested(reference, browser: browser.cookieValue)
     }
 
-    /// Takes the confirmation of a change. `false` if there is none for this browser and account.
+    /// Takes the confirmation of a change. Returns `false` without a confirmation for this browser and account.
     func take(_ change: AccountChange, _ reference: String?, accountID: String, _ request: Request) async throws
         -> Bool
     {
@@ -50,8 +50,8 @@ struct ConfirmedChanges: Sendable {
             letter: try await self.questions.letters(to: accountID))
     }
 
-    /// Takes the confirmation of a change that a form names, and answers `nil`: the change is made now. Without a
-    /// confirmation the answer leads to the page on which the person confirms the change.
+    /// Takes the confirmation of a change in a form, and returns `nil`: the change is made now. Without a confirmation
+    /// the answer leads to the page on which the person confirms the change.
     ///
     /// - Parameters:
     ///   - page: The page that makes the change, as a path of this server with its query.
@@ -64,7 +64,7 @@ struct ConfirmedChanges: Sendable {
         return try await self.begin(change, on: page, accountID: accountID, request, context)
     }
 
-    /// Begins to have a change confirmed, and leads to the page on which the person confirms the change.
+    /// Asks for the confirmation of a change, and leads to the page on which the person confirms the change.
     ///
     /// - Parameter before: Only phones and passwords from before this moment confirm; `nil` for all.
     func begin(

@@ -7,9 +7,9 @@ import Pages
 import Store
 import _Primitives
 
-/// The page on which a person, who has signed in, is asked what a service may have.
+/// The page on which a person who has signed in decides about the data for a service.
 ///
-/// It answers the browser that started the request, in the session that the request waits in, and no other.
+/// The page answers only the browser that started the request, in the session in which the request waits.
 struct ConsentRoutes: Sendable {
     let provider: OpenIDProvider
     let changes: ConfirmedChanges
@@ -18,11 +18,11 @@ struct ConsentRoutes: Sendable {
     let limits: Limits
     let trace: TraceRecorder?
 
-    /// The field that shows that a form stood on our page, and the one that has the person's word.
+    /// The field that proves that a form stood on a page of this server, and the field with the person's decision.
     private static let (confirmation, decision) = ("confirmation", "decision")
     /// The field with the version of the operator's terms that the page has shown.
     private static let terms = "terms"
-    /// The field with what the page has shown that the person wants connected.
+    /// The field with the wanted connection, as the page has shown the connection.
     private static let connection = "connection"
 
     func mount(on router: ServerRouter) {
@@ -37,7 +37,7 @@ struct ConsentRoutes: Sendable {
         let asked = try await self.provider.consentQuestion(
             request: address.request, browser: browser, session: session)
         guard let asked, let session else {
-            // It may wait for its person to sign in, or to sign in again.
+            // The request may wait for its person to sign in, or to sign in again.
             guard try await self.provider.pending(request: address.request, browser: browser) != nil else {
                 throw SignInProblem.unknown
             }
@@ -83,7 +83,7 @@ struct ConsentRoutes: Sendable {
             parsing: form, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
         let session = self.cookies.session(of: request)
         let word = fields?[Self.decision]
-        // Another address of the same site can post with the cookies, too; it cannot know what our page carried.
+        // Another address of the same site can post with the cookies, too, but cannot know the token of our page.
         guard let fields, let session, let word,
             constantTimeEqual(
                 Array((fields[Self.confirmation] ?? "").utf8), Array(self.cookies.formToken(session).utf8)),
@@ -108,7 +108,7 @@ struct ConsentRoutes: Sendable {
                     return asked
                 }
             } else {
-                // Nothing was confirmed: nothing is connected.
+                // Without a confirmation the server connects nothing.
                 connection = nil
             }
         }
@@ -124,7 +124,7 @@ struct ConsentRoutes: Sendable {
             if let pending, isGranted, context.notes.refusal == nil {
                 self.trace?.record(pending.codeArrow, in: pending.run(address.request))
             }
-        // There is something else to agree to.
+        // The person has to agree to something else, too.
         case .consent: next = .redirect(address.path("/sign-in/consent"))
         case .signIn, .tooMany, .page: throw SignInProblem.unknown
         }
@@ -141,7 +141,7 @@ struct ConsentRoutes: Sendable {
 }
 
 extension LinkRefusal {
-    /// Why, for the operator.
+    /// The reason, for the operator.
     fileprivate var words: String {
         switch self {
         case .taken: "the person there is another account's (countersign admin provider links)."
@@ -150,7 +150,7 @@ extension LinkRefusal {
         }
     }
 
-    /// As the page has it.
+    /// The reason as the page shows it.
     fileprivate var reason: NotConnectedPage.Reason {
         switch self {
         case .taken: .taken
@@ -161,11 +161,11 @@ extension LinkRefusal {
 }
 
 extension ClientAnswer {
-    /// Where a page leads that stands in front of it.
+    /// The target of a page that stands in front of the answer.
     fileprivate var wayOn: NotConnectedPage.Way {
         switch self {
         case .redirect(let location): .link(location)
-        // The page stands in front of a code, and never of a failure that is told here.
+        // Such a page stands in front of a code, and never in front of a failure that is told here.
         case .told: .link("/sign-in")
         case .post(let posted): .form(address: posted.address, origin: posted.origin, fields: posted.fields.members)
         }
@@ -173,7 +173,7 @@ extension ClientAnswer {
 }
 
 extension ConsentItem {
-    /// As the page has it.
+    /// The item as the page shows it.
     fileprivate var pageItem: ConsentPage.Item {
         switch self {
         case .identity: .identity

@@ -1,8 +1,10 @@
-/// What the `Cookie` fields of a request hold.
+/// Reads the `Cookie` fields of a request.
 enum CookieFields {
-    /// The value of a cookie; none where there are several of the name, because one may be another site's doing.
+    /// Returns the value of a cookie; `nil` for several cookies of the name, because another site may have set one of
+    /// the cookies.
     static func value(of name: String, in fields: [String]) -> String? {
-        // Sixteen thousand semicolons are a header of an allowed size: what is done for each of them is little.
+        // A header of an allowed size can have sixteen thousand semicolons, so the work for each semicolon must stay
+        // small.
         let start = Array("\(name)=".utf8)
         let values = fields.flatMap { field in
             field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in

@@ -7,11 +7,11 @@ import Pages
 import Store
 import _Primitives
 
-/// The pages on which a person signs in a device that has no browser (RFC 8628, section 3.3): they type its code, sign in as
-/// at any service, and say whether it is their device.
+/// The pages on which a person signs in a device without a browser (RFC 8628, section 3.3). The person types the
+/// device's code, signs in as at any service, and confirms the device.
 ///
-/// Nothing but a form changes anything here, and a form counts only with the browser's own cookie, which no other site's
-/// form brings along.
+/// Only a form changes anything here, and a form counts only with the browser's own cookie. A form of another site does
+/// not bring the cookie along.
 struct DeviceRoutes: Sendable {
     let devices: DeviceAuthorizations
     let answers: PageAnswers
@@ -29,7 +29,7 @@ struct DeviceRoutes: Sendable {
             [.get: self.answers.page(self.askForConfirmation), .post: self.answers.page(self.confirm)])
     }
 
-    /// The page for a code; one that the address carries stands in its field already, and nothing else comes of it.
+    /// Shows the page for a code. A code in the address stands in the page's field already, and has no other effect.
     @Sendable private func ask(_ request: Request, _ context: ServerContext) async throws -> Response {
         let browser = self.cookies.browser(of: request) ?? self.cookies.newBrowser()
         let code = (try? SignInAddress.parameter(Self.userCode, of: request.uri.query ?? ""))
@@ -76,7 +76,7 @@ struct DeviceRoutes: Sendable {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         let id = try SignInAddress(query: form, context).request
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
-        // Another address of the same site can post with the cookie too; it cannot know what our page carried.
+        // Another address of the same site can post with the cookie too, but cannot know the token of our page.
         let token = (try? SignInAddress.parameter(Self.formToken, of: form)) ?? ""
         let expected = self.cookies.formToken(browser, request: id)
         guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)) else { throw SignInProblem.unknown }
@@ -97,13 +97,13 @@ struct DeviceRoutes: Sendable {
         }
     }
 
-    /// What a person is told whose device was not signed in.
+    /// The page for a person whose device was not signed in.
     static let refusedPage = ResultPage(
         outcome: .refused, headline: "The device was not signed in",
         explanation: "It is told so. If you did not start this yourself, there is nothing else to do.")
 
     /// The field with a device's code, in the page's form and in its address (RFC 8628, section 3.3.1).
     private static let userCode = "user_code"
-    /// The field that shows that a form stood on our page.
+    /// The field that proves that a form stood on a page of this server.
     private static let formToken = "confirmation"
 }

@@ -9,7 +9,7 @@ import Store
 import _Primitives
 
 extension Response {
-    /// A page, never kept by a cache.
+    /// Returns a page that no cache keeps.
     static func page(_ page: RenderedPage, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) -> Response {
         var headers = headers
         headers[.contentType] = "text/html; charset=utf-8"
@@ -20,7 +20,7 @@ extension Response {
 }
 
 extension Request {
-    /// The fields of a page's form. Throws a ``Problem``.
+    /// Returns the fields of a page's form. Throws a ``Problem``.
     func pageForm(limit: Int) async throws -> OAuth.Parameters {
         let text = try await self.formText(limit: limit)
         guard let form = try? OAuth.Parameters(parsing: text, limits: .init(bytes: limit)) else {
@@ -31,15 +31,15 @@ extension Request {
 }
 
 extension BrowserCookies {
-    /// Refuses a form that did not stand on a page of ours in this browser: other addresses of the same site can post with
-    /// its cookies.
+    /// Refuses a form that did not stand on a page of this server in this browser: other addresses of the same site can
+    /// post with the browser's cookies.
     func requireToken(of form: OAuth.Parameters, _ session: SessionSecret) throws {
         guard
             constantTimeEqual(Array((form["confirmation"] ?? "").utf8), Array(self.formToken(session).utf8))
         else { throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.") }
     }
 
-    /// The same for a form of a browser about what the browser has begun.
+    /// Refuses a form in the same way, for a request that the browser has begun.
     func requireToken(of form: OAuth.Parameters, _ browser: BrowserSecret, request: String) throws {
         let expected = self.formToken(browser, request: request)
         guard constantTimeEqual(Array((form["confirmation"] ?? "").utf8), Array(expected.utf8)) else {
@@ -48,13 +48,15 @@ extension BrowserCookies {
     }
 }
 
-/// Answers people where a program would get a problem document. No page is a dead end: each leads back to the service that
-/// the person came from, or to a new try, and has the number that finds its line in the log.
+/// Answers people with pages where a program gets a problem document.
+///
+/// No page is a dead end: each page leads back to the service from which the person came, or to a new try. Each page
+/// has the number of its line in the log.
 struct PageAnswers: Sendable {
     let pages: PageRenderer
     let provider: OpenIDProvider
 
-    /// A handler whose errors are told as pages, with the status that the problem document would have.
+    /// Returns a handler that turns errors into pages, with the status of the problem document.
     func page(_ handler: @escaping ServerRouter.Handler) -> ServerRouter.Handler {
         { request, context in
             do {
@@ -65,7 +67,7 @@ struct PageAnswers: Sendable {
         }
     }
 
-    /// Takes a browser to the client with its answer.
+    /// Takes a browser to the client with the client's answer.
     func response(_ answer: ClientAnswer, headers: HTTPFields = [:]) -> Response {
         switch answer {
         case .redirect(let location): .seeOther(location, headers: headers)
@@ -78,7 +80,7 @@ struct PageAnswers: Sendable {
         }
     }
 
-    /// A page about a problem.
+    /// Returns a page about a problem.
     func error(_ problem: Problem, _ request: Request, _ context: ServerContext) async -> Response {
         let service = await self.service(context)
         let name = service?.name ?? "the service"
@@ -127,8 +129,8 @@ struct PageAnswers: Sendable {
             problem)
     }
 
-    /// A page for a browser that has opened the continuation of what another browser has begun. `words` name that browser, as
-    /// the phone has shown it.
+    /// Returns a page for a browser that has opened the continuation of another browser's sign-in or change. `words`
+    /// name the other browser, as the phone has shown the browser.
     func anotherBrowser(than words: String, _ error: CeremonyError, _ context: ServerContext) async -> Response {
         let problem = ErrorMiddleware().problem(error, context)
         let service = await self.service(context)
@@ -146,7 +148,7 @@ struct PageAnswers: Sendable {
             problem)
     }
 
-    /// A page about what a service asked for wrongly, with the reason for those who can mend it.
+    /// Returns a page about a service's wrong request, with the reason for the people who can mend the request.
     func error(_ error: OAuthError, _ context: ServerContext) async -> Response {
         let service = await self.service(context)
         let page = ErrorPage(
@@ -159,7 +161,8 @@ struct PageAnswers: Sendable {
         return .page(self.pages.html(page), status: .badRequest)
     }
 
-    /// A page about a problem at an address that is no page: it is mistyped, or belongs to a form or a program.
+    /// Returns a page about a problem at an address without a page: the address is mistyped, or belongs to a form or a
+    /// program.
     @Sendable func outside(_ problem: Problem, _ context: ServerContext) -> Response {
         let (headline, explanation): (String, String) =
             switch problem.status.code {
@@ -179,11 +182,12 @@ struct PageAnswers: Sendable {
         .page(self.pages.html(page), status: problem.status, headers: problem.headers)
     }
 
-    /// The registered service that the request's address names. Whoever wrote the address chose it: so what is shown is
-    /// what was registered, and nothing of the address.
+    /// Returns the registered service in the request's address.
+    ///
+    /// The author of the address chose the service. So a page shows only registered values, and no part of the address.
     private func service(_ context: ServerContext) async -> KnownService? {
         guard let id = context.notes.service else { return nil }
-        // Where the store cannot be read, the page is about that already.
+        // If the store cannot be read, the page is about that problem already.
         return (try? await self.provider.service(id)) ?? nil
     }
 

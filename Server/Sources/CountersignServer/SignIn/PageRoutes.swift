@@ -11,7 +11,7 @@ struct PageRoutes: Sendable {
     let pages: PageRenderer
 
     func mount(on router: ServerRouter) {
-        // The address of this page holds a one-time token: it is not read here, and no log has it.
+        // The address of this page holds a one-time token. The route does not read the token, and no log has the token.
         router.endpoint(
             RouterPath(OutOfBandPayload.linkPath), get: .reads,
             [.get: { _, _ in .page(self.pages.html(OpenInAppPage())) }])
@@ -23,7 +23,7 @@ struct PageRoutes: Sendable {
                 RouterPath(asset.path), get: .reads,
                 [
                     .get: { _, _ in
-                        // The name changes with the content, so the content under a name never does.
+                        // The name changes with the content, so the content under a name never changes.
                         Response(
                             status: .ok,
                             headers: [

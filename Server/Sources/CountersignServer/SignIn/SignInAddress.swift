@@ -3,10 +3,10 @@ import OAuth
 import Store
 import _Primitives
 
-/// What the addresses of a sign-in's pages carry.
+/// The parameters in the addresses of a sign-in's pages.
 ///
-/// The service is there for the page that comes when the sign-in itself is gone: it is looked up among those that are
-/// registered, and decides nothing but what that page says.
+/// The service is for the page that comes after the sign-in itself is gone. The server looks the service up among the
+/// registered services. The service decides only the words of that page.
 struct SignInAddress {
     let request: String
     let service: String?
@@ -16,7 +16,7 @@ struct SignInAddress {
         self.service = service
     }
 
-    /// Reads a query or a form, and notes the service for a page about whatever goes wrong then.
+    /// Reads a query or a form, and notes the service for a page about a later problem.
     init(query: String?, _ context: ServerContext) throws {
         let text = query ?? ""
         self.service = try? Self.parameter("client", of: text)
@@ -24,7 +24,7 @@ struct SignInAddress {
         self.request = try Self.parameter("request", of: text)
     }
 
-    /// The address of another page of the sign-in.
+    /// Returns the address of another page of the sign-in.
     func path(_ path: String) -> String {
         var parameters: OAuth.Parameters = ["request": self.request]
         if let service { parameters.append("client", service) }
@@ -41,13 +41,13 @@ struct SignInAddress {
     }
 }
 
-/// Why a page of a sign-in cannot be shown.
+/// The reason why a page of a sign-in cannot be shown.
 enum SignInProblem {
-    /// It has ended, or is another browser's.
+    /// The sign-in has ended, or is another browser's.
     static let unknown = Problem(
         .notFound, Problem.Name.notFound, "There is no such sign-in in this browser.")
 
-    /// Said by nothing but the browser's own cookies.
+    /// The browser shows no cookie. Only the absence of the browser's own cookies gives this problem.
     static let unknownBrowser = Problem(
         .notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
 }

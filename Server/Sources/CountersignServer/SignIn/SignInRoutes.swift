@@ -11,15 +11,15 @@ import _Primitives
 
 /// The pages on which a person signs in with their phone, from the QR code to the way back to the service.
 ///
-/// A request's page answers only the browser that started it: every other one sees nothing, not even whether there is
-/// such a request.
+/// A request's page answers only the browser that started the request. Every other browser sees nothing, and cannot
+/// even learn if the request exists.
 struct SignInRoutes: Sendable {
     let signIns: SignIns
     let provider: OpenIDProvider
     let upstream: UpstreamSignIns
     let devices: DeviceAuthorizations
     let newcomers: Newcomers
-    /// The page of an address that an app opens, without a request yet; `nil` for every other.
+    /// Returns the page of an address that an app opens, without a request yet; `nil` for every other address.
     let starts: @Sendable (Request, ServerContext) async throws -> Response?
     let answers: PageAnswers
     let cookies: BrowserCookies
@@ -57,13 +57,15 @@ struct SignInRoutes: Sendable {
             browser: BrowserWords.describe(userAgent: request.headers[.userAgent]), agreement: pending.agreement)
         let view = try await self.signIns.begin(
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
-        // The request has not ended, so a completion was broken off, and can be done again.
+        // The request has not ended, so a completion was interrupted, and can happen again.
         if view.state == .completed { return .seeOther(address.path("/sign-in/complete")) }
         return try self.page(view, address, pending, enrolment, context)
     }
 
-    /// The answer to a request whose person has signed in meanwhile in another tab of the browser: the request is judged as a
-    /// new one of that session. `nil` where the session counts for nothing, and the page waits on.
+    /// Answers a request whose person has meanwhile signed in in another tab of the browser; `nil` if the session does
+    /// not count, and the page waits on.
+    ///
+    /// The provider judges the request as a new request of the session.
     private func bySession(_ address: SignInAddress, _ request: Request, _ context: ServerContext) async throws
         -> Response?
     {
@@ -85,7 +87,7 @@ struct SignInRoutes: Sendable {
         }
     }
 
-    /// How a person gets an account of whom the client believes that they have none.
+    /// Returns the way to an account for a person who has none, as the client believes.
     private func enrolment(_ address: SignInAddress, _ pending: PendingAuthorization) async throws
         -> SignInPage.Enrolment?
     {
@@ -97,8 +99,8 @@ struct SignInRoutes: Sendable {
         }
     }
 
-    /// Where a service takes more than one way the person is asked first; where it takes one that is no phone, its page
-    /// comes.
+    /// Returns the page with the choice of ways, if a service takes more than one way. If the service takes a single
+    /// way without a phone, the way's own page comes.
     private func otherWay(
         _ address: SignInAddress, _ pending: PendingAuthorization, _ chosen: String?
     ) async throws -> Response? {
@@ -131,7 +133,7 @@ struct SignInRoutes: Sendable {
             return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
-        // Not yet the way back: that is a navigation.
+        // The answer is not yet the way back: the way back is a navigation.
         if try await self.provider.isAnswered(request: id, browser: browser, by: self.cookies.session(of: request)) {
             return .seeOther(address.path("/sign-in/complete"))
         }
@@ -144,7 +146,8 @@ struct SignInRoutes: Sendable {
         _ view: SignInView, _ address: SignInAddress, _ pending: PendingAuthorization,
         _ enrolment: SignInPage.Enrolment?, _ context: ServerContext
     ) throws -> Response {
-        // Not yet the way back: that is a navigation with the browser's cookie, which ends the sign-in.
+        // The answer is not yet the way back: the way back is a navigation with the browser's cookie, and ends the
+        // sign-in.
         if view.state == .approved { return .seeOther(address.path("/sign-in/complete")) }
         let pageState = view.state.pageState
         if let reason = view.reason {
@@ -177,7 +180,8 @@ struct SignInRoutes: Sendable {
             name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat,
             heartbeatEvent: PageRenderer.heartbeatEvent
         ) { [trace] state in
-            // Kept as long as the page waits: the routes with all that they hold would be ten kilobytes for each.
+            // The closure lives as long as the page waits. The routes with all their values would take ten kilobytes
+            // for each page.
             if state == .approved { trace?.record(.approvalAnnounced, in: run) }
             return ["state": .string(state.rawValue)]
         }
@@ -205,7 +209,7 @@ struct SignInRoutes: Sendable {
             return self.answers.response(answer, headers: HTTPFields([self.cookies.set(session)]))
         case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
         case .consent(let client, let session, let method):
-            // The person is signed in, whatever the service may have.
+            // The person is signed in, whatever data the service may have.
             if session != nil, let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
             let headers = HTTPFields(session.map { [self.cookies.set($0)] } ?? [])
             let address = SignInAddress(request: address.request, service: client)
@@ -215,9 +219,10 @@ struct SignInRoutes: Sendable {
         }
     }
 
-    /// Where the phone leads after an approval by link, of a sign-in or of a change. It works in the browser that started. In
-    /// any other it completes and spends nothing, and the page names the browser that started (threat model, Forwarding a
-    /// link).
+    /// Continues after an approval by link, of a sign-in or of a change: the phone opens this address.
+    ///
+    /// The address works in the browser that started. In any other browser the address completes and spends nothing,
+    /// and the page names the browser that started (threat model, Forwarding a link).
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try SignInAddress.parameter("code", of: request.uri.query ?? "")
         let browser = self.cookies.browser(of: request)
@@ -245,7 +250,7 @@ struct SignInRoutes: Sendable {
         do {
             try await self.signIns.cancel(reference: id, browser: browser.cookieValue)
         } catch let error as CeremonyError where error.code == .notFound {
-            // The page was never shown: there is nothing to end but the request.
+            // The page was never shown: only the request has to end.
         }
         if try await self.devices.refuse(request: id, browser: browser) {
             return .page(self.answers.pages.html(DeviceRoutes.refusedPage))
@@ -258,7 +263,8 @@ struct SignInRoutes: Sendable {
 
     // MARK: -
 
-    /// The request, for the browser that started it; `nil` for every other, and once it has ended.
+    /// Returns the request for the browser that started the request; `nil` for every other browser, and after the
+    /// request's end.
     private func pending(_ id: String, _ request: Request) async throws -> (
         browser: BrowserSecret, pending: PendingAuthorization
     )? {
@@ -268,14 +274,15 @@ struct SignInRoutes: Sendable {
         return (browser, pending)
     }
 
-    /// What a page says whose sign-in has gone on in another page of the same browser. Throws for every other browser.
+    /// Returns the page of a sign-in that has gone on in another page of the same browser. Throws for every other
+    /// browser.
     private func completed(_ address: SignInAddress, _ request: Request) async throws -> Response {
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let name = try await self.signIns.completedService(reference: address.request, browser: browser.cookieValue)
         guard let name else { throw SignInProblem.unknown }
         var page = SignInPage(
             requestID: address.request, clientName: name, client: address.service, state: .completed)
-        // The name is the sign-in's own. The link is shown where the address names the service of that name.
+        // The name is the sign-in's own. The link is shown if the address names the service of that name.
         if let id = address.service, let service = try await self.provider.service(id),
             service.name.hasSameBytes(as: name)
         {
@@ -286,7 +293,7 @@ struct SignInRoutes: Sendable {
 }
 
 extension SignInView {
-    /// Why it has ended, for the log; `nil` where it has not, or not so.
+    /// The reason why the sign-in has ended, for the log; `nil` for a sign-in that goes on or has succeeded.
     var reason: String? {
         let words: String
         switch self.state {
@@ -304,7 +311,7 @@ extension SignInView {
 }
 
 extension SignInCodes {
-    /// The codes as a page shows them.
+    /// Returns the codes as a page shows the codes.
     func shown(at now: Timestamp) -> SignInPage.Codes {
         SignInPage.Codes(
             qrContent: self.qrContent, sameDeviceLink: self.link, typedCode: self.typedCode,

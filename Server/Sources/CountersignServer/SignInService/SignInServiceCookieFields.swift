@@ -4,7 +4,7 @@ import Hummingbird
 import OAuthProvider
 import _Primitives
 
-/// The four cookies of a web site's session, as they are written and read.
+/// The four cookies of a web site's session, as the server writes and reads the cookies.
 ///
 /// | Cookie | Scripts | Path | Hosts |
 /// |---|---|---|---|
@@ -13,12 +13,13 @@ import _Primitives
 /// | anti-CSRF token | no | `/` | this one |
 /// | info token | yes | `/` | this one, or those of the deployment's domain |
 ///
-/// All live until the session ends, if it is not renewed. On loopback, where there is no TLS, they lose `Secure`.
+/// All cookies live until the session ends, if the session is not renewed. On loopback without TLS, the cookies lose
+/// `Secure`.
 struct SignInServiceCookieFields: Sendable {
     let names: SignInService.Names
-    /// Whether people reach the server by https.
+    /// `true` if people reach the server by https.
     let isSecure: Bool
-    /// Where sessions are renewed, as browsers see it: the refresh token goes there, and nowhere else.
+    /// The path on which sessions are renewed, as browsers see the path. The refresh token goes to this path alone.
     let refreshPath: String
 
     private func name(_ cookie: SignInServiceCookie) -> String { "\(self.names.cookiePrefix)_\(cookie.rawValue)" }
@@ -29,7 +30,8 @@ struct SignInServiceCookieFields: Sendable {
 
     private static func isForSite(_ cookie: SignInServiceCookie) -> Bool { cookie == .accessToken || cookie == .info }
 
-    /// What a request shows. Some programs write what browsers leave as it is percent-encoded.
+    /// Returns the cookies of a request. Some programs percent-encode characters that browsers leave alone, so the
+    /// function decodes each value.
     func values(of request: Request) -> [SignInServiceCookie: String] {
         var values: [SignInServiceCookie: String] = [:]
         for cookie in [SignInServiceCookie.accessToken, .refreshToken, .antiCSRFToken] {
@@ -39,7 +41,7 @@ struct SignInServiceCookieFields: Sendable {
         return values
     }
 
-    /// The cookies of a session.
+    /// Returns the cookies of a session.
     func fields(_ tokens: SignInServiceTokens, at now: Timestamp) -> [HTTPField] {
         let info: JSONObject = [
             "access_token_expiration": .string(tokens.accessEndsAt.description),
@@ -53,13 +55,13 @@ struct SignInServiceCookieFields: Sendable {
         return values.compactMap { cookie, value in value.map { self.field(cookie, $0, lifetime) } }
     }
 
-    /// What takes them away.
+    /// The fields that delete the cookies.
     var endings: [HTTPField] {
         let lifetime = Self.lifetime(until: Timestamp(seconds: 0), at: Timestamp(seconds: 0))
         return SignInServiceCookie.allCases.map { self.field($0, "", lifetime) }
     }
 
-    /// How long they live, as each of them says it.
+    /// Returns the lifetime of the cookies, as each cookie states its lifetime.
     private static func lifetime(until end: Timestamp, at now: Timestamp) -> String {
         "; Expires=\(end.httpDate); Max-Age=\(max(0, (end - now).components.seconds))"
     }
@@ -75,7 +77,7 @@ struct SignInServiceCookieFields: Sendable {
 }
 
 extension String {
-    /// With what cannot stand in a cookie's value percent-encoded (RFC 6265, section 4.1.1).
+    /// The text with percent-encoding for characters that cannot stand in a cookie's value (RFC 6265, section 4.1.1).
     fileprivate var cookieEncoded: String {
         var letters: [UInt8] = []
         let digits = Array("0123456789ABCDEF".utf8)
@@ -96,9 +98,9 @@ extension Timestamp {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// As HTTP writes a date (RFC 9110, section 5.6.7): `Fri, 15 Jan 2027 08:00:00 GMT`.
+    /// The moment as HTTP writes a date (RFC 9110, section 5.6.7): `Fri, 15 Jan 2027 08:00:00 GMT`.
     var httpDate: String {
-        // 2027-01-15T08:00:00…, and the first of January 1970 was a Thursday.
+        // The text is 2027-01-15T08:00:00…, and the first of January 1970 was a Thursday.
         let text = Array(self.description.utf8)
         func part(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
         let day = Int(self.seconds / 86_400)

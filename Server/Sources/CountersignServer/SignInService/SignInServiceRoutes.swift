@@ -9,9 +9,9 @@ import Pages
 import Store
 import _Primitives
 
-/// The addresses of the app sign-in service. Until it has a client there is nothing at any of them.
+/// The addresses of the app sign-in service. As long as the service has no client, every address answers 404.
 ///
-/// Their failures are `{"errors": TEXT}`, as its clients read them.
+/// The failures are `{"errors": TEXT}`, as the service's clients read failures.
 struct SignInServiceRoutes: Sendable {
     let service: SignInService
     let provider: OpenIDProvider
@@ -23,7 +23,7 @@ struct SignInServiceRoutes: Sendable {
     let time: TimeSource
 
     static let root = "/v0/sign_in"
-    /// Where sessions are renewed: the cookie of the refresh token is sent there, and nowhere else.
+    /// The path on which sessions are renewed. Browsers send the cookie of the refresh token to this path alone.
     static let refreshPath = "\(Self.root)/refresh"
 
     private typealias Answering = @Sendable (SignInService, SignInServiceRequest) async throws -> SignInServiceAnswer
@@ -55,8 +55,8 @@ struct SignInServiceRoutes: Sendable {
             headers: [.cacheControl: "public, max-age=\(seconds)"])
     }
 
-    /// A browser begins a sign-in: it goes on to the provider that the address names, or to the page of the phone or the
-    /// password. What an earlier sign-in has left in it goes.
+    /// Begins a sign-in of a browser: the browser goes on to the provider in the address, or to the page of the phone
+    /// or the password. The cookies of an earlier sign-in are deleted.
     @Sendable private func authorize(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.requireClients()
         let asked: SignInServiceRequest
@@ -87,7 +87,7 @@ struct SignInServiceRoutes: Sendable {
         }
     }
 
-    /// A browser comes back from a provider at which it was signed out.
+    /// Takes a browser that comes back from a provider after signing out at the provider.
     @Sendable private func takeBack(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.requireClients()
         let asked: SignInServiceRequest
@@ -116,7 +116,7 @@ struct SignInServiceRoutes: Sendable {
         return self.response(answer, context)
     }
 
-    /// What an answer is in its run; `nil` for one that no run tells of.
+    /// Returns the event of an answer in its run; `nil` for an answer without an event.
     private static func event(of answer: SignInServiceAnswer, to asked: SignInServiceRequest) -> TraceEvent? {
         guard answer.status == 200 else { return nil }
         var isBrowsers = false
@@ -130,7 +130,7 @@ struct SignInServiceRoutes: Sendable {
             }
         case "/v0/sign_in/refresh": return isBrowsers ? .tokensIssued : .renewalGiven
         case "/v0/sign_in/revoke": return .revocationDone
-        // The only page of a web view that is this server's own to see.
+        // This page is the only page of a web view that the server sees.
         case "/v0/sign_in/introspect": return asked.cookies[.accessToken] == nil ? nil : .pageRequested
         default: return nil
         }
@@ -144,7 +144,7 @@ struct SignInServiceRoutes: Sendable {
 
     // MARK: Requests
 
-    /// What a request says: in a form, as JSON, or in its address where there is no body.
+    /// Reads a request: the form, the JSON body, or the query if the request has no body.
     private func read(_ request: Request, _ context: ServerContext, at path: String) async throws
         -> SignInServiceRequest
     {
@@ -185,7 +185,7 @@ struct SignInServiceRoutes: Sendable {
         try OAuth.Parameters(parsing: text, limits: .init(bytes: limits.oauth.parameterBytes))
     }
 
-    /// The members of an object that are texts and not empty. Throws ``Problem``.
+    /// Returns the members of an object that are texts and not empty. Throws ``Problem``.
     private static func parameters(json bytes: ByteBuffer, _ limits: Limits) throws -> OAuth.Parameters {
         let value = try JSON(
             parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limits.oauth.parameterBytes))
@@ -201,7 +201,7 @@ struct SignInServiceRoutes: Sendable {
     private static let site = HTTPField.Name("Sec-Fetch-Site")
     private static let referer = HTTPField.Name("Referer")
 
-    /// Scheme, host and port of the page that has caused a request.
+    /// Returns scheme, host and port of the page that has caused a request.
     private static func origin(of request: Request) -> String? {
         if let origin = request.headers[.origin] { return origin }
         guard let referer = Self.referer.flatMap({ request.headers[$0] }) else { return nil }
@@ -210,7 +210,7 @@ struct SignInServiceRoutes: Sendable {
 
     // MARK: Answers
 
-    /// What is wrong with a request before it is one of the service, in the words of its clients.
+    /// Returns the answer to a request that is no request of the service, in the form that the service's clients read.
     private func response(_ problem: Problem, _ context: ServerContext) -> Response {
         context.notes.note(RequestRefusal(code: problem.name, reason: problem.detail, client: nil, setting: nil))
         return .json(

@@ -7,8 +7,8 @@ import Pages
 import Store
 import _Primitives
 
-/// The page that an app opens, with what its person can sign in by. Nothing has begun yet: each choice is an address of the
-/// app sign-in service that begins the sign-in.
+/// The page that an app opens, with the ways in which its person can sign in. Nothing has begun yet: each choice is an
+/// address of the app sign-in service, and the address begins the sign-in.
 struct SignInServiceStarts: Sendable {
     let service: SignInService
     let upstream: UpstreamSignIns
@@ -16,7 +16,7 @@ struct SignInServiceStarts: Sendable {
     let limits: Limits
     let trace: TraceRecorder?
 
-    /// The page, where a request is an app's; `nil` for every other.
+    /// Returns the page, if a request is an app's; `nil` for every other request.
     func page(of request: Request, _ context: ServerContext) async throws -> Response? {
         let bounds = OAuth.Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
         guard let parameters = try? OAuth.Parameters(parsing: request.uri.query ?? "", limits: bounds),

@@ -11,8 +11,8 @@ import _Primitives
 
 /// FIDO UAF over HTTPS (UAF Architectural Overview and HTTPS transport profile): requests and answers of phones.
 ///
-/// A message that the engine refuses is answered 200 with its UAF status code; HTTP codes are for what is no UAF
-/// message at all.
+/// A message that the engine refuses is answered 200 with the message's UAF status code. HTTP error codes are for
+/// requests that are no UAF message at all.
 struct UAFRoutes: Sendable {
     let ceremonies: CeremonyEngine
     let provider: OpenIDProvider
@@ -33,7 +33,8 @@ struct UAFRoutes: Sendable {
         router.endpoint("/uaf/1.1/facets", get: .reads, [.get: self.facets])
     }
 
-    /// In-app registration of a further authenticator. The phone proves itself by the token of an authentication.
+    /// Starts the in-app registration of a further authenticator. The phone proves itself by the token of an
+    /// authentication.
     @Sendable private func requestRegistration(_ request: Request, _ context: ServerContext) async throws -> Response {
         let device = try await self.devices.device(of: request).device
         let policy: String?
@@ -53,8 +54,10 @@ struct UAFRoutes: Sendable {
         return self.answer(answer, reason, context)
     }
 
-    /// In-app authentication. Anybody may ask; a relying party that proves who it is may name a policy. Only text that
-    /// the server itself has can be confirmed here (threat model, Policy downgrade by the caller).
+    /// Starts an in-app authentication.
+    ///
+    /// Anybody may ask. A relying party that proves its identity may name a policy. A person can confirm here only text
+    /// that the server itself has (threat model, Policy downgrade by the caller).
     @Sendable private func requestAuthentication(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {
@@ -82,7 +85,8 @@ struct UAFRoutes: Sendable {
         return self.answer(answer, reason, context)
     }
 
-    /// Deregistration: by the person's own device, or by a relying party for a person whom it knows.
+    /// Starts a deregistration: by the person's own device, or by a relying party for a person whom the relying party
+    /// knows.
     @Sendable private func requestDeregistration(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {
@@ -94,8 +98,8 @@ struct UAFRoutes: Sendable {
                     $0, client: DispatchingClient(client), refused: $1)
             }
         }
-        // A token outlives its device, and so does a device's key here: a phone that asks again after a lost answer is told
-        // the same.
+        // A token outlives its device, and so does a device's key here: a phone that asks again after a lost answer is
+        // told the same.
         guard DeviceAuthorization.isProof(in: request) else {
             let device = try self.devices.holder(of: request)
             return try await self.deregister(request, context) {
@@ -170,7 +174,7 @@ struct UAFRoutes: Sendable {
         return self.answer(response, reason, context)
     }
 
-    /// The apps that may answer (FIDO AppID and Facets 1.1 §3.1.3).
+    /// Returns the apps that may answer (FIDO AppID and Facets 1.1 §3.1.3).
     @Sendable private func facets(_ request: Request, _ context: ServerContext) async throws -> Response {
         let ids = JSON.array(self.ceremonies.configuration.trustedFacets.map { .string($0.text) })
         let document: JSONObject = [
@@ -217,7 +221,7 @@ struct UAFRoutes: Sendable {
         self.answer(response.serialized, response.statusCode, reason, context)
     }
 
-    /// Every answer to a UAF message is made here.
+    /// Returns an answer to a UAF message. This function makes every such answer.
     private func answer(
         _ bytes: [UInt8], _ statusCode: UAFStatusCode, _ reason: String?, _ context: ServerContext
     ) -> Response {

@@ -7,10 +7,10 @@ import Pages
 import Store
 import _Primitives
 
-/// The browser's way to another provider and back.
+/// The routes by which a browser goes to another provider and back.
 ///
-/// As the phone's page, it answers only the browser that started the request, and only where the service takes the
-/// provider.
+/// Like the phone's page, the routes answer only the browser that started the request, and only for a service that
+/// takes the provider.
 struct UpstreamRoutes: Sendable {
     let signIns: UpstreamSignIns
     /// Takes a browser that comes back from the confirmation of a change; `nil` for a browser that signs in.
@@ -21,7 +21,7 @@ struct UpstreamRoutes: Sendable {
     let trace: TraceRecorder?
     let metrics: ServerMetrics
 
-    /// The field that shows that a form stood on our page.
+    /// The field that proves that a form stood on a page of this server.
     private static let confirmation = "confirmation"
 
     func mount(on router: ServerRouter) {
@@ -37,7 +37,7 @@ struct UpstreamRoutes: Sendable {
         let answer = try await self.signIns.begin(
             name, request: address.request, browser: browser, source: context.source)
         guard let answer else { throw SignInProblem.unknown }
-        // Where there is one way alone nobody has chosen it here.
+        // With a single way to sign in, the person has made no choice here.
         if answer.client.isApp, answer.client.methods.count > 1 {
             self.trace?.record(.providerChosen, in: answer.client.run(answer.request), context)
         }
@@ -66,7 +66,7 @@ struct UpstreamRoutes: Sendable {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
         let address = try SignInAddress(query: form, context)
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
-        // Another address of the same site can post with the cookie too; it cannot know what our page carried.
+        // Another address of the same site can post with the cookie too, but cannot know the token of our page.
         let token = (try? SignInAddress.parameter(Self.confirmation, of: form)) ?? ""
         let expected = self.cookies.formToken(browser, request: address.request)
         guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)),
@@ -76,7 +76,8 @@ struct UpstreamRoutes: Sendable {
         return .seeOther(address.path("/sign-in"))
     }
 
-    /// - Parameter query: What the browser came back with; `nil` where it was not there yet.
+    /// - Parameter query: The query with which the browser came back; `nil` if the browser goes to the provider only
+    ///   now.
     private func response(
         _ answer: UpstreamSignIns.Answer, _ name: String, _ browser: BrowserSecret, _ context: ServerContext,
         query: String? = nil
@@ -92,7 +93,7 @@ struct UpstreamRoutes: Sendable {
                     UpstreamPage(frame: frame, title: answer.title, outcome: outcome, reference: context.reference)),
                 status: status)
         }
-        /// Tells the log and the metrics, by one code.
+        /// Reports the refusal to the log and the metrics, by one code.
         func note(_ refusal: RequestRefusal) {
             self.metrics.went(to: refusal.code)
             context.notes.note(refusal)
@@ -151,7 +152,7 @@ struct UpstreamRoutes: Sendable {
 }
 
 extension UpstreamRefusal.Code {
-    /// As the page has it.
+    /// The reason as the page shows it.
     fileprivate var reason: UpstreamPage.Reason {
         switch self {
         case .declined: .declined

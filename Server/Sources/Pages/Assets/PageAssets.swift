@@ -1,9 +1,9 @@
 import Crypto
 import _Primitives
 
-/// The files that pages refer to, under names that change with their content, so that a browser may keep them for ever.
+/// The files that pages refer to. A file's name changes with the content, so that a browser may keep the file for ever.
 public struct PageAssets: Sendable {
-    /// A file as it is served.
+    /// A file with the path and the headers of its response.
     public struct Asset: Sendable {
         /// The absolute path on this server, e.g. `/assets/pages-4fXyr1c5Fsk.css`.
         public let path: String
@@ -26,17 +26,18 @@ public struct PageAssets: Sendable {
         name: "pages", suffix: "js", contentType: "text/javascript; charset=utf-8", text: Self.scriptText)
     let icon = Asset(name: "icon", suffix: "svg", contentType: "image/svg+xml", text: Self.iconText)
 
-    /// All of them, for the route that serves them.
+    /// All files, for the route that serves the files.
     public var all: [Asset] { [self.stylesheet, self.script, self.icon] }
 
-    /// The files of this version.
+    /// Creates the files of this version.
     public init() {}
 }
 
 // MARK: - Drawings
 
 extension PageAssets {
-    /// The mark: a ring that asks, left open, and the stroke that answers through the gap.
+    /// The mark: an open ring, which stands for the question, and a stroke through the gap, which stands for the
+    /// answer.
     private static let markPaths = """
         <path d="M21.6 8.9A9.2 9.2 0 1 0 25 17.2" fill="none" class="mark-line" stroke="#fff" stroke-width="2.6" \
         stroke-linecap="round"/>\
@@ -44,7 +45,7 @@ extension PageAssets {
         stroke-linecap="round" stroke-linejoin="round"/>
         """
 
-    /// The mark in a page, which names the service in text beside it.
+    /// The mark in a page. The text beside the mark names the service.
     static let mark = """
         <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">\
         <rect width="32" height="32" rx="9" class="mark-ground"/>\(Self.markPaths)</svg>
@@ -62,15 +63,15 @@ extension PageAssets {
         """
     }
 
-    /// A phone that asks for attention.
+    /// A phone, for a page that waits for the person's phone.
     static let phoneEmblem = Self.emblem(
         #"<rect x="14" y="5" width="20" height="38" rx="4"/><path d="M21.5 37.5h5M21 21l2.6 2.6L28 19"/>"#)
-    /// Done.
+    /// A tick, for a page that says “done”.
     static let checkEmblem = Self.emblem(#"<path d="M11 25l9 9 18-20"/>"#)
-    /// Refused.
+    /// A cross, for a page that says “refused”.
     static let crossEmblem = Self.emblem(#"<path d="M14 14l20 20M34 14L14 34"/>"#)
-    /// Too late.
+    /// A clock, for a page that says “too late”.
     static let clockEmblem = Self.emblem(#"<circle cx="24" cy="24" r="18"/><path d="M24 13v11l7 5"/>"#)
-    /// A key, for whoever sets the server up.
+    /// A key, for a page about an account or about setting the server up.
     static let keyEmblem = Self.emblem(#"<circle cx="15" cy="33" r="8"/><path d="M21 27L40 8M33 15l6 6M27 21l4 4"/>"#)
 }

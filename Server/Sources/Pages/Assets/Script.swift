@@ -1,9 +1,10 @@
 extension PageAssets {
-    /// The one script. Every page works without it, but the administrator's, which has to read a fragment.
+    /// The script of all pages. Every page works without the script, except the administrator's page, which has to read
+    /// a fragment.
     ///
-    /// The server renders every state of the sign-in page; the script only listens for the word that names the state,
-    /// fetches the page again and puts its new middle in place of the old one. So there is one rendering, with or without
-    /// script, and no markup is made from data here.
+    /// The server renders every state of the sign-in page. The script only listens for the word that names the state,
+    /// fetches the page again and puts the new middle in place of the old middle. So each state has a single rendering,
+    /// with or without script, and the script makes no markup from data.
     static let scriptText = """
         (function () {
           "use strict";

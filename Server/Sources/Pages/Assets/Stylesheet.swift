@@ -1,6 +1,8 @@
 extension PageAssets {
-    /// The one stylesheet. Colours are named once for light and once for dark; each pair of text and ground has a contrast
-    /// of at least 4.5 to 1 (WCAG 2.2, 1.4.3), each border that carries meaning 3 to 1 (1.4.11).
+    /// The stylesheet of all pages. The stylesheet names each colour once for light and once for dark.
+    ///
+    /// Each pair of text and ground has a contrast of at least 4.5 to 1 (WCAG 2.2, 1.4.3). Each border that carries
+    /// meaning has a contrast of at least 3 to 1 (1.4.11).
     static let stylesheetText = """
         :root {
           color-scheme: light dark;

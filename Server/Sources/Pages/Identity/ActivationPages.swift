@@ -1,33 +1,34 @@
-/// The page on which a person has a code made for a device: for another one of theirs, or for their first by an invitation.
+/// The page on which a person requests a code for a device: for a further device, or for the first device after an
+/// invitation.
 public struct ActivationRequestPage: Sendable {
-    /// What the form carries as a sign that it stood on our page, or that the person was sent the link.
+    /// The proof that the form carries: the form stood on a page of this server, or the person received the link.
     public enum Proof: Sendable {
         /// A person who is signed in.
         ///
         /// `change` names the confirmed change.
         case confirmation(String, change: String)
-        /// Somebody with the link of an invitation, whose path is `action`.
+        /// A person with the link of an invitation. The path of the link is `action`.
         case invitation(link: String, to: InvitationMatter, action: String)
     }
 
-    /// What was wrong with what came before.
+    /// The problem with the PINs that the person sent.
     public enum Problem: Sendable, CaseIterable {
         /// Two different PINs.
         case notTheSame
-        /// Something else than digits, or too few or too many of them.
+        /// A PIN with other characters than digits, or with too few or too many digits.
         case noPIN
-        /// A PIN that is guessed first.
+        /// A PIN that an attacker would guess first.
         case tooSimple
     }
 
-    /// Who asks.
+    /// The proof of the person who asks.
     public var proof: Proof
-    /// How many digits a PIN has.
+    /// The number of digits that a PIN can have.
     public var digits: ClosedRange<Int>
-    /// What was wrong with what came before.
+    /// The problem with the PINs that the person sent; `nil` the first time.
     public var problem: Problem?
 
-    /// A page of these values.
+    /// Creates a page with these values.
     public init(proof: Proof, digits: ClosedRange<Int>, problem: Problem? = nil) {
         self.proof = proof
         self.digits = digits
@@ -35,32 +36,33 @@ public struct ActivationRequestPage: Sendable {
     }
 }
 
-/// A code that personalises an app, with all that a person needs for it. It is made once, and shown by nothing but the answer
-/// to who has asked for it.
+/// A code that personalises an app, with all instructions for the person.
+///
+/// The server makes a code once. Only the answer to the request shows the code.
 public struct ActivationCodePage: Sendable {
-    /// Where it is asked what has become of the code.
+    /// The path that tells the state of the code.
     public static let statePath = "/activation"
-    /// The channel of the page.
+    /// The path of the page's event channel.
     public static let eventsPath = "/activation/events"
 
-    /// What the code is told by.
+    /// The identifier of the activation.
     public var activation: String
-    /// What shows that this browser has asked for it.
+    /// The proof that this browser requested the code.
     public var ticket: String
     /// The code.
     public var code: String
-    /// The same as a link for the device that shows the page.
+    /// The code as a link for the device that shows the page.
     public var link: String
-    /// How long it works, in seconds.
+    /// The remaining lifetime of the code, in seconds.
     public var secondsLeft: Int
-    /// Until when, as people read it.
+    /// The end of the code's lifetime, as people read the time.
     public var until: String
-    /// Where another code is made.
+    /// The path on which a person requests another code.
     public var renewal: String
-    /// Whether the code also brings what somebody is invited to into an identity that they have already.
+    /// `true` if the code can also bring the invitation into an identity that the person already has.
     public var merges: Bool
 
-    /// A code.
+    /// Creates a page with these values.
     public init(
         activation: String, ticket: String, code: String, link: String, secondsLeft: Int, until: String,
         renewal: String, merges: Bool
@@ -76,13 +78,13 @@ public struct ActivationCodePage: Sendable {
     }
 }
 
-/// What has become of a code, where it is not shown (any more).
+/// The state of a code, for a page that no longer shows the code.
 public enum ActivationStatePage: Sendable {
-    /// It can be used, but nobody is shown it again.
+    /// A device can still use the code, but no page shows the code again.
     case waiting
-    /// A device is personalised by it. `home` is the service that it came from, if it came from one.
+    /// The code has personalised a device. `home` is the service from which the person came; `nil` for none.
     case done(home: (name: String, address: String)?)
-    /// It can be used no longer.
+    /// No device can use the code any more.
     case over
 }
 
@@ -99,7 +101,7 @@ extension PageRenderer {
         let merges: Bool
     }
 
-    /// Renders the page on which a code is asked for.
+    /// Renders the page on which a person requests a code.
     public func html(_ page: ActivationRequestPage) -> RenderedPage {
         let digits = "\(page.digits.lowerBound) to \(page.digits.upperBound) digits"
         let problem: String? =
@@ -147,7 +149,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: view.headline)
     }
 
-    /// Renders a code. Throws ``QRCodeError`` where it is empty or too long for a picture.
+    /// Renders a code. Throws ``QRCodeError`` if the code is empty or too long for a picture.
     public func html(_ page: ActivationCodePage) throws(QRCodeError) -> RenderedPage {
         let view = ActivationView(
             activation: page.activation, ticket: page.ticket, code: page.code, link: page.link,
@@ -157,7 +159,7 @@ extension PageRenderer {
         return self.render(view, template: "activation", title: "Personalise your device")
     }
 
-    /// Renders what has become of a code. `again` is where another one is made.
+    /// Renders the state of a code. `again` is the path on which a person requests another code.
     public func html(_ page: ActivationStatePage, again: String) -> RenderedPage {
         let result: ResultPage =
             switch page {

@@ -1,4 +1,4 @@
-/// The question that stands before a change of the account which the person's phone confirms.
+/// The question that a person answers before a change of the account. The person's phone confirms the change.
 public struct ChangeQuestionPage: Sendable {
     /// The change, in a short sentence.
     public var headline: String
@@ -9,7 +9,7 @@ public struct ChangeQuestionPage: Sendable {
     /// The hidden fields of the form, names and values.
     public var fields: [(name: String, value: String)]
 
-    /// A question.
+    /// Creates a question.
     public init(headline: String, explanation: String, action: String, fields: [(name: String, value: String)]) {
         self.headline = headline
         self.explanation = explanation
@@ -31,7 +31,7 @@ public struct ChangeDecisionPage: Sendable {
     /// The hidden fields of the form, names and values.
     public var fields: [(name: String, value: String)]
 
-    /// A question.
+    /// Creates a question.
     public init(
         headline: String, explanation: String, action: String, label: String, fields: [(name: String, value: String)]
     ) {
@@ -73,7 +73,7 @@ public struct AccountChangesPage: Sendable {
         }
     }
 
-    /// A change that another provider has confirmed, and that waits.
+    /// A change that another provider has confirmed, and whose delay still runs or has just ended.
     public struct Delayed: Sendable {
         /// The reference of the change.
         public var reference: String
@@ -96,7 +96,7 @@ public struct AccountChangesPage: Sendable {
         }
     }
 
-    /// The path to which the form goes that stops a change.
+    /// The path of the form that stops a change.
     public static let stop = IdentityPaths.changes + "/stop"
 
     /// The changes, the latest first.
@@ -106,7 +106,7 @@ public struct AccountChangesPage: Sendable {
     /// The sign that a form stood on a page of this server.
     public var confirmation: String
 
-    /// A list.
+    /// Creates a list.
     public init(changes: [Change], delayed: [Delayed], confirmation: String) {
         self.changes = changes
         self.delayed = delayed
@@ -114,7 +114,7 @@ public struct AccountChangesPage: Sendable {
     }
 }
 
-/// The form by which an account that has neither phone nor password confirms a change: another provider authenticates the
+/// The form by which an account with neither phone nor password confirms a change: another provider authenticates the
 /// person afresh.
 public struct ChangeProviderPage: Sendable {
     /// The path to which the form is sent.
@@ -135,7 +135,7 @@ public struct ChangeProviderPage: Sendable {
     /// The number of the request in the server's log, if there is a problem.
     public var reference: String?
 
-    /// A form.
+    /// Creates a form.
     public init(
         request: String, text: String, providers: [(name: String, title: String)], confirmation: String, hours: Int?,
         problem: String? = nil
@@ -168,10 +168,10 @@ public struct ChangePasswordPage: Sendable {
     public var confirmation: String
     /// The reason why the form is shown once more; `nil` the first time.
     public var problem: String?
-    /// The number of the refusal in the log, where something was wrong.
+    /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
-    /// A form.
+    /// Creates a form.
     public init(
         request: String, text: String, username: String, asksForCode: Bool, asksForMailedCode: Bool,
         confirmation: String, problem: String? = nil
@@ -187,7 +187,7 @@ public struct ChangePasswordPage: Sendable {
 }
 
 extension FormView.Hidden {
-    /// The field that names a confirmed change, and is there where a change was confirmed.
+    /// Returns the field that names a confirmed change; no field without a confirmed change.
     static func change(_ reference: String?) -> [Self] {
         reference.map { [Self(hiddenName: ConfirmedChange.field, hiddenValue: $0)] } ?? []
     }

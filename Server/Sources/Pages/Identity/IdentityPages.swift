@@ -1,18 +1,18 @@
-/// What a person has of personalised identities, shown to that person alone.
+/// A person's devices, values, services and addresses, shown to the person alone.
 public struct IdentityPage: Sendable {
-    /// A device that is the person's.
+    /// A device of the person.
     public struct Device: Sendable {
-        /// What it is told by.
+        /// The identifier of the device.
         public var id: String
-        /// What the person calls it.
+        /// The person's name for the device.
         public var name: String
-        /// What it can sign with, in words.
+        /// The factors that the device can sign with, in words.
         public var factors: String
-        /// Since when it is there, and when it was used, in words.
+        /// The times of the device's personalisation and use, in words.
         public var times: String
-        /// Until when it rests, as people read it.
+        /// The end of the pause after wrong attempts, as people read the time; `nil` if the device is not locked.
         public var lockedUntil: String?
-        /// Whether it can sign nobody in any more.
+        /// `true` if the device can no longer sign anybody in.
         public var isDisabled: Bool
 
         /// Describes a device.
@@ -30,11 +30,11 @@ public struct IdentityPage: Sendable {
 
     /// A code that waits for a device.
     public struct Offer: Sendable {
-        /// What it is told by.
+        /// The identifier of the code.
         public var id: String
-        /// What the device is to be called.
+        /// The name that the device will have.
         public var name: String?
-        /// Until when it can be used, as people read it.
+        /// The end of the code's lifetime, as people read the time.
         public var until: String
 
         /// Describes a code.
@@ -47,19 +47,19 @@ public struct IdentityPage: Sendable {
 
     /// A value of an attribute.
     public struct Value: Sendable {
-        /// What it is told by.
+        /// The identifier of the value.
         public var id: String
         /// The attribute, in words.
         public var attribute: String
-        /// What the person calls the value.
+        /// The person's name for the value.
         public var alias: String
         /// The value.
         public var value: String
-        /// Whether it is offered first.
+        /// `true` if the app offers the value first.
         public var isPrimary: Bool
-        /// Whether somebody has seen to it that it is true.
+        /// `true` if the value was verified.
         public var isVerified: Bool
-        /// Whether services are told that, too.
+        /// `true` if services also learn whether the value was verified.
         public var needsVerification = false
 
         /// Describes a value.
@@ -75,15 +75,15 @@ public struct IdentityPage: Sendable {
         }
     }
 
-    /// A service that the person has to do with.
+    /// A service in which the person has roles or for which the person has made choices.
     public struct Service: Sendable {
-        /// What it is told by.
+        /// The identifier of the service.
         public var id: String
-        /// What it is called.
+        /// The name of the service.
         public var name: String
-        /// As what the person can come.
+        /// The roles that the person can choose at the service.
         public var roles: [String]
-        /// What it gets, by attribute and alias.
+        /// The values that the service gets, by attribute and alias.
         public var choices: [String]
 
         /// Describes a service.
@@ -95,13 +95,13 @@ public struct IdentityPage: Sendable {
         }
     }
 
-    /// An address that the person has beside the first one.
+    /// A further address of the person, beside the first address.
     public struct Address: Sendable {
-        /// What it is told by.
+        /// The identifier of the address.
         public var id: String
         /// The address.
         public var address: String
-        /// Whether it is known to be the person's.
+        /// `true` if the address is known to be the person's.
         public var isVerified: Bool
 
         /// Describes an address.
@@ -112,45 +112,45 @@ public struct IdentityPage: Sendable {
         }
     }
 
-    /// What the person is called.
+    /// The person's name.
     public var name: String
-    /// Addresses beside the first one.
+    /// The further addresses, beside the first address.
     public var addresses: [Address] = []
-    /// What the form of an address carries as a sign that it stood on our page; `nil` where no mail is sent.
+    /// The sign that the form of an address stood on a page of this server; `nil` if the server sends no mail.
     public var confirmation: String?
     /// The devices, the oldest first.
     public var devices: [Device] = []
-    /// Codes that wait.
+    /// The codes that wait for a device.
     public var offers: [Offer] = []
-    /// What services can ask for.
+    /// The values that services can request.
     public var values: [Value] = []
     /// The services.
     public var services: [Service] = []
-    /// What the person is a member of.
+    /// The organisations of which the person is a member.
     public var organisations: [String] = []
 
-    /// A page of somebody who has nothing yet.
+    /// Creates a page of a person who has nothing yet.
     public init(name: String) { self.name = name }
 }
 
-/// What an identity was used for.
+/// The uses of an identity.
 public struct IdentityHistoryPage: Sendable {
-    /// A session that has come to something. Nothing is said of factors.
+    /// An ended session. The entry does not name the factors.
     public struct Entry: Sendable {
-        /// What it came to.
+        /// The result of a session.
         public enum Outcome: String, Sendable { case finished, failed, aborted }
 
-        /// What it was for, in words.
+        /// The purpose of the session, in words.
         public var what: String
         /// The service.
         public var service: String?
-        /// The role there.
+        /// The role at the service.
         public var role: String?
-        /// What it came to.
+        /// The result of the session.
         public var outcome: Outcome
-        /// When, as RFC 3339.
+        /// The moment of the session, as RFC 3339.
         public var moment: String
-        /// When, as people read it.
+        /// The moment of the session, as people read the time.
         public var shownMoment: String
 
         /// Describes a session.
@@ -166,21 +166,21 @@ public struct IdentityHistoryPage: Sendable {
         }
     }
 
-    /// What the person has agreed to in a session.
+    /// An agreement of the person in a session.
     public struct Agreement: Sendable {
-        /// What it was for, in words.
+        /// The purpose of the session, in words.
         public var what: String
-        /// Who has asked, as the person was shown it.
+        /// The service that asked, as the person saw the name.
         public var service: String
-        /// The role there, as the person was shown it.
+        /// The role at the service, as the person saw the role.
         public var role: String
-        /// What went to the service, a sentence's part each.
+        /// The values that went to the service. Each value is a part of a sentence.
         public var values: [String]
-        /// What else was agreed to.
+        /// A further text that the person agreed to.
         public var text: String?
-        /// When, as RFC 3339.
+        /// The moment of the agreement, as RFC 3339.
         public var moment: String
-        /// When, as people read it.
+        /// The moment of the agreement, as people read the time.
         public var shownMoment: String
 
         /// Describes an agreement.
@@ -200,14 +200,15 @@ public struct IdentityHistoryPage: Sendable {
 
     /// The sessions, the newest first.
     public var entries: [Entry]
-    /// What the person has agreed to, the newest first.
+    /// The agreements of the person, the newest first.
     public var agreements: [Agreement]
-    /// The number before which there are older sessions; `nil` where these are the oldest.
+    /// The number of the oldest session on this page; older sessions exist before the number. `nil` if the page ends
+    /// with the oldest session.
     public var older: Int64?
-    /// Whether newer sessions were left out.
+    /// `true` if the page leaves newer sessions out.
     public var isContinued: Bool
 
-    /// A history.
+    /// Creates a history.
     public init(entries: [Entry], agreements: [Agreement] = [], older: Int64? = nil, isContinued: Bool = false) {
         self.entries = entries
         self.agreements = agreements
@@ -216,22 +217,22 @@ public struct IdentityHistoryPage: Sendable {
     }
 }
 
-/// The question whether a device, or a code for one, is to end.
+/// The question that a person answers before a device, or a code for a device, ends.
 public struct EndActivationPage: Sendable {
-    /// What it is told by.
+    /// The identifier of the activation.
     public var id: String
-    /// What the device is called, or is to be.
+    /// The name that the device has or will have.
     public var name: String
-    /// Whether it is a code that nobody has used.
+    /// `true` for a code that no device has used.
     public var isOffer: Bool
-    /// Whether it is the only device that can sign the person in.
+    /// `true` for the only device that can sign the person in.
     public var isLast: Bool
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// The confirmed change; `nil` where none was confirmed, and where none has to be.
+    /// The confirmed change; `nil` without a confirmed change, and if no change has to be confirmed.
     public var change: String?
 
-    /// A question.
+    /// Creates a question.
     public init(
         id: String, name: String, isOffer: Bool, isLast: Bool, confirmation: String, change: String? = nil
     ) {
@@ -245,7 +246,7 @@ public struct EndActivationPage: Sendable {
 }
 
 extension PageRenderer {
-    // The names of inner values are none of the outer ones: a template looks for what is missing further out.
+    // Inner values and outer values have different names: a template looks for a missing name in the outer values.
     private struct IdentityView {
         struct Device {
             let deviceName: String
@@ -344,7 +345,7 @@ extension PageRenderer {
         "\(path)?\(parameter)=\(percentEncoded(value))"
     }
 
-    /// Renders what a person has.
+    /// Renders a person's identity.
     public func html(_ page: IdentityPage) -> RenderedPage {
         let view = IdentityView(
             name: page.name, hasDevices: !page.devices.isEmpty,
@@ -417,7 +418,7 @@ extension PageRenderer {
         return self.render(view, template: "history", title: "What your identity was used for")
     }
 
-    /// Renders the question whether a device ends.
+    /// Renders the question before a device ends.
     public func html(_ page: EndActivationPage) -> RenderedPage {
         let explanation =
             page.isOffer

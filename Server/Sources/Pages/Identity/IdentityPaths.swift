@@ -1,27 +1,27 @@
-/// Where the pages of personalised identities are.
+/// The paths of the pages of personalised identities.
 public enum IdentityPaths {
-    /// What a person has.
+    /// The overview of a person's identity.
     public static let overview = "/account"
-    /// What their identity was used for.
+    /// The history of the identity's uses.
     public static let history = "/account/history"
     /// The list of the account's latest changes.
     public static let changes = "/account/changes"
-    /// Where a code for another device is asked for.
+    /// The page on which a person requests a code for a further device.
     public static let activation = "/account/activation"
-    /// Where an activation, or a code that waits, is ended.
+    /// The page on which a person ends an activation, or a code that waits.
     public static let activationEnd = "/account/activation/end"
-    /// Where an activation is given another name.
+    /// The page on which a person renames an activation.
     public static let activationName = "/account/activation/name"
-    /// Where it is forgotten what was chosen for a service.
+    /// The page on which a person makes the server forget the choices for a service.
     public static let choice = "/account/choice"
-    /// Where an e-mail address is given that services can ask for.
+    /// The page on which a person adds an e-mail address that services can request.
     public static let email = "/account/value/email"
-    /// Where a phone number is given that services can ask for.
+    /// The page on which a person adds a phone number that services can request.
     public static let phone = "/account/value/phone"
-    /// Where a value is called otherwise.
+    /// The page on which a person renames a value.
     public static let valueName = "/account/value/name"
-    /// Where a value is taken away.
+    /// The page on which a person removes a value.
     public static let valueEnd = "/account/value/remove"
-    /// Where a further address is taken away.
+    /// The page on which a person removes a further address.
     public static let addressEnd = "/account/address/remove"
 }

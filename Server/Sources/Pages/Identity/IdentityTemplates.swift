@@ -159,7 +159,7 @@ extension PageTemplates {
         {{/main}}{{/frame}}
         """
 
-    /// Laid out as the page of a sign-in is, whose styles it has.
+    /// The template of a code's page. The template has the layout and the styles of the sign-in page.
     static let activation = """
         {{<frame}}{{$main}}
         <section class="card sign-in" id="activation" aria-labelledby="title" data-activation="{{activation}}" \

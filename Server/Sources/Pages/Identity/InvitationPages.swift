@@ -1,10 +1,10 @@
-/// What somebody is invited to.
+/// The organisation or the service to which a person is invited.
 public struct InvitationMatter: Sendable {
-    /// The organisation, if it is to one.
+    /// The organisation; `nil` if the invitation is to no organisation.
     public var organisation: String?
-    /// The service, and the role there.
+    /// The service, and the role at the service.
     public var place: (service: String, role: String)?
-    /// Until when it can be accepted, as people read it.
+    /// The end of the invitation, as people read the time.
     public var until: String
 
     /// Describes an invitation.
@@ -15,20 +15,20 @@ public struct InvitationMatter: Sendable {
     }
 }
 
-/// The question whether somebody who is signed in accepts an invitation.
+/// The question by which a person who is signed in accepts an invitation.
 public struct AcceptInvitationPage: Sendable {
-    /// What the link carries.
+    /// The value of the link.
     public var link: String
-    /// To what.
+    /// The organisation or the service of the invitation.
     public var matter: InvitationMatter
-    /// Who is signed in.
+    /// The user name of the person who is signed in.
     public var username: String
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// Where the answer goes: the path of the link.
+    /// The path to which the answer goes: the path of the link.
     public var action: String
 
-    /// A question.
+    /// Creates a question.
     public init(link: String, matter: InvitationMatter, username: String, confirmation: String, action: String) {
         self.action = action
         self.link = link
@@ -39,7 +39,7 @@ public struct AcceptInvitationPage: Sendable {
 }
 
 extension PageRenderer {
-    /// Renders the question whether an invitation is accepted.
+    /// Renders the question by which a person accepts an invitation.
     public func html(_ page: AcceptInvitationPage) -> RenderedPage {
         let view = MessageView(
             emblem: PageAssets.keyEmblem, headline: self.headline(of: page.matter),
@@ -53,8 +53,10 @@ extension PageRenderer {
         return self.render(view, template: "message", title: view.headline)
     }
 
-    /// Renders what somebody is told of an invitation that is for an account that is there, and who is not signed in to it.
-    /// `home` is a service where they can sign in, if one is known.
+    /// Renders the instructions for an invitation to an existing account, for a person who is not signed in to the
+    /// account.
+    ///
+    /// `home` is a service at which the person can sign in, if the server knows a service.
     public func html(_ matter: InvitationMatter, signedInAs other: String?, home: (name: String, address: String)?)
         -> RenderedPage
     {

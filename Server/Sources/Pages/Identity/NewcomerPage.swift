@@ -1,26 +1,26 @@
-/// The page on which somebody who has no identity yet has an invitation to a service mailed to their address.
+/// The page on which a person without an identity requests an invitation to a service by mail.
 public struct NewcomerPage: Sendable {
-    /// Where the page is, and where its form goes.
+    /// The path of the page and of the page's form.
     public static let path = "/sign-in/newcomer"
 
-    /// The sign-in that brought them here, and which goes on afterwards.
+    /// The sign-in that led to the page, and that goes on afterwards.
     public var frame: SignInFrame
-    /// Whether what came before was no address.
+    /// `true` if the person typed no valid address.
     public var isNoAddress: Bool
 
-    /// A page for a sign-in.
+    /// Creates a page for a sign-in.
     public init(frame: SignInFrame, isNoAddress: Bool = false) {
         self.frame = frame
         self.isNoAddress = isNoAddress
     }
 }
 
-/// What somebody is told who has had an invitation mailed, and how they go on once they have an identity.
+/// The page after an invitation was mailed. The page says how the person goes on once they have an identity.
 public struct InvitedNewcomerPage: Sendable {
-    /// The sign-in that brought them here, and which goes on afterwards.
+    /// The sign-in that led to the page, and that goes on afterwards.
     public var frame: SignInFrame
 
-    /// A page for a sign-in.
+    /// Creates a page for a sign-in.
     public init(frame: SignInFrame) { self.frame = frame }
 }
 
@@ -50,7 +50,7 @@ extension PageRenderer {
 }
 
 extension PageRenderer {
-    /// Renders what somebody is told whose letter is on its way, whether there is one or not.
+    /// Renders the page that announces a letter. The text is the same whether or not the server sends a letter.
     public func html(_ page: InvitedNewcomerPage) -> RenderedPage {
         self.html(
             ResultPage(
@@ -64,6 +64,6 @@ extension PageRenderer {
 }
 
 extension SignInFrame {
-    /// Where the sign-in goes on with a phone, whatever else there is to choose.
+    /// The path on which the sign-in goes on with a phone, even if the service offers other ways.
     fileprivate var signInByPhone: String { "/sign-in\(self.query)&by=phone" }
 }

@@ -1,15 +1,15 @@
-/// The form that gives a device another name.
+/// The form that renames a device.
 public struct RenameActivationPage: Sendable {
-    /// What the device is told by.
+    /// The identifier of the device.
     public var id: String
-    /// What it is called, or was to be.
+    /// The present name, or the name that the server refused.
     public var name: String
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// How many characters a name has at most, where the last one could not be taken.
+    /// The greatest number of characters in a name, if the server refused the last name.
     public var refusedBeyond: Int?
 
-    /// A form.
+    /// Creates a form.
     public init(id: String, name: String, confirmation: String, refusedBeyond: Int? = nil) {
         self.id = id
         self.name = name
@@ -18,18 +18,18 @@ public struct RenameActivationPage: Sendable {
     }
 }
 
-/// The question whether it is forgotten what a person has chosen for a service.
+/// The question that a person answers before the server forgets the choices for a service.
 public struct ForgetChoicePage: Sendable {
-    /// What the service is told by.
+    /// The identifier of the service.
     public var id: String
-    /// What it is called.
+    /// The name of the service.
     public var service: String
-    /// What it gets, by attribute and alias.
+    /// The values that the service gets, by attribute and alias.
     public var choices: [String]
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
 
-    /// A question.
+    /// Creates a question.
     public init(id: String, service: String, choices: [String], confirmation: String) {
         self.id = id
         self.service = service
@@ -39,7 +39,7 @@ public struct ForgetChoicePage: Sendable {
 }
 
 extension PageRenderer {
-    /// Renders the form of a device's name.
+    /// Renders the form for a device's name.
     public func html(_ page: RenameActivationPage) -> RenderedPage {
         var view = FormView(
             testID: "rename-activation", headline: "Rename this device",
@@ -58,7 +58,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: view.headline)
     }
 
-    /// Renders the question whether a choice is forgotten.
+    /// Renders the question before the server forgets a choice.
     public func html(_ page: ForgetChoicePage) -> RenderedPage {
         let view = MessageView(
             emblem: PageAssets.keyEmblem, headline: "Ask you again?",

@@ -1,25 +1,25 @@
-/// The form by which a person gives a value that services can ask for.
+/// The form on which a person adds a value that services can request.
 public struct OwnValuePage: Sendable {
-    /// What is given.
+    /// The kind of a value.
     public enum Kind: Sendable { case email, phone }
 
-    /// What was wrong with what came before.
+    /// The problem with the value that the person sent.
     public enum Problem: Sendable { case invalid, tooManyValues, tooManyAddresses }
 
-    /// What is given.
+    /// The kind of the value.
     public var kind: Kind
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// What was typed before.
+    /// The value that the person typed before.
     public var value: String
-    /// What was wrong with it.
+    /// The problem with the value; `nil` for none.
     public var problem: Problem?
-    /// Whether a link can be mailed, by which a person shows that an address is theirs.
+    /// `true` if the server can mail a link, by which a person proves that an address is theirs.
     public var sendsMail: Bool
-    /// The confirmed change by which the value is added; `nil` before the person has confirmed.
+    /// The confirmed change by which the server adds the value; `nil` before the person has confirmed.
     public var change: String?
 
-    /// A form.
+    /// Creates a form.
     public init(
         _ kind: Kind, confirmation: String, value: String = "", problem: Problem? = nil, sendsMail: Bool = true
     ) {
@@ -31,20 +31,20 @@ public struct OwnValuePage: Sendable {
     }
 }
 
-/// The form that has a value called otherwise.
+/// The form that renames a value.
 public struct RenameValuePage: Sendable {
-    /// What the value is told by.
+    /// The identifier of the value.
     public var id: String
     /// The attribute, in words.
     public var attribute: String
-    /// What it is called, or was to be.
+    /// The present name, or the name that the server refused.
     public var alias: String
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// How many characters a name has at most, where the last one could not be taken.
+    /// The greatest number of characters in a name, if the server refused the last name.
     public var refusedBeyond: Int?
 
-    /// A form.
+    /// Creates a form.
     public init(id: String, attribute: String, alias: String, confirmation: String, refusedBeyond: Int? = nil) {
         self.id = id
         self.attribute = attribute
@@ -54,20 +54,20 @@ public struct RenameValuePage: Sendable {
     }
 }
 
-/// The question whether a value is taken away.
+/// The question that a person answers before the server removes a value.
 public struct RemoveValuePage: Sendable {
-    /// What the value is told by.
+    /// The identifier of the value.
     public var id: String
     /// The attribute, in words.
     public var attribute: String
-    /// What its person calls it.
+    /// The person's name for the value.
     public var alias: String
-    /// The services that get it.
+    /// The services that get the value.
     public var services: [String]
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
 
-    /// A question.
+    /// Creates a question.
     public init(id: String, attribute: String, alias: String, services: [String], confirmation: String) {
         self.id = id
         self.attribute = attribute
@@ -77,18 +77,18 @@ public struct RemoveValuePage: Sendable {
     }
 }
 
-/// The question whether a further address is taken away.
+/// The question that a person answers before the server removes a further address.
 public struct RemoveAddressPage: Sendable {
-    /// What the address is told by.
+    /// The identifier of the address.
     public var id: String
     /// The address.
     public var address: String
-    /// Whether it is known to be the person's.
+    /// `true` if the address is known to be the person's.
     public var isVerified: Bool
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
 
-    /// A question.
+    /// Creates a question.
     public init(id: String, address: String, isVerified: Bool, confirmation: String) {
         self.id = id
         self.address = address
@@ -101,7 +101,7 @@ extension PageRenderer {
     private static let back = FormView.Link(
         target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")
 
-    /// Renders the form of a value.
+    /// Renders the form for a value.
     public func html(_ page: OwnValuePage) -> RenderedPage {
         let isEmail = page.kind == .email
         let emailLead =
@@ -145,7 +145,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: view.headline)
     }
 
-    /// Renders the form of a value's name.
+    /// Renders the form for a value's name.
     public func html(_ page: RenameValuePage) -> RenderedPage {
         var view = FormView(
             testID: "rename-value", headline: "Rename this value",
@@ -165,7 +165,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: view.headline)
     }
 
-    /// Renders the question whether a value is taken away.
+    /// Renders the question before the server removes a value.
     public func html(_ page: RemoveValuePage) -> RenderedPage {
         let services =
             page.services.isEmpty
@@ -177,7 +177,7 @@ extension PageRenderer {
             field: .init(name: "value", value: page.id), page.confirmation, testID: "end-value")
     }
 
-    /// Renders the question whether an address is taken away.
+    /// Renders the question before the server removes an address.
     public func html(_ page: RemoveAddressPage) -> RenderedPage {
         let consequence =
             page.isVerified

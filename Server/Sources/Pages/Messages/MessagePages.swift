@@ -1,19 +1,19 @@
-/// The end of something that a browser asked for, other than a sign-in that goes on.
+/// The result of a browser's request, except for a sign-in that goes on.
 public struct ResultPage: Sendable {
-    /// Whether what was asked for was done.
+    /// The kinds of result.
     public enum Outcome: Sendable { case done, refused, tooLate }
-    /// What happened.
+    /// The kind of the result.
     public var outcome: Outcome
     /// One short sentence.
     public var headline: String
-    /// What it means and what to do next.
+    /// The meaning of the result, and the next step.
     public var explanation: String
-    /// Where to go from here.
+    /// The link that leads on from the page.
     public var link: (label: String, target: String)?
-    /// The number of the refusal in the log, where it has one.
+    /// The number of the refusal in the log, if the refusal has a number.
     public var reference: String?
 
-    /// A result.
+    /// Creates a result.
     public init(
         outcome: Outcome, headline: String, explanation: String, link: (label: String, target: String)? = nil,
         reference: String? = nil
@@ -26,31 +26,31 @@ public struct ResultPage: Sendable {
     }
 }
 
-/// A request that could not be carried out, told to a person.
+/// A failed request, explained to a person.
 public struct ErrorPage: Sendable {
     /// One short sentence.
     public var headline: String
-    /// What the person can do.
+    /// The person's next step.
     public var explanation: String
-    /// Where the person can go on.
+    /// The link that leads on from the page.
     public var way: Way?
-    /// What the people who run the service can make use of.
+    /// A hint for the people who run the service.
     public var detail: String?
     /// The number of the request in the server's log.
     public var requestID: String?
 
-    /// Whether the person is to open the page's own address elsewhere: then a button copies it.
+    /// `true` if the person should open the page's own address elsewhere. A button on the page copies the address.
     public var isAddressCopied: Bool
 
-    /// Where a person can go on.
+    /// The targets to which an error page can lead.
     public enum Way: Sendable {
         /// The same page, loaded again.
         case again
-        /// A service's own page, at an address that is registered.
+        /// A service's own page, at a registered address.
         case service(name: String, address: String)
     }
 
-    /// An error page. No text may hold anything that came with the request.
+    /// Creates an error page. No text may hold anything from the request.
     public init(
         headline: String, explanation: String, way: Way? = nil, detail: String? = nil, requestID: String? = nil,
         isAddressCopied: Bool = false
@@ -59,7 +59,7 @@ public struct ErrorPage: Sendable {
         self.headline = headline
         self.explanation = explanation
         self.way = way
-        // Written for a program's answer and for the log, which have it in ASCII.
+        // The server writes the detail in ASCII, for a program's answer and for the log.
         self.detail = detail?.replacing("'", with: "’")
         self.requestID = requestID
     }
@@ -67,31 +67,32 @@ public struct ErrorPage: Sendable {
 
 /// The page after signing out.
 public struct SignedOutPage: Sendable {
-    /// The service whose session alone has ended; `nil` where it is the browser's.
+    /// The service, if only the service's session has ended; `nil` if the browser's session has ended.
     public var clientName: String?
-    /// Where the service that the person came from wants them back.
+    /// The address to which the service wants the person back.
     public var returnLink: String?
 
-    /// A signed-out page.
+    /// Creates a page after signing out.
     public init(clientName: String? = nil, returnLink: String? = nil) {
         self.clientName = clientName
         self.returnLink = returnLink
     }
 }
 
-/// The question before a sign-out that a service asked for, because anybody can make a browser ask.
+/// The question before a sign-out that a service requested. The page asks, because anybody can make a browser send the
+/// request.
 public struct SignOutQuestionPage: Sendable {
-    /// Where people sign out.
+    /// The path on which people sign out.
     public static let path = "/oauth2/logout"
 
-    /// The service that asked, where it said so.
+    /// The service that asked, if the request named the service.
     public var clientName: String?
-    /// What the form carries on, names and values.
+    /// The values that the form passes on: names and values.
     public var fields: [(name: String, value: String)]
-    /// The origin to which the browser goes back, signed out or not: a registered one.
+    /// The origin to which the browser goes back, signed out or not. The origin is registered.
     public var returnOrigin: String?
 
-    /// A question.
+    /// Creates a question.
     public init(clientName: String? = nil, fields: [(name: String, value: String)] = [], returnOrigin: String? = nil) {
         self.clientName = clientName
         self.fields = fields
@@ -99,17 +100,18 @@ public struct SignOutQuestionPage: Sendable {
     }
 }
 
-/// The answer of a sign-in that a browser posts to the service (OAuth 2.0 Form Post Response Mode 1.0): the script sends the
-/// form at once, and without script the person does.
+/// The answer of a sign-in that a browser posts to the service (OAuth 2.0 Form Post Response Mode 1.0).
+///
+/// The script sends the form at once. Without script the person sends the form.
 public struct PostedAnswerPage: Sendable {
-    /// Where the form goes: a registered address.
+    /// The registered address to which the form goes.
     public var address: String
-    /// Scheme, host and port of it.
+    /// Scheme, host and port of the address.
     public var origin: String
-    /// What the form has, names and values.
+    /// The fields of the form, names and values.
     public var fields: [(name: String, value: String)]
 
-    /// A page for this form.
+    /// Creates a page for this form.
     public init(address: String, origin: String, fields: [(name: String, value: String)]) {
         self.address = address
         self.origin = origin
@@ -117,20 +119,22 @@ public struct PostedAnswerPage: Sendable {
     }
 }
 
-/// Where a link for the app ends when no app takes it. It repeats nothing of the address: that holds a token.
+/// The page that a link for the app opens if no app takes the link. The page repeats no part of the address, because
+/// the address holds a token.
 public struct OpenInAppPage: Sendable {
-    /// The page.
+    /// Creates the page.
     public init() {}
 }
 
-/// Where the one-time administrator link leads: its fragment is exchanged for an administrator's token.
+/// The page behind the one-time administrator link. The page exchanges the link's fragment for an administrator's
+/// token.
 public struct AdministratorSetUpPage: Sendable {
-    /// The page.
+    /// Creates the page.
     public init() {}
 }
 
 extension PageRenderer {
-    /// What the template of a message sees.
+    /// The values for the template of a message.
     struct MessageView {
         struct Link {
             let label: String
@@ -145,7 +149,7 @@ extension PageRenderer {
             let action: String
             let label: String
             let fields: [Field]
-            /// Whether the script sends it at once.
+            /// `true` if the script sends the form at once.
             var isSent = false
         }
 
@@ -188,7 +192,8 @@ extension PageRenderer {
 
     private static func link(_ way: ErrorPage.Way) -> MessageView.Link {
         switch way {
-        // The empty address is that of the page itself (RFC 3986, section 4.4), of which nothing is repeated so.
+        // The empty address is the address of the page itself (RFC 3986, section 4.4). So the page repeats no part of
+        // the address.
         case .again: MessageView.Link(label: "Try again", target: "")
         case .service(let name, let address): MessageView.Link(label: "Go to \(name)", target: address)
         }
@@ -214,7 +219,7 @@ extension PageRenderer {
         let view = MessageView(
             emblem: PageAssets.keyEmblem, headline: "Sign out?",
             explanation: "\(asker) your session at \(self.serviceName) in this browser.",
-            // The address was registered by whoever runs the service, and was checked before anybody is asked.
+            // The operator registered the address, and the server checked the address before asking the person.
             link: page.returnOrigin.map { MessageView.Link(label: "Stay signed in", target: $0 + "/") },
             form: MessageView.Form(action: SignOutQuestionPage.path, label: "Sign out", fields: fields),
             note: page.returnOrigin == nil ? "To stay signed in, close this page." : nil, testID: "sign-out")

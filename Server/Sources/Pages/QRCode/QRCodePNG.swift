@@ -1,26 +1,28 @@
 import CZlib
 
 extension QRCode {
-    /// The code as a PNG file (ISO/IEC 15948) of two colours, a bit a pixel, with its quiet zone.
+    /// Returns the code as a PNG file (ISO/IEC 15948) of two colours, with a bit for each pixel and with the quiet
+    /// zone.
     ///
-    /// `scale` is the side of a module in pixels, from 1 to 64. Throws ``QRCodeError/Code/picture`` where the scale is out
-    /// of range, or there is no memory. Cost: a quarter of a millisecond for a dispatch's link, most of it for zlib, on a
-    /// machine that is busy with others.
+    /// `scale` is the side of a module in pixels, from 1 to 64. Throws ``QRCodeError/Code/picture`` if the scale is out
+    /// of range, or if memory runs out. Cost: a quarter of a millisecond for a dispatch's link, most of the time for
+    /// zlib, on a machine with other work.
     public func png(scale: Int = 8) throws(QRCodeError) -> [UInt8] {
         guard (1...64).contains(scale) else { throw QRCodeError(.picture, "a scale of \(scale)") }
         let side = (self.width + 2 * Self.quietZone) * scale
-        // A bit a pixel, which is a colour of the palette; then the only compression and set of filters that there are, and
-        // no interlacing.
+        // One bit for each pixel, and palette colours. The next two zeros name the only compression and filter method
+        // of PNG. The last zero means: no interlacing.
         let header = Self.bigEndian(side) + Self.bigEndian(side) + [1, 3, 0, 0, 0]
         return Self.signature + Self.chunk("IHDR", header) + Self.chunk("PLTE", Self.palette)
             + Self.chunk("IDAT", try Self.compressed(self.lines(scale: scale, side: side))) + Self.chunk("IEND", [])
     }
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// White, which is light, and black.
+    /// White for light modules, and black for dark modules.
     private static let palette: [UInt8] = [0xFF, 0xFF, 0xFF, 0, 0, 0]
 
-    /// The picture's lines from above, a set bit for a dark pixel. Before each line stands what it is filtered by: nothing.
+    /// Returns the picture's lines from the top, with a set bit for a dark pixel. The first byte of each line names the
+    /// line's filter: none.
     private func lines(scale: Int, side: Int) -> [UInt8] {
         let light = [UInt8](repeating: 0, count: 1 + (side + 7) / 8)
         var lines: [UInt8] = []
@@ -44,7 +46,7 @@ extension QRCode {
         return Array(compressed.prefix(Int(size)))
     }
 
-    /// A chunk with its length before it and its checksum behind.
+    /// Returns a chunk with the length before the content and the checksum behind the content.
     private static func chunk(_ name: StaticString, _ content: [UInt8]) -> [UInt8] {
         let checked = Array(name.description.utf8) + content
         return Self.bigEndian(content.count) + checked + Self.bigEndian(Int(crc32(0, checked, uInt(checked.count))))

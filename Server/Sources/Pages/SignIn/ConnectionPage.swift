@@ -1,23 +1,23 @@
-/// The page on which a person who has signed in says whether another provider is to sign them in too from now on.
+/// The page on which a person who has signed in decides if another provider can sign the person in, too, from now on.
 public struct ConnectionPage: Sendable {
     /// The sign-in that the page belongs to.
     public var requestID: String
-    /// The service that is signed in to, by its identifier.
+    /// The identifier of the service that the person signs in to.
     public var client: String
-    /// The origin to which the browser goes back, whatever the person decides.
+    /// The origin to which the browser goes back after either decision.
     public var returnOrigin: String
-    /// Whose account it is about.
+    /// The user name of the account.
     public var username: String
     /// The other provider, by its name in forms.
     public var name: String
-    /// The other provider, as people call it.
+    /// The other provider, as people call the provider.
     public var provider: String
-    /// What the form carries as a sign that it stood on this page.
+    /// The sign that the form stood on this page.
     public var confirmation: String
     /// The confirmed change; `nil` before the person has confirmed the connection on the phone.
     public var change: String?
 
-    /// A question.
+    /// Creates a question.
     public init(
         requestID: String, client: String, returnOrigin: String, username: String, name: String, provider: String,
         confirmation: String
@@ -33,7 +33,7 @@ public struct ConnectionPage: Sendable {
 }
 
 extension PageRenderer {
-    /// What the template sees.
+    /// The values for the template.
     private struct ConnectionView {
         let emblem: String
         let requestID: String
@@ -57,34 +57,34 @@ extension PageRenderer {
 
 /// Tells a person who has signed in that their account was not connected with another provider, and leads on.
 public struct NotConnectedPage: Sendable {
-    /// Why.
+    /// The reason why the account was not connected.
     public enum Reason: Sendable, CaseIterable {
-        /// What they are there is connected with another account.
+        /// The person's account at the provider is connected with another account here.
         case taken
-        /// The account has as many connections as it can have.
+        /// The account has as many connections as an account can have.
         case full
-        /// It took too long.
+        /// The connection took too long.
         case over
     }
 
-    /// Where it goes on.
+    /// The next step of the sign-in.
     public enum Way: Sendable {
-        /// There.
+        /// A link to the given address.
         case link(String)
-        /// There, with what the form has.
+        /// A form with the given fields, to the given address.
         case form(address: String, origin: String, fields: [(name: String, value: String)])
     }
 
-    /// The other provider, as people call it.
+    /// The other provider, as people call the provider.
     public var provider: String
-    /// Why.
+    /// The reason why the account was not connected.
     public var reason: Reason
     /// The number of the refusal in the log.
     public var reference: String?
-    /// Where it goes on.
+    /// The next step of the sign-in.
     public var next: Way
 
-    /// A page of these values.
+    /// Creates a page with these values.
     public init(provider: String, reason: Reason, next: Way) {
         self.provider = provider
         self.reason = reason
@@ -93,7 +93,7 @@ public struct NotConnectedPage: Sendable {
 }
 
 extension PageRenderer {
-    /// Renders what a person is told. Nothing goes on by itself: it has to be read.
+    /// Renders the message. The page does not go on by itself: the person has to read the message.
     public func html(_ page: NotConnectedPage) -> RenderedPage {
         let why =
             switch page.reason {

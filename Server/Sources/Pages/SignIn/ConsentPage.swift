@@ -1,10 +1,10 @@
-/// The page on which a person decides what a service may have.
+/// The page on which a person decides about the data that a service gets.
 public struct ConsentPage: Sendable {
-    /// A part of what a service gets.
+    /// A part of the data that a service gets.
     public enum Item: Sendable, CaseIterable {
         case identity, username, name, profile, email, phone, address, offlineAccess, deviceSSO
 
-        /// In people's words.
+        /// The item in people's words.
         var words: String {
             switch self {
             case .identity: "that it is you, each time you come, by a number that no other service gets"
@@ -26,24 +26,25 @@ public struct ConsentPage: Sendable {
     public var client: String
     /// The service that asks.
     public var clientName: String
-    /// The origin to which the browser goes back, whatever the person decides.
+    /// The origin to which the browser goes back after either decision.
     public var returnOrigin: String
-    /// Whose account it is about.
+    /// The user name of the account.
     public var username: String
-    /// What the service gets.
+    /// The data that the service gets.
     public var items: [Item]
-    /// What only the service and those whom it asks know the meaning of: the names of its own scopes.
+    /// The names of the service's own scopes. Only the service, and the servers that the service asks, know their
+    /// meaning.
     public var scopes: [String]
-    /// Where it would act for the person, by identifiers.
+    /// The resources at which the service would act for the person, by identifiers.
     public var resources: [String]
-    /// What the person has signed beside, in words.
+    /// A further text that the person has signed, in words.
     public var agreement: String?
-    /// `true` if the operator does not know whose the service is.
+    /// `true` if the operator does not know the owner of the service.
     public var isStranger = false
-    /// What the form carries as a sign that it stood on this page.
+    /// The sign that the form stood on this page.
     public var confirmation: String
 
-    /// A question.
+    /// Creates a question.
     public init(
         requestID: String, client: String, clientName: String, returnOrigin: String, username: String, items: [Item],
         scopes: [String] = [], resources: [String] = [], confirmation: String
@@ -61,7 +62,7 @@ public struct ConsentPage: Sendable {
 }
 
 extension PageRenderer {
-    /// What the template sees.
+    /// The values for the template.
     private struct ConsentView {
         let emblem: String
         let requestID: String

@@ -1,37 +1,37 @@
 /// The page on which a person types the code that a device without a browser shows (RFC 8628, section 3.3).
 public struct DeviceCodePage: Sendable {
-    /// What stands in the field already.
+    /// The code that stands in the field already.
     public var code: String?
-    /// Whether no device waits for what was typed.
+    /// `true` if no device waits for the code that the person typed.
     public var isUnknown: Bool
-    /// The number of the refusal in the log, where something was wrong.
+    /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
-    /// A page for a code.
+    /// Creates a page for a code.
     public init(code: String? = nil, isUnknown: Bool = false) {
         self.code = code
         self.isUnknown = isUnknown
     }
 }
 
-/// The question whether a device is to be signed in, after the person has authenticated.
+/// The question that a person answers, after authenticating, before a device is signed in.
 public struct DeviceConfirmationPage: Sendable {
-    /// What waits for the person, as it stands in the page's addresses.
+    /// The request that waits for the person, as the page's addresses name the request.
     public var requestID: String
     /// The service's identifier.
     public var client: String
-    /// The code that the device shows as well, in groups.
+    /// The code in groups. The device shows the same code.
     public var code: String
     /// The service that the device belongs to.
     public var clientName: String
     /// Scheme, host and port of the service.
     public var clientOrigin: String
-    /// Who has authenticated.
+    /// The user name of the person who has authenticated.
     public var username: String
-    /// What shows that the form stood on this page.
+    /// The proof that the form stood on this page.
     public var formToken: String
 
-    /// A question.
+    /// Creates a question.
     public init(
         requestID: String, client: String, code: String, clientName: String, clientOrigin: String, username: String,
         formToken: String

@@ -1,5 +1,5 @@
-/// What the template of a form sees. The names of inner values are none of the outer ones: a template looks for what is
-/// missing further out.
+/// The values for the template of a form. Inner values and outer values have different names: a template looks for a
+/// missing name in the outer values.
 struct FormView {
     struct Hidden {
         let hiddenName: String
@@ -23,7 +23,7 @@ struct FormView {
         let words: String
     }
 
-    /// Another button of the form, for which no field has to be filled in.
+    /// Another button of the form. The person can press the button without filling in a field.
     struct Other {
         let name: String
         let about: String
@@ -44,9 +44,9 @@ struct FormView {
     var reference: String?
     let action: String
     let submit: String
-    /// A picture, drawn here.
+    /// A picture that this target has drawn.
     var picture: String?
-    /// A secret, to be typed elsewhere.
+    /// A secret that the person types elsewhere.
     var secret: String?
     var hidden: [Hidden] = []
     var fields: [Field] = []

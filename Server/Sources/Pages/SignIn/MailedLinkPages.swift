@@ -1,31 +1,31 @@
-/// The page on which somebody who has forgotten their password asks for a link to a new one.
+/// The page on which a person who has forgotten their password requests a link for a new password.
 public struct ForgottenPasswordPage: Sendable {
-    /// Where the page is, and where its form goes.
+    /// The path of the page and of the page's form.
     public static let path = "/account/forgotten"
 
-    /// A page.
+    /// Creates a page.
     public init() {}
 }
 
-/// The page behind a mailed link, on which a new password is chosen.
+/// The page behind a mailed link, on which a person chooses a new password.
 public struct PasswordResetPage: Sendable {
-    /// The field of the form by which somebody keeps their password, and has this browser known.
+    /// The field of the form by which a person keeps their password, and makes the server know this browser.
     public static let keepField = "keep"
 
-    /// What the link carries.
+    /// The value of the link.
     public var link: String
-    /// Whose password it is.
+    /// The user name of the account.
     public var username: String
-    /// Whether a code is asked for beside the link.
+    /// `true` if the form asks for a code beside the link.
     public var asksForCode: Bool
-    /// How long a new password is at least.
+    /// The least number of characters in a new password.
     public var fewestCharacters: Int
-    /// What was wrong with what came before: a sentence of ours.
+    /// The problem with the last form: a fixed sentence of this server.
     public var problem: String?
-    /// The number of the refusal in the log, where something was wrong.
+    /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
-    /// A page of these values.
+    /// Creates a page with these values.
     public init(link: String, username: String, asksForCode: Bool, fewestCharacters: Int, problem: String? = nil) {
         self.link = link
         self.username = username
@@ -35,23 +35,23 @@ public struct PasswordResetPage: Sendable {
     }
 }
 
-/// The page on which a person who is signed in has a link mailed to their address, to show that it is theirs.
+/// The page on which a person who is signed in requests a link by mail, to prove that an address is theirs.
 public struct OwnAddressPage: Sendable {
-    /// Where the page is, and where its form goes.
+    /// The path of the page and of the page's form.
     public static let path = "/account/address"
 
-    /// The address; `nil` where there is none.
+    /// The address; `nil` if the account has none.
     public var address: String?
-    /// Whether it is known to be the person's.
+    /// `true` if the address is known to be the person's.
     public var isVerified: Bool
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// The identifier of an address beside the account's first one; `nil` for the first one.
+    /// The identifier of an address beside the account's first address; `nil` for the first address.
     public var further: String?
-    /// The confirmed change by which the link is mailed; `nil` before the person has confirmed.
+    /// The confirmed change by which the server mails the link; `nil` before the person has confirmed.
     public var change: String?
 
-    /// A page of these values.
+    /// Creates a page with these values.
     public init(
         address: String?, isVerified: Bool, confirmation: String, further: String? = nil, change: String? = nil
     ) {
@@ -63,19 +63,21 @@ public struct OwnAddressPage: Sendable {
     }
 }
 
-/// The page behind a mailed link, on which a person says that an address is theirs.
+/// The page behind a mailed link, on which a person confirms that an address is theirs.
 public struct AddressConfirmationPage: Sendable {
-    /// What the link carries.
+    /// The value of the link.
     public var link: String
-    /// Whose address it is.
+    /// The user name of the account that the address belongs to.
     public var username: String
     /// The address.
     public var address: String
-    /// What the form carries as a sign that it stood on our page in this person's browser; `nil` where nobody is signed in
-    /// there. The link is no such sign: whoever reads the mailbox has it, too.
+    /// The sign that the form stood on a page of this server in this person's browser; `nil` if no person is signed in
+    /// there.
+    ///
+    /// The link is no such sign: everybody who reads the mailbox has the link, too.
     public var confirmation: String?
 
-    /// A page of these values.
+    /// Creates a page with these values.
     public init(link: String, username: String, address: String, confirmation: String? = nil) {
         self.link = link
         self.username = username
@@ -85,7 +87,7 @@ public struct AddressConfirmationPage: Sendable {
 }
 
 extension PageRenderer {
-    /// Renders the page of somebody who has forgotten their password.
+    /// Renders the page for a person who has forgotten their password.
     public func html(_ page: ForgottenPasswordPage) -> RenderedPage {
         var view = FormView(
             testID: "forgotten-password", headline: "Forgotten your password?",
@@ -96,7 +98,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: view.headline)
     }
 
-    /// Renders the page on which a new password is chosen.
+    /// Renders the page on which a person chooses a new password.
     public func html(_ page: PasswordResetPage, action: String) -> RenderedPage {
         var view = FormView(
             testID: "password-reset", headline: "Choose a new password",
@@ -137,7 +139,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: view.headline)
     }
 
-    /// Renders the page on which a person says that an address is theirs.
+    /// Renders the page on which a person confirms that an address is theirs.
     public func html(_ page: AddressConfirmationPage, action: String) -> RenderedPage {
         var view = FormView(
             testID: "address-confirmation", headline: "Is this your address?",

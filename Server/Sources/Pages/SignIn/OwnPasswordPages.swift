@@ -1,36 +1,36 @@
-/// A page on which a person changes something of their own password, or of what is asked for beside it.
+/// A page on which a person changes their own password, their second factor or their recovery codes.
 public struct OwnPasswordPage: Sendable {
-    /// What is changed.
+    /// The kinds of change.
     public enum Matter: String, Sendable, CaseIterable {
         case password, secondFactor = "second-factor", recoveryCodes = "recovery-codes"
 
-        /// Where the page is, and where its form goes.
+        /// The path of the page and of the page's form.
         public var path: String { "/account/\(self.rawValue)" }
     }
 
-    /// Where the first code of a new authenticator app goes.
+    /// The path that receives the first code of a new authenticator app.
     public static let confirmationPath = "/account/second-factor/code"
 
-    /// What is changed.
+    /// The kind of the change.
     public var matter: Matter
-    /// Whose it is.
+    /// The user name of the account.
     public var username: String
-    /// Whether a code is asked for beside the password.
+    /// `true` if the form asks for a code beside the password.
     public var asksForCode: Bool
-    /// How many recovery codes are left.
+    /// The number of recovery codes that are left.
     public var recoveryCodes: Int
-    /// How long a new password is at least.
+    /// The least number of characters in a new password.
     public var fewestCharacters: Int
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// What was wrong with what came before: a sentence of ours.
+    /// The problem with the last form: a fixed sentence of this server.
     public var problem: String?
-    /// The number of the refusal in the log, where something was wrong.
+    /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
-    /// The confirmed change; `nil` where the account has no phone.
+    /// The confirmed change; `nil` if the account has no phone.
     public var change: String?
 
-    /// A page of these values.
+    /// Creates a page with these values.
     public init(
         matter: Matter, username: String, asksForCode: Bool, recoveryCodes: Int, fewestCharacters: Int,
         confirmation: String, problem: String? = nil
@@ -45,22 +45,22 @@ public struct OwnPasswordPage: Sendable {
     }
 }
 
-/// The secret of a new authenticator app, to be scanned or typed, and the field for its first code.
+/// The secret of a new authenticator app, to scan or to type, and the field for the app's first code.
 public struct SecondFactorOfferPage: Sendable {
-    /// What the QR code carries.
+    /// The content of the QR code.
     public var address: String
-    /// The secret, to be typed.
+    /// The secret, for typing.
     public var typedSecret: String
-    /// The secret as the form brings it back, which only this server can read.
+    /// The sealed secret, which the form brings back. Only this server can open the sealed secret.
     public var sealed: String
-    /// What the form carries as a sign that it stood on our page.
+    /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// What was wrong with what came before: a sentence of ours.
+    /// The problem with the last form: a fixed sentence of this server.
     public var problem: String?
-    /// The number of the refusal in the log, where something was wrong.
+    /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
-    /// An offer.
+    /// Creates an offer.
     public init(address: String, typedSecret: String, sealed: String, confirmation: String, problem: String? = nil) {
         self.address = address
         self.typedSecret = typedSecret
@@ -75,7 +75,7 @@ public struct RecoveryCodesPage: Sendable {
     /// The codes.
     public var codes: [String]
 
-    /// These codes.
+    /// Creates a page with these codes.
     public init(codes: [String]) { self.codes = codes }
 }
 
@@ -84,7 +84,7 @@ extension PageRenderer {
         let codes: [String]
     }
 
-    /// Renders a page of a person's own.
+    /// Renders a page about a person's own password or second factor.
     public func html(_ page: OwnPasswordPage) -> RenderedPage {
         let (headline, lead, submit): (String, String, String) =
             switch page.matter {
@@ -131,7 +131,7 @@ extension PageRenderer {
         return self.render(view, template: "form", title: headline)
     }
 
-    /// Renders the secret of a new authenticator app. Throws ``QRCodeError`` where the address is too long for a picture.
+    /// Renders the secret of a new authenticator app. Throws ``QRCodeError`` if the address is too long for a picture.
     public func html(_ page: SecondFactorOfferPage) throws(QRCodeError) -> RenderedPage {
         var view = FormView(
             testID: "second-factor-offer", headline: "Add this to your authenticator app",

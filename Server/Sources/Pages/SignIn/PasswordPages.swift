@@ -2,14 +2,14 @@
 public struct SignInFrame: Sendable {
     /// The authorization request.
     public var requestID: String
-    /// The service that is signed in to, as people know it.
+    /// The service that the person signs in to, as people know the service.
     public var clientName: String
     /// The service's identifier, for the page's addresses.
     public var client: String?
     /// The origin to which the browser goes back in the end, for the policy of the page's forms.
     public var returnOrigin: String?
 
-    /// A sign-in.
+    /// Describes a sign-in.
     public init(requestID: String, clientName: String, client: String? = nil, returnOrigin: String? = nil) {
         self.requestID = requestID
         self.clientName = clientName
@@ -17,13 +17,13 @@ public struct SignInFrame: Sendable {
         self.returnOrigin = returnOrigin
     }
 
-    /// What every address of the sign-in carries.
+    /// The query that every address of the sign-in carries.
     var query: String {
         "?request=" + percentEncoded(self.requestID) + (self.client.map { "&client=" + percentEncoded($0) } ?? "")
     }
 }
 
-/// The question how a person wants to sign in, where a service takes more than one way.
+/// The question how a person wants to sign in, for a service that takes more than one way.
 public struct SignInChoicePage: Sendable {
     /// A way to sign in.
     public enum Way: Sendable, Hashable {
@@ -37,53 +37,53 @@ public struct SignInChoicePage: Sendable {
     /// The ways, the best first.
     public var ways: [Way]
 
-    /// A question.
+    /// Creates a question.
     public init(frame: SignInFrame, ways: [Way]) {
         self.frame = frame
         self.ways = ways
     }
 }
 
-/// The question by whom a person wants to sign in to an app, before anything has begun: each answer is an address.
+/// The question how a person wants to sign in to an app, before anything has begun. Each answer is an address.
 public struct SignInStartPage: Sendable {
-    /// The app, as people know it.
+    /// The app, as people know the app.
     public var clientName: String
     /// The ways, each with its address, the best first.
     public var ways: [(way: SignInChoicePage.Way, address: String)]
 
-    /// A question.
+    /// Creates a question.
     public init(clientName: String, ways: [(way: SignInChoicePage.Way, address: String)]) {
         self.clientName = clientName
         self.ways = ways
     }
 }
 
-/// The page on which a person shows something that they know or read off a device.
+/// The page on which a person enters a password or a code.
 public struct PasswordPage: Sendable {
-    /// What is asked for.
+    /// The kind of input that the page asks for.
     public enum Question: Sendable, Equatable {
-        /// The name and the password; the name may be known already.
+        /// The name and the password. The name may be known already.
         case password(username: String)
         /// A code beside the password.
         case code
-        /// A new password in place of one that was for once; its length, and whose it is.
+        /// A new password in place of a password for one use, with the user name and the least length.
         case newPassword(username: String, fewestCharacters: Int)
     }
 
     /// The sign-in.
     public var frame: SignInFrame
-    /// What is asked for.
+    /// The kind of input that the page asks for.
     public var question: Question
-    /// What was wrong with what came before: a sentence of ours.
+    /// The problem with the last form: a fixed sentence of this server.
     public var problem: String?
-    /// The number of the refusal in the log, where something was wrong.
+    /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
-    /// Whether there is another way to sign in.
+    /// `true` if the person can sign in another way, too.
     public var hasOtherWays: Bool
-    /// Whether a link to a new password can be mailed.
+    /// `true` if the server can mail a link for a new password.
     public var hasMail: Bool
 
-    /// A question.
+    /// Creates a question.
     public init(
         frame: SignInFrame, question: Question, problem: String? = nil, hasOtherWays: Bool = false,
         hasMail: Bool = false
@@ -105,14 +105,14 @@ extension PageRenderer {
             let isQuiet: Bool
         }
 
-        /// `nil` where nothing has begun that could be given up.
+        /// The authorization request; `nil` if nothing has begun that the person could give up.
         var requestID: String?
         let clientName: String
         var client: String?
         let ways: [Way]
     }
 
-    /// What a way is called, and by what name a test finds it.
+    /// Returns the words for a way, and the name by which a test finds the way.
     private static func words(_ way: SignInChoicePage.Way) -> (words: String, name: String) {
         switch way {
         case .phone: ("Sign in with your phone", "phone")
@@ -121,7 +121,7 @@ extension PageRenderer {
         }
     }
 
-    /// Renders the question by whom a person wants to sign in to an app.
+    /// Renders the question how a person wants to sign in to an app.
     public func html(_ page: SignInStartPage) -> RenderedPage {
         let ways = page.ways.enumerated().map { index, way in
             let (words, name) = Self.words(way.way)
@@ -153,7 +153,7 @@ extension PageRenderer {
             formTargets: page.frame.returnOrigin.map { [$0] } ?? [])
     }
 
-    /// Renders the page that asks for a password, or for a code beside one.
+    /// Renders the page that asks for a password, or for a code beside a password.
     public func html(_ page: PasswordPage) -> RenderedPage {
         let frame = page.frame
         var view: FormView
@@ -198,8 +198,8 @@ extension PageRenderer {
             view, template: "form", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
     }
 
-    /// The fields of a form that sets a password. The name is there for whatever keeps passwords, which would not know
-    /// whose it is.
+    /// Returns the fields of a form that sets a password. The name is for password managers, which would otherwise not
+    /// know the account of the password.
     static func newPasswordFields(username: String, fewestCharacters: Int) -> [FormView.Field] {
         [
             .init(

@@ -1,10 +1,10 @@
-/// The page on which a person signs in with their phone, in each of its states.
+/// The page on which a person signs in with their phone, in each of the page's states.
 public struct SignInPage: Sendable {
-    /// What the page waits for or has seen. The raw values are the words of the page's own channel.
+    /// The progress of the sign-in. The raw values are the words of the page's own channel.
     public enum State: String, Sendable, CaseIterable {
-        /// The codes are shown and no phone has taken one.
+        /// The page shows the codes, and no phone has taken a code.
         case waiting
-        /// A phone has taken a code; the person decides there.
+        /// A phone has taken a code; the person decides on the phone.
         case claimed
         /// Confirmed; this browser goes on.
         case approved
@@ -16,28 +16,28 @@ public struct SignInPage: Sendable {
         case denied
         /// Nobody answered in time.
         case expired
-        /// The answer was refused, or the phone gave up.
+        /// The server refused the answer, or the phone gave up.
         case failed
     }
 
-    /// How somebody who has no account gets one.
+    /// The way in which a person without an account gets an account.
     public enum Enrolment: Sendable, Equatable {
         /// By an enrolment link that an operator makes.
         case link
-        /// By an invitation of an operator's.
+        /// By an invitation that an operator makes.
         case invitation
-        /// By an invitation that they have mailed themselves, at that address.
+        /// By an invitation that the person requests by mail, at the given address.
         case mail(String)
     }
 
-    /// What the person confirms on the phone.
+    /// The action that the person confirms on the phone.
     public enum Matter: Sendable {
         /// A sign-in.
         case signIn
         /// A change of the account.
         case change
 
-        /// Where the pages are.
+        /// The path of the pages for this action.
         public var path: String {
             switch self {
             case .signIn: "/sign-in"
@@ -48,16 +48,16 @@ public struct SignInPage: Sendable {
 
     /// The three ways to reach the phone.
     public struct Codes: Sendable {
-        /// What the QR code holds: no link, which somebody could send to a person to tap.
+        /// The content of the QR code. The content is no link: somebody could send a link to a person to tap.
         public var qrContent: String
         /// The link for the app on the device that shows the page.
         public var sameDeviceLink: String
-        /// The code that a person types, in groups as it is shown; empty where none can be typed.
+        /// The code that a person types, in the groups of the display; empty if the person cannot type a code.
         public var typedCode: String
-        /// How long all of them work, in seconds.
+        /// The remaining lifetime of all three, in seconds.
         public var secondsLeft: Int
 
-        /// The codes of one round.
+        /// Creates the codes of one round.
         public init(qrContent: String, sameDeviceLink: String, typedCode: String, secondsLeft: Int) {
             self.qrContent = qrContent
             self.sameDeviceLink = sameDeviceLink
@@ -66,33 +66,34 @@ public struct SignInPage: Sendable {
         }
     }
 
-    /// The sign-in that the page belongs to, as it stands in the page's addresses.
+    /// The sign-in that the page belongs to, as the page's addresses name the sign-in.
     public var requestID: String
     /// The service that the person signs in to.
     public var clientName: String
-    /// The service's identifier, for the page's addresses: a page whose sign-in is gone knows by it where it belonged.
+    /// The service's identifier, for the page's addresses. After the sign-in is gone, the page finds the service by the
+    /// identifier.
     public var client: String?
-    /// Where people find the service, if that is registered.
+    /// The address at which people find the service, if an address is registered.
     public var home: String?
-    /// The number of the request in the server's log, where the sign-in has ended without success.
+    /// The number of the request in the server's log, if the sign-in has ended without success.
     public var reference: String?
-    /// Where the sign-in stands. ``State/waiting`` needs codes.
+    /// The progress of the sign-in. ``State/waiting`` needs codes.
     public var state: State
-    /// What to scan, open or type, while a phone may still be brought in.
+    /// The codes to scan, open or type, as long as a phone may still take part.
     public var codes: Codes?
     /// The origin to which the browser goes back in the end, for the policy of the page's form.
     public var returnOrigin: String?
-    /// What the page says of how one gets an account, if anything.
+    /// The way to an account that the page explains; `nil` for no explanation.
     public var enrolment: Enrolment?
-    /// What the person is to agree to, as the phone shows it too.
+    /// The text that the person agrees to. The phone shows the text, too.
     public var agreement: String?
 
-    /// Whether there is another way to sign in.
+    /// `true` if the person can sign in another way, too.
     public var hasOtherWays = false
-    /// What the person confirms.
+    /// The action that the person confirms.
     public var matter = Matter.signIn
 
-    /// A sign-in page.
+    /// Creates a sign-in page.
     public init(
         requestID: String, clientName: String, client: String? = nil, state: State, codes: Codes? = nil,
         returnOrigin: String? = nil, home: String? = nil, reference: String? = nil, enrolment: Enrolment? = nil
@@ -110,7 +111,7 @@ public struct SignInPage: Sendable {
 }
 
 extension PageRenderer {
-    /// What the template sees.
+    /// The values for the template.
     private struct SignInView {
         struct Codes {
             let qr: String
@@ -121,7 +122,7 @@ extension PageRenderer {
 
         struct Enrolment {
             let how: String
-            /// Where it begins, if it does so here.
+            /// The address on which the enrolment begins, if the enrolment begins on this server.
             let begin: String?
         }
 
@@ -146,14 +147,14 @@ extension PageRenderer {
         let canLeave: Bool
         let enrolment: Enrolment?
         let agreement: String?
-        /// Where the pages of the matter are.
+        /// The path of the pages for this action.
         let path: String
-        /// Which addresses the script asks; nothing for a sign-in.
+        /// The action by which the script chooses the addresses to ask; `nil` for a sign-in.
         let matter: String?
         let isChange: Bool
     }
 
-    /// Renders the page. Throws ``QRCodeError`` where what the QR code holds is empty or too long.
+    /// Renders the page. Throws ``QRCodeError`` if the content of the QR code is empty or too long.
     public func html(_ page: SignInPage) throws(QRCodeError) -> RenderedPage {
         var codes: SignInView.Codes?
         if page.state == .waiting, let shown = page.codes {
@@ -267,7 +268,7 @@ extension SignInPage.State {
 }
 
 extension SignInPage.State {
-    /// The same states of a change of the account.
+    /// The words of the same states for a change of the account.
     fileprivate var wordsOfChange: Words {
         let nothing = "Nothing was changed."
         switch self {
@@ -306,7 +307,7 @@ extension SignInPage.State {
     }
 }
 
-/// A text as a value in a query (RFC 3986, section 2.3: only unreserved letters stay).
+/// Returns a text as a value in a query (RFC 3986, section 2.3: only unreserved letters stay).
 func percentEncoded(_ text: String) -> String {
     let hexDigits = Array("0123456789ABCDEF".utf8)
     var encoded: [UInt8] = []

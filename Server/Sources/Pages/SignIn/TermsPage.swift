@@ -2,22 +2,22 @@
 public struct TermsPage: Sendable {
     /// The sign-in that the page belongs to.
     public var requestID: String
-    /// The service that is signed in to, by its identifier.
+    /// The identifier of the service that the person signs in to.
     public var client: String
-    /// The same, as people know it.
+    /// The service, as people know the service.
     public var clientName: String
-    /// The origin to which the browser goes back, whatever the person decides.
+    /// The origin to which the browser goes back after either decision.
     public var returnOrigin: String
-    /// Whose account it is about.
+    /// The user name of the account.
     public var username: String
     /// The version of the terms.
     public var version: String
-    /// Where people read them.
+    /// The address at which people read the terms.
     public var address: String
-    /// What the form carries as a sign that it stood on this page.
+    /// The sign that the form stood on this page.
     public var confirmation: String
 
-    /// A question.
+    /// Creates a question.
     public init(
         requestID: String, client: String, clientName: String, returnOrigin: String, username: String, version: String,
         address: String, confirmation: String
@@ -34,7 +34,7 @@ public struct TermsPage: Sendable {
 }
 
 extension PageRenderer {
-    /// What the template sees.
+    /// The values for the template.
     private struct TermsView {
         let emblem: String
         let requestID: String

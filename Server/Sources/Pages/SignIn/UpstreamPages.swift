@@ -1,45 +1,45 @@
-/// What has become of somebody who came back from another provider, and is not signed in.
+/// The page for a person who came back from another provider, and is not signed in.
 public struct UpstreamPage: Sendable {
-    /// Why somebody is not signed in.
+    /// The reason why the person is not signed in.
     public enum Reason: Sendable, CaseIterable {
         case declined, failed, stale, keptOut, busy
     }
 
-    /// A form by which a person connects the account that they have.
+    /// A form by which a person connects their existing account.
     public struct Connection: Sendable {
         /// The other provider, by its name in addresses.
         public var provider: String
-        /// What the form carries as a sign that it stood on this page.
+        /// The sign that the form stood on this page.
         public var confirmation: String
 
-        /// A form.
+        /// Creates a form.
         public init(provider: String, confirmation: String) {
             self.provider = provider
             self.confirmation = confirmation
         }
     }
 
-    /// What has become of it.
+    /// The result of the sign-in at the other provider.
     public enum Outcome: Sendable {
-        /// Nobody here is connected with them; with a form where an account of theirs can be.
+        /// No account here is connected with the person. The page has a form if the person can connect an account.
         case unknownPerson(connection: Connection?)
-        /// It has come to nothing.
+        /// The sign-in at the other provider was refused.
         case refused(Reason)
-        /// So many have come back at once that their turn has not come. Nothing is spent: the page leads the same way again,
-        /// with what they came with from the provider of that name.
+        /// Too many people came back at once, and the person's turn has not come. Nothing is spent: the page leads the
+        /// same way again, with the query that came from the provider of the given name.
         case crowded(provider: String, query: String)
     }
 
     /// The sign-in.
     public var frame: SignInFrame
-    /// What people call the other provider.
+    /// The name by which people know the other provider.
     public var title: String
-    /// What has become of it.
+    /// The result of the sign-in at the other provider.
     public var outcome: Outcome
     /// The number of the request in the server's log.
     public var reference: String?
 
-    /// A page.
+    /// Creates a page.
     public init(frame: SignInFrame, title: String, outcome: Outcome, reference: String? = nil) {
         self.frame = frame
         self.title = title
@@ -49,7 +49,7 @@ public struct UpstreamPage: Sendable {
 }
 
 extension PageRenderer {
-    /// Renders the page of somebody who came back and is not signed in.
+    /// Renders the page for a person who came back and is not signed in.
     public func html(_ page: UpstreamPage) -> RenderedPage {
         let frame = page.frame
         let sign = [("request", frame.requestID)] + (frame.client.map { [("client", $0)] } ?? [])

@@ -5,7 +5,7 @@ import Store
 import UAF
 import _Primitives
 
-/// What operators do for a person whose app rests after wrong attempts, or whose finger is lost.
+/// The operations by which operators help a person whose app rests after wrong attempts, or whose finger is lost.
 struct ActivationCareOperations: Sendable {
     let identities: Identities
     let directory: AccountDirectory

@@ -6,8 +6,8 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What people have agreed to with their personalised identities, as evidence: the documents, the signatures but for PINs',
-/// and what the server says of it itself.
+/// The operations for the agreements that people made with their personalised identities, as evidence: the documents,
+/// the signatures except for the PINs' signatures, and the server's own statement about an agreement.
 struct AgreementOperations: Sendable {
     let identities: Identities
     let directory: AccountDirectory

@@ -3,7 +3,7 @@ import HTTPTypes
 import PersonalInformation
 import _Primitives
 
-/// Which values people have chosen for services of personalised identities.
+/// The operations for the values that people have chosen for services of personalised identities.
 struct ChoiceOperations: Sendable {
     let identities: IdentityDirectory
 

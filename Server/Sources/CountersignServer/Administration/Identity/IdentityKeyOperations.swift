@@ -4,7 +4,8 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// The keys that phones of personalised identities seal to, and those that sign what they are told.
+/// The operations for the keys of personalised identities: the keys to which phones seal, and the keys that sign the
+/// server's messages to phones.
 struct IdentityKeyOperations: Sendable {
     let keys: IdentityKeys
     let provider: OpenIDProvider

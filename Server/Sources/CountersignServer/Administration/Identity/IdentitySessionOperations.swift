@@ -5,7 +5,8 @@ import HTTPTypes
 import Store
 import _Primitives
 
-/// The sessions of personalised identities that go on: what an operator sees of them, and gives up for somebody.
+/// The operations by which an operator sees the running sessions of personalised identities, and gives a session up for
+/// a person.
 struct IdentitySessionOperations: Sendable {
     let sessions: SessionListings
     let directory: AccountDirectory

@@ -3,7 +3,7 @@ import HTTPTypes
 import Store
 import _Primitives
 
-/// Invitations to organisations and services.
+/// The operations for invitations to organisations and services.
 struct InviteOperations: Sendable {
     let identities: IdentityDirectory
     let issuer: String

@@ -3,7 +3,7 @@ import HTTPTypes
 import Store
 import _Primitives
 
-/// What clients call people, and whom they mean.
+/// The operations for subjects: the names by which clients know people, and the accounts behind the names.
 struct MappingIDOperations: Sendable {
     let mappingIDs: MappingIDs
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import Store
 import _Primitives
 
-/// Organisations and who is in them, and the addresses that people have beside their first one.
+/// The operations for organisations and their members, and for the further addresses of people.
 struct OrganisationOperations: Sendable {
     let identities: IdentityDirectory
 

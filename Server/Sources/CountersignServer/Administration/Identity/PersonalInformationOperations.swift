@@ -4,7 +4,8 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What people have of the attributes that services of personalised identities ask for, and what their sessions came to.
+/// The operations for people's values of the attributes that services of personalised identities request, and for the
+/// results of people's sessions.
 struct PersonalInformationOperations: Sendable {
     let identities: IdentityDirectory
 

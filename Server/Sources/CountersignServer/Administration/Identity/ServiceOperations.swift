@@ -5,7 +5,7 @@ import Store
 import UAF
 import _Primitives
 
-/// The services of personalised identities, and who has which role there.
+/// The operations for the services of personalised identities, and for the roles of people at a service.
 struct ServiceOperations: Sendable {
     let identities: IdentityDirectory
 
@@ -18,7 +18,7 @@ struct ServiceOperations: Sendable {
     private static let role: [AdminOperation.Field] = [
         .required("id", "Letters, digits, hyphens and underscores."),
         .optional("name", "What people see. Default: its id."),
-        // Lists in a list, which the other fields have not.
+        // A list of lists. The other fields have no such kind.
         .required(
             "factors", .lists,
             "Alternatives, preferred ones first: each a list of device, pin and biometric that are asked for together."),
@@ -53,7 +53,7 @@ struct ServiceOperations: Sendable {
     private static let service: [AdminOperation.Field] =
         [.required("clientId", "The client, which is the service.")] + Self.profile
 
-    /// What is answered whoever has just written a profile.
+    /// The answer after an operator has written a profile.
     private static let written: [AdminOperation.Field] =
         Self.service + [.optional("warnings", .strings, "In what roles are weaker than they look.")]
 
@@ -201,7 +201,7 @@ extension AdminOperation.Call {
     /// The user name in the path.
     var account: String { self.parameters["username"] ?? "" }
 
-    /// A parameter of the query. Throws a 400 ``Problem`` where the query is not encoded.
+    /// Returns a parameter of the query. Throws a 400 ``Problem`` if the query is not encoded.
     func parameter(_ name: String) throws -> String? {
         guard let query = try? Parameters(parsing: self.query ?? "") else {
             throw Problem(.badRequest, "invalid-request", "The query is not encoded.")
@@ -211,8 +211,10 @@ extension AdminOperation.Call {
 }
 
 extension ServiceProfile {
-    /// Alternatives of one category of factors. Two of different ones (NIST SP 800-63B, section 2) are more than twice one:
-    /// who has found out a PIN, or made a copy of a finger, still has not got the phone.
+    /// Warnings about alternatives whose factors are all of one category.
+    ///
+    /// Two factors of different categories (NIST SP 800-63B, section 2) are more than twice one factor: an attacker who
+    /// has found out a PIN, or copied a finger, still has no phone.
     fileprivate var warnings: [String] {
         self.roles.flatMap { role in
             role.factors.alternatives.filter { Set($0.map(\.category)).count == 1 }.map { alternative in
@@ -226,7 +228,7 @@ extension ServiceProfile {
 }
 
 extension AuthenticatorType {
-    /// What somebody has to have, know or be.
+    /// The category of a factor: a thing that a person has, a fact that a person knows, or a feature of the person.
     fileprivate enum Category { case possession, knowledge, inherence }
 
     fileprivate var category: Category {
