@@ -4,154 +4,160 @@ public import UAF
 public import UAFClient
 public import _Primitives
 
-// One declaration of each floor below goes on to whoever imports this module. With `MemberImportVisibility` an app sees the
-// members of types by the modules that it imports, and this lets it see those of the types below without their modules. Other
-// names of the floors below stay out of apps.
+// Each lower floor re-exports one declaration to every file that imports this module. With `MemberImportVisibility` an
+// app sees the members of types by the modules that the app imports. The re-export lets the app see the members of the
+// types below without importing their modules. Other names of the lower floors stay hidden from apps.
 @_exported public import struct Ceremony.OutOfBandPayload
 @_exported public import enum PersonalInformation.PersonalAttribute
 @_exported public import enum UAF.AuthenticatorType
 @_exported public import struct UAFClient.SystemPrompt
 @_exported public import struct _Primitives.Timestamp
 
-// Types of the floors below that an app meets, under the names that it meets them by: an app imports this module and no
-// other. Each stands in two modules therefore, and is one type in both.
+// Types of the lower floors that an app meets, under the names that the app uses: an app imports this module and no
+// other module. Each name therefore stands in two modules, and is one type in both.
 
-/// What a QR code or a link tells a phone: a token, and where to redeem it. Made by ``OutOfBandPayloadDecode``.
+/// The content of a QR code or a link for a phone: a token, and the address at which to redeem the token.
+/// ``OutOfBandPayloadDecode`` creates payloads.
 ///
-/// `redeemData` holds the token, a secret, and the address; `json`, `base64URLEncoded` and `link(base:)` write it.
+/// `redeemData` holds the token, a secret, and the address; `json`, `base64URLEncoded` and `link(base:)` write the
+/// payload.
 public typealias OutOfBandPayload = Ceremony.OutOfBandPayload
 
-/// Why a payload could not be read: `malformedPayload`, `unsupportedVersion`, `decryptionError` (it was meant for another
-/// device) or `operationReused`, in its `code`.
+/// The reason why a payload could not be read, in its `code`: `malformedPayload`, `unsupportedVersion`,
+/// `decryptionError` (the payload was meant for another device) or `operationReused`.
 public typealias OutOfBandPayloadError = Ceremony.OutOfBandPayloadError
 
-/// What a server asks a person to confirm: a content type, the bytes, and for a picture its kind (UAF Protocol 1.1,
-/// dictionary Transaction).
+/// The content that a server asks a person to confirm: a content type, the bytes, and for a picture the picture's kind
+/// (UAF Protocol 1.1, dictionary Transaction).
 ///
-/// A screen gets its bytes as ``TransactionConfirmationContext/transactionConfirmationData``.
+/// A screen gets the bytes as ``TransactionConfirmationContext/transactionConfirmationData``.
 public typealias UAFTransaction = UAF.Transaction
 
-/// What the content of a transaction is (UAF Protocol 1.1, dictionary Transaction).
+/// The kind of a transaction's content (UAF Protocol 1.1, dictionary Transaction).
 public typealias TransactionContentType = UAF.Transaction.ContentType
 
-/// A kind of PNG pictures, by what their files say of themselves (UAF, DisplayPNGCharacteristicsDescriptor).
+/// A kind of PNG pictures, described by the pictures' own file headers (UAF, DisplayPNGCharacteristicsDescriptor).
 public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
-/// What the device underneath can do, for ``MobileAuthenticationClientInitializer/platform(_:)``.
+/// The capabilities of the device, for ``MobileAuthenticationClientInitializer/platform(_:)``.
 ///
-/// `DevicePlatform(storage:clock:)` is the least; `keys`, `fingerprintSensor`, `faceSensor` and `devicePasscode` are there where
-/// the device has them.
+/// `DevicePlatform(storage:clock:)` is the minimum. `keys`, `fingerprintSensor`, `faceSensor` and `devicePasscode` are
+/// set if the device has them.
 public typealias DevicePlatform = UAFClient.DevicePlatform
 
-/// Where keys, counters and tries are kept: `read`, `write` and `remove` named values, each of which survives a power cut
-/// once it is written.
+/// The storage of keys, counters and tries: `read`, `write` and `remove` access named values. A written value survives
+/// a power cut.
 public typealias SecureStorage = UAFClient.SecureStorage
 
-/// Keys that the device makes, keeps and signs with: a chip's, in the place of those in the storage.
+/// Keys that the device makes, keeps and signs with: the keys of a chip, used in place of the keys in the storage.
 public typealias DeviceKeys = UAFClient.DeviceKeys
 
-/// Why a storage did not do its work: `unavailable`, `corrupt`, `newer` or `inUse`, in its `code`.
+/// The reason why a storage failed, in its `code`: `unavailable`, `corrupt`, `newer` or `inUse`.
 public typealias StorageError = UAFClient.StorageError
 
-/// The device's clocks: the time of day, which a person can set, and the time since the device started, which nobody can.
+/// The device's clocks: the time of day, which a person can set, and the time since the device started, which no person
+/// can set.
 public typealias DeviceClock = UAFClient.DeviceClock
 
-/// A moment in milliseconds since 1970, UTC, as ``DeviceClock`` tells it: `Timestamp(milliseconds:)`.
+/// A moment in milliseconds since 1970, UTC, as ``DeviceClock`` reports it: `Timestamp(milliseconds:)`.
 public typealias Timestamp = _Primitives.Timestamp
 
-/// A sensor for fingers or faces and the operating system's matcher behind it.
+/// A sensor for fingers or faces, with the operating system's matcher.
 public typealias BiometricSensor = UAFClient.BiometricSensor
 
-/// What came of one finger or face: `match`, `noMatch` with the sensor's advice, `cancelled` or `lockedOut`.
+/// The result of one reading of a finger or face: `match`, `noMatch` with the sensor's advice, `cancelled` or
+/// `lockedOut`.
 public typealias BiometricReading = UAFClient.BiometricReading
 
-/// Why a sensor, or the operating system, said nothing: `timedOut` or `disconnected`.
+/// The reason why a sensor, or the operating system, gave no result: `timedOut` or `disconnected`.
 public typealias SensorError = UAFClient.SensorError
 
-/// What the operating system says of the device's passcode: `match`, `cancelled` or `lockedOut`.
+/// The operating system's result for the device's passcode: `match`, `cancelled` or `lockedOut`.
 public typealias DevicePasscodeReading = UAFClient.DevicePasscodeReading
 
-/// The device's own passcode, which the operating system asks for and judges.
+/// The device's own passcode, which the operating system requests and checks.
 public typealias DevicePasscode = UAFClient.DevicePasscode
 
-/// What one try of a PIN costs whoever has the device's storage, for
+/// The cost of one PIN guess for an attacker with the device's storage, for
 /// ``MobileAuthenticationClientInitializer/pinHardening(_:)``.
 public typealias PinHardening = UAFClient.PinHardening
 
-/// The app's texts in a dialog of the operating system: `reason`, `fallbackTitle` and `cancelTitle`. What is `nil` is the
-/// operating system's own.
+/// The app's texts in a dialog of the operating system: `reason`, `fallbackTitle` and `cancelTitle`. For a text that is
+/// `nil`, the operating system uses its own text.
 public typealias SystemPrompt = UAFClient.SystemPrompt
 
-/// How a PIN or a password stands, for a screen to show: `unlocked`, `lastAttemptFailed` with the tries that are left and
-/// the seconds to wait, or `lockedOut`.
+/// The status of a PIN or a password, for a screen to show: `unlocked`, `lastAttemptFailed` with the remaining tries
+/// and the seconds to wait, or `lockedOut`.
 public typealias AuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
 
-/// Where the client writes down what it does, for ``MobileAuthenticationClientInitializer/traceRecorder(_:)``.
+/// The recorder to which the client writes its events, for ``MobileAuthenticationClientInitializer/traceRecorder(_:)``.
 public typealias TraceRecorder = Ceremony.TraceRecorder
 
-/// Bytes that must not be shown, for ``BiometricKeys``: `SecretBytes(bytes)` takes them, `withBytes` lends them.
+/// Bytes that must not be shown, for ``BiometricKeys``: `SecretBytes(bytes)` takes the bytes, and `withBytes` lends
+/// them.
 public typealias SecretBytes = _Primitives.SecretBytes
 
 // MARK: Identities
 
-/// What an authentication is for, for the sentence that a person agrees to: `userLogin` (a browser elsewhere),
+/// The purpose of an authentication, for the sentence to which a person agrees: `userLogin` (a browser elsewhere),
 /// `serviceLogin` (this app), `addFactor`, `changePin`, `newActivation`, `delete` and `merge`.
 public typealias AuthenticationPurpose = SessionDocument.Purpose
 
-/// What roles ask for: `device`, `pin`, `biometric`, and two that are reserved.
+/// The authenticator types that roles require: `device`, `pin`, `biometric`, and two reserved types.
 public typealias AuthenticatorType = UAF.AuthenticatorType
 
-/// What a service asks of a person: a property for each of the twelve attributes, `nil` where it does not ask.
+/// The attributes that a service requests from a person: a property for each of the twelve attributes, `nil` if the
+/// service does not request the attribute.
 public typealias AuthenticationPersonalInformation = PersonalInformation.AuthenticationPersonalInformation
 
-/// One attribute that a service asks for: what a screen shows of it, and where the person's answer goes.
+/// One attribute that a service requests: the content for the screen, and the place for the person's answer.
 public typealias AuthenticationInformation = PersonalInformation.AuthenticationInformation
 
-/// What is wrong with an attribute, by the server's last word.
+/// The error of an attribute's value, from the server's last reply.
 public typealias AuthenticationInformationErrorCode = PersonalInformation.AuthenticationInformationErrorCode
 
-/// What a service can ask of a person: the twelve attributes, by the names of the properties of
+/// The twelve attributes that a service can request from a person, named like the properties of
 /// ``AuthenticationPersonalInformation``.
 public typealias PersonalAttribute = PersonalInformation.PersonalAttribute
 
-/// A value that an account has, without the value: a word that its owner gave it.
+/// The alias of an account's value: a word that the value's owner chose, in place of the value.
 public typealias PersonalInformationAlias = PersonalInformation.PersonalInformationAlias
 
-/// Judges what a person types for an attribute.
+/// A validator of the text that a person types for an attribute.
 public typealias PersonalInformationValidator = PersonalInformation.PersonalInformationValidator
 
-/// Judges names: `minLength` and `maxLength` are its bounds.
+/// A validator of names, with the bounds `minLength` and `maxLength`.
 public typealias NameValidator = PersonalInformation.NameValidator
 
-/// Judges user names.
+/// A validator of user names.
 public typealias UsernameValidator = PersonalInformation.UsernameValidator
 
-/// Judges salutations.
+/// A validator of salutations.
 public typealias SalutationValidator = PersonalInformation.SalutationValidator
 
-/// Judges birthdays.
+/// A validator of birthdays.
 public typealias BirthdateValidator = PersonalInformation.BirthdateValidator
 
 /// A day of the calendar, without a time and without a zone.
 public typealias CalendarDay = PersonalInformation.CalendarDay
 
-/// Where a person lives.
+/// A person's postal address.
 public typealias Address = PersonalInformation.Address
 
-/// Judges addresses.
+/// A validator of addresses.
 public typealias AddressValidator = PersonalInformation.AddressValidator
 
-/// Judges nationalities: countries, in two letters.
+/// A validator of nationalities: countries, in two letters.
 public typealias NationalityValidator = PersonalInformation.NationalityValidator
 
-/// What a person's papers say of their gender.
+/// The gender in a person's papers.
 public typealias Gender = PersonalInformation.Gender
 
-/// Judges genders.
+/// A validator of genders.
 public typealias GenderValidator = PersonalInformation.GenderValidator
 
-/// Judges e-mail addresses.
+/// A validator of e-mail addresses.
 public typealias EmailValidator = PersonalInformation.EmailValidator
 
-/// Judges telephone numbers.
+/// A validator of telephone numbers.
 public typealias PhoneNumberValidator = PersonalInformation.PhoneNumberValidator

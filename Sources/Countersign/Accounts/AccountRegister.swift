@@ -8,60 +8,64 @@ import _Primitives
     import Foundation
 #endif
 
-/// What the SDK keeps of an account.
+/// The SDK's stored data of one account.
 struct StoredAccount: Equatable {
-    /// The most browsers that an account remembers; the oldest goes first.
+    /// The maximum number of browsers that an account remembers. Beyond the maximum, the oldest browser is removed
+    /// first.
     static let maximumBrowsers = 32
-    /// The most enrolments out of band that are kept. The oldest that was never confirmed goes first, with its keys.
+    /// The maximum number of stored enrolments out of band. Beyond the maximum, the oldest unconfirmed enrolment is
+    /// removed first, together with its keys.
     static let maximumEnrolments = 8
 
-    /// One enrolment out of band, which made a device at the server. It goes with the last of its keys.
+    /// An enrolment out of band, which created a device at the server. The enrolment is removed together with the last
+    /// of its keys.
     struct Enrolment: Equatable {
-        /// What proves to the account's server, and to nobody else, that a later enrolment comes from this device.
+        /// The secret that proves to the account's server, and to no other server, that a later enrolment comes from
+        /// this device.
         let secret: String
-        /// The keys that it made, and those that have joined its device in the app.
+        /// The keys that the enrolment created, and the keys that joined its device in the app.
         var keys: [KeyName]
-        /// What its keys take the place of, as soon as one of them has answered.
+        /// The keys that the enrolment's keys replace, as soon as one of the enrolment's keys has answered.
         var replaced: [KeyName]
     }
 
-    /// Which account it is.
+    /// The account's identifier with its server.
     let key: AccountKey
-    /// The name that the server's requests go by (UAF Protocol 1.1, `username`).
+    /// The account's name in the server's requests (UAF Protocol 1.1, `username`).
     let username: Username
     /// The account's keys, oldest first.
     var keys: [KeyName]
-    /// The AppID that the keys were made for.
+    /// The AppID for which the keys were made.
     var appID: String
-    /// The browsers that the person has confirmed something from.
+    /// The browsers from which the person has confirmed something.
     var browsers: [String] = []
-    /// The enrolments that keys are left of, oldest first.
+    /// The enrolments of which at least one key is left, oldest first.
     var enrolments: [Enrolment] = []
-    /// The keys by which this device speaks for itself to the account's server; `nil` until they are made.
+    /// The keys with which this device authenticates itself to the account's server; `nil` until the keys are made.
     var identity: IdentityKeys?
-    /// Whether the server has said that it knows these.
+    /// `true` if the server has acknowledged the identity keys.
     var isIdentityKnown = false
 }
 
-/// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
+/// The token of a deregistration that was sent, or was about to be sent, and whose answer is not yet carried out.
 struct PendingDeregistration: Equatable, Sendable {
-    /// The token: a secret.
+    /// The token, a secret.
     let token: String
     let redeemURL: URL
     /// The server of the accounts.
     let baseURL: URL
 }
 
-/// The accounts of the device and its name, one value in the secure storage that is replaced as a whole.
+/// The accounts and the name of the device: one value in the secure storage, always replaced as a whole.
 actor AccountRegister: CustomReflectable {
     private static let name = "accounts"
-    /// Of the format: 2 since accounts are found by their server and an identifier.
+    /// The version of the format. Version 2 identifies accounts by their server and an identifier.
     private static let version: Int64 = 2
 
-    /// Without children: there are secrets and tokens in here.
+    /// A mirror without children, because the register holds secrets and tokens.
     nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// The most tokens of one server that are kept.
+    /// The maximum number of stored deregistration tokens of one server.
     private static let maximumDeregistrations = 8
 
     private struct Content: Equatable {
@@ -73,14 +77,14 @@ actor AccountRegister: CustomReflectable {
     private let storage: any SecureStorage
     private var content: Content
 
-    /// Throws ``StorageError``.
+    /// Opens the register. Throws ``StorageError``.
     init(storage: any SecureStorage) throws {
         self.storage = storage
         self.content = try storage.read(Self.name).map(Self.read) ?? Content()
     }
 
     var records: [StoredAccount] { self.content.accounts }
-    /// What services have begun and this device has not carried out, oldest first.
+    /// The deregistrations that services have begun and that this device has not carried out, oldest first.
     var deregistrations: [PendingDeregistration] { self.content.deregistrations }
     var deviceName: String? { self.content.deviceName }
 
@@ -90,12 +94,14 @@ actor AccountRegister: CustomReflectable {
         content.accounts.firstIndex { $0.key == key }
     }
 
-    /// Adds keys that the server has taken, and with the first ones the account and the name that its server knows it by;
-    /// with them what a later enrolment proves itself by. They replace nothing
-    /// yet: see ``settle(_:of:)``. The first registration names the device.
+    /// Adds keys that the server has accepted. With the first keys, the function also adds the account and the
+    /// account's name at the server.
     ///
-    /// Keys that no enrolment out of band made join the devices of the `confirmed` keys. Returns keys that go to make
-    /// room: those of the oldest enrolment that was never confirmed, where there are too many.
+    /// The enrolment holds the secret that authenticates a later enrolment. The new keys replace nothing yet: see
+    /// ``settle(_:of:)``. The first registration sets the device's name.
+    ///
+    /// Keys that come from no enrolment out of band join the devices of the `confirmed` keys. If the account has too
+    /// many enrolments, the function removes the oldest unconfirmed enrolment and returns its keys.
     func add(
         _ keys: [KeyName], to key: AccountKey, named username: Username, appID: String, deviceName: String?,
         confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil, identity: IdentityKeys? = nil
@@ -124,9 +130,11 @@ actor AccountRegister: CustomReflectable {
         return gone
     }
 
-    /// Lets keys that the server answers to take the place of the account's earlier keys of their models, and of those
-    /// that their enrolment was to replace. These are returned, to be deleted. Until then all are here: a registration
-    /// that is never confirmed costs no key.
+    /// Replaces earlier keys of the account by keys to which the server has answered.
+    ///
+    /// These keys replace the account's earlier keys of the same models, and the keys that their enrolment was to
+    /// replace. The function returns the replaced keys, so that the caller deletes them. Until then the account keeps
+    /// all keys: a registration that is never confirmed costs no key.
     func settle(_ keys: [KeyName], of key: AccountKey) throws -> [KeyName] {
         var content = self.content
         guard let index = Self.index(of: key, in: content) else { return [] }
@@ -147,8 +155,8 @@ actor AccountRegister: CustomReflectable {
         return replaced
     }
 
-    /// Forgets keys; an account without a person's key goes, and the device's name with the last account. Returns all
-    /// keys that go.
+    /// Removes keys of an account. An account without a key of the person is removed, and the device's name is removed
+    /// with the last account. Returns all removed keys.
     func remove(_ keys: [KeyName], from key: AccountKey) throws -> [KeyName] {
         var content = self.content
         let gone = Self.remove(keys, from: key, &content)
@@ -156,7 +164,7 @@ actor AccountRegister: CustomReflectable {
         return gone
     }
 
-    /// Forgets keys of accounts, and in the same write the token that they were deleted by. Returns all keys that go, with
+    /// Removes keys of accounts, and in the same write the token of the deregistration. Returns all removed keys with
     /// their AppIDs.
     func remove(_ keys: [(record: StoredAccount, keys: [KeyName])], endingDeregistrationBy token: String) throws
         -> [(appID: String, key: KeyName)]
@@ -184,10 +192,11 @@ actor AccountRegister: CustomReflectable {
         return gone
     }
 
-    /// Writes down a token of a deregistration before it leaves.
+    /// Stores a deregistration token before the token is sent.
     ///
-    /// Throws ``EngineError`` (`unavailable`) where too many of that server wait for their answer already: to forget one of them would
-    /// leave its keys here for good, to redeem this one unwritten too.
+    /// Throws ``EngineError`` (`unavailable`) if too many deregistrations of the same server already wait for an
+    /// answer. Dropping one of them would leave its keys on this device permanently; redeeming the new token without
+    /// storing it would do the same.
     func note(_ deregistration: PendingDeregistration) throws {
         guard !self.content.deregistrations.contains(deregistration) else { return }
         var content = self.content
@@ -201,14 +210,15 @@ actor AccountRegister: CustomReflectable {
         try self.write(content)
     }
 
-    /// Forgets a token that no answer is to be had for.
+    /// Removes a token for which no answer can arrive any more.
     func settle(_ deregistration: PendingDeregistration) throws {
         var content = self.content
         content.deregistrations.removeAll { $0 == deregistration }
         try self.write(content)
     }
 
-    /// Keeps the keys by which the device speaks for itself, unless there are some: these are returned.
+    /// Stores the keys with which the device authenticates itself. If the account already has such keys, the function
+    /// keeps and returns the existing keys.
     func keep(_ identity: IdentityKeys, of key: AccountKey) throws -> IdentityKeys? {
         var content = self.content
         guard let index = Self.index(of: key, in: content) else { return nil }
@@ -218,7 +228,7 @@ actor AccountRegister: CustomReflectable {
         return identity
     }
 
-    /// Notes whether the server knows the keys by which the device speaks for itself, as long as they are these.
+    /// Records whether the server knows the device's identity keys, if the account still has the given keys.
     func note(isKnown: Bool, _ identity: IdentityKeys, of key: AccountKey) throws {
         var content = self.content
         guard let index = Self.index(of: key, in: content), content.accounts[index].identity == identity else { return }
@@ -226,7 +236,8 @@ actor AccountRegister: CustomReflectable {
         try self.write(content)
     }
 
-    /// Forgets the keys by which the device speaks for itself, and that the server knows them, as long as they are these.
+    /// Removes the device's identity keys and the note that the server knows the keys, if the account still has the
+    /// given keys.
     func forget(_ identity: IdentityKeys, of key: AccountKey) throws {
         var content = self.content
         guard let index = Self.index(of: key, in: content), content.accounts[index].identity == identity else { return }
@@ -278,17 +289,18 @@ actor AccountRegister: CustomReflectable {
                 })
         }
         let bytes = JSON.object(object).serialized
-        // What could not be read again is not written: it would cost every account.
+        // An unreadable value is not written, because reading it back would fail and cost every account.
         do { _ = try Self.read(bytes) } catch { throw StorageError(.unavailable, "not written, because \(error)") }
         try self.storage.write(bytes, to: Self.name)
         self.content = content
     }
 
-    /// Reads what this version writes, and what earlier ones have written. Throws ``StorageError``: `newer` for what a later
-    /// version has written, `corrupt` for everything else.
+    /// Reads the formats of this version and of earlier versions.
+    ///
+    /// Throws ``StorageError``: `newer` for a value of a later version, `corrupt` for every other failure.
     private static func read(_ bytes: [UInt8]) throws -> Content {
         do {
-            // Whatever name an app has given is read back.
+            // Any name that an app has given can be read back.
             let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000, takesNUL: true)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
                 throw StorageError(.corrupt, "the accounts are no object")
@@ -326,8 +338,8 @@ actor AccountRegister: CustomReflectable {
         }
     }
 
-    /// Which account it is, and its name. Version 1 knew accounts by the name alone, and did not say which of its spellings
-    /// it had taken.
+    /// Returns an account's key and its name. Version 1 identified accounts by the name alone, and did not record the
+    /// name's spelling.
     private static func names(of account: JSONObject, version: Int64) throws -> (AccountKey, Username) {
         guard let server = URL(string: try account.requiredString(version == 1 ? "baseUrl" : "server")) else {
             throw StorageError(.corrupt, "an account's server")
@@ -349,7 +361,7 @@ actor AccountRegister: CustomReflectable {
 }
 
 extension StoredAccount {
-    /// Forgets keys, and an enrolment with the last of its own.
+    /// Removes keys, and each enrolment without remaining keys.
     fileprivate mutating func drop(_ gone: [KeyName]) {
         self.keys.removeAll(where: gone.contains)
         for index in self.enrolments.indices {
@@ -359,8 +371,11 @@ extension StoredAccount {
         self.enrolments.removeAll { $0.keys.isEmpty }
     }
 
-    /// Lets an enrolment go where there are too many: the oldest that was never confirmed, with its keys. What this device
-    /// proves itself by is not among them. Where all were confirmed, only the oldest secret goes. Returns the keys.
+    /// Removes an enrolment if the account has too many enrolments: the oldest unconfirmed enrolment, with its keys. An
+    /// enrolment by which this device proves its identity (`confirmed`) is never chosen.
+    ///
+    /// If all enrolments were confirmed, the function removes the oldest enrolment's secret only. Returns the removed
+    /// keys.
     fileprivate mutating func makeRoomForEnrolment(keeping confirmed: Set<KeyName>) -> [KeyName] {
         guard self.enrolments.count >= Self.maximumEnrolments else { return [] }
         guard let index = self.enrolments.firstIndex(where: { confirmed.isDisjoint(with: $0.keys) }) else {
@@ -381,8 +396,8 @@ extension StoredAccount.Enrolment {
         ]
     }
 
-    /// The enrolments of a stored account. One of before has secrets that do not say of which keys, each of which may be
-    /// of all of them, or none.
+    /// Reads the enrolments of a stored account. The earlier format has secrets without their keys: each secret may
+    /// belong to all of the keys, or to none.
     fileprivate static func read(from account: JSONObject, _ keys: [KeyName]) throws -> [Self] {
         guard let values = try account.array("enrolments") else {
             return try (account.strings("secrets") ?? []).map { Self(secret: $0, keys: keys, replaced: []) }
@@ -397,7 +412,7 @@ extension StoredAccount.Enrolment {
 }
 
 extension KeyName {
-    /// As it is stored, and as servers name keys.
+    /// The key's name in the storage format, which is also the servers' format.
     var json: JSONObject { ["aaid": .string(self.aaid.text), "keyID": .string(self.keyID.base64URL)] }
 
     fileprivate init(json object: JSONObject) throws {

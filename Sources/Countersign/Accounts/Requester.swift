@@ -1,5 +1,5 @@
-/// Who started an operation and from where, for the person to compare. Every text is one line without control or
-/// format characters; the origin's host is in ASCII.
+/// The service and the browser that started an operation, for the person to compare. Every text is one line without
+/// control or format characters; the origin's host is in ASCII.
 public struct Requester: Hashable, Sendable {
     /// The service's name.
     public let service: String?
@@ -9,14 +9,14 @@ public struct Requester: Hashable, Sendable {
     public let address: String?
     /// The browser and its system, in words.
     public let browser: String?
-    /// An opaque name of the browser, the same for the same browser.
+    /// An opaque identifier of the browser: always the same for the same browser.
     public let browserID: String?
-    /// Whether the account, or each account in question, has not confirmed anything from that browser before.
+    /// `true` if the account, or each account in question, has never confirmed anything from the browser before.
     public let isNewBrowser: Bool
-    /// How the token came: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
+    /// The way in which the token arrived: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
     public let channel: String?
 
-    /// A requester, for an app's own tests too.
+    /// Creates a requester. Public also for an app's own tests.
     public init(
         service: String?, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, isNewBrowser: Bool = false, channel: String? = nil

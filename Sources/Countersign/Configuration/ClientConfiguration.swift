@@ -6,51 +6,56 @@ import _Primitives
     public import Foundation
 #endif
 
-/// Where the server is and how long to wait for it and for the person.
+/// The server's address, and the time limits for the server and for the person.
 ///
-/// Decodable, so that an app can keep it in a file: only `baseURL` must be there, and unknown members are ignored.
-/// Times are whole seconds in a file, and a part of a second is written as a whole one.
+/// The configuration is decodable, so that an app can keep it in a file. Only `baseURL` is required, and unknown
+/// members are ignored. A file holds times in whole seconds; a fraction of a second is written as a full second.
 public struct ClientConfiguration: Hashable, Sendable {
-    /// The server's address, with the path below which it is, if it has one. `https`, or `http` on this device:
-    /// `localhost` or a literal loopback address.
+    /// The server's address, including the base path if the server has one. The scheme is `https`, or `http` on this
+    /// device: `localhost` or a literal loopback address.
     public var baseURL: URL
-    /// The identity of this app, as the server's facet list names it; by default ``MetaData/applicationFacetID``.
+    /// The identity of this app, as the server's facet list names it. The default is ``MetaData/applicationFacetID``.
     public var facetID: String
-    /// Where a registration request is fetched, under ``baseURL``.
+    /// The path under ``baseURL`` from which the client fetches a registration request.
     public var registrationRequestPath: String
-    /// Where a registration response is sent.
+    /// The path to which the client sends a registration response.
     public var registrationResponsePath: String
-    /// Where an authentication request is fetched.
+    /// The path from which the client fetches an authentication request.
     public var authenticationRequestPath: String
-    /// Where an authentication response is sent.
+    /// The path to which the client sends an authentication response.
     public var authenticationResponsePath: String
-    /// Where keys are deregistered.
+    /// The path for the deregistration of keys.
     public var deregistrationRequestPath: String
-    /// Where a typed sign-in code is redeemed.
+    /// The path at which the client redeems a typed sign-in code.
     public var authenticationRedeemPath: String
-    /// Where a service's token that deletes keys is redeemed: such a token is written down before it leaves.
+    /// The path at which the client redeems a service's token that deletes keys. The client stores such a token before
+    /// sending it.
     public var deregistrationRedeemPath: String
-    /// Where the server lists the apps that may answer, for a server whose requests do not name that address.
+    /// The path of the server's list of apps that may answer. Used with a server whose requests do not name the list's
+    /// address.
     public var facetsPath: String
-    /// Where an account's notices are fetched.
+    /// The path from which the client fetches an account's notices.
     public var noticesPath: String
-    /// Where an account's signed-in browsers are fetched, and, with an identifier behind it, ended.
+    /// The path from which the client fetches an account's signed-in browsers. With an identifier appended, the path
+    /// ends the session of one browser.
     public var sessionsPath: String
-    /// Where is fetched, and, with an identifier behind it, ended, what services have that goes on without a browser.
+    /// The path from which the client fetches the account's grants: access that services keep without a browser. With
+    /// an identifier appended, the path ends one grant.
     public var grantsPath: String
-    /// Where is fetched what services ask the account's person without a browser.
+    /// The path from which the client fetches the questions that services ask the account's person without a browser.
     public var questionsPath: String
-    /// The hosts, with their port where it is not the scheme's own, to which a token may be sent: by default the one of
-    /// ``baseURL``. A payload that names another host is refused before anything is sent.
+    /// The hosts to which a token may be sent, each with its port if the port is not the scheme's default. By default
+    /// the set holds the host of ``baseURL``.
     ///
-    /// The app's own words; a host from a payload is told from them by its bytes.
+    /// The client refuses a payload that names another host, and sends nothing. The texts are the app's own words; the
+    /// client compares a host from a payload with them byte by byte.
     public var redeemHosts: Set<String>
-    /// How long one exchange with the server may take.
+    /// The maximum time of one exchange with the server.
     public var networkTimeout: Duration
-    /// How long the person has for each answer.
+    /// The time that the person has for each answer.
     public var userInteractionTimeout: Duration
 
-    /// A configuration with the defaults for everything but the server's address.
+    /// Creates a configuration with the default values for everything except the server's address.
     public init(baseURL: URL) {
         self.baseURL = baseURL
         self.facetID = MetaData.applicationFacetID
@@ -71,15 +76,17 @@ public struct ClientConfiguration: Hashable, Sendable {
         self.userInteractionTimeout = .seconds(240)
     }
 
-    /// The address of a path at the server: below scheme, host, port and path of ``baseURL``, nothing else of it.
+    /// Returns the address of a path at the server. The path is appended to scheme, host, port and path of ``baseURL``;
+    /// the other parts of ``baseURL`` are dropped.
     func address(_ path: String) -> URL? { self.baseURL.address(of: path) }
 
-    /// Whether a token may be sent to a host. Hosts are the same where their bytes are.
+    /// Returns `true` if a token may be sent to a host. Two hosts are the same if their bytes are the same.
     func mayRedeem(at authority: String) -> Bool { self.redeemHosts.containsBytes(of: authority) }
 }
 
 extension Duration {
-    /// Whole seconds, a part of one as a whole one: a time that is not none is not written as none.
+    /// The duration in whole seconds. A fraction counts as a full second, so that a positive duration is never written
+    /// as zero.
     package var secondsRoundedUp: Int64 {
         let (seconds, attoseconds) = self.components
         return attoseconds > 0 && seconds < .max ? seconds + 1 : seconds

@@ -7,45 +7,51 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What ``CountersignSDK`` goes by: which servers may manage identities on this device, and what the app wants of the
-/// device.
+/// The configuration of ``CountersignSDK``: the servers that may manage identities on this device, and the app's
+/// requirements for the device.
 public struct IdentityConfiguration: Sendable {
-    /// A server that may manage identities, with the keys that vouch for everything that it says.
+    /// A server that may manage identities, with the root keys that authenticate everything the server signs.
     public struct TrustedServer: Hashable, Sendable {
-        /// What the server is called in everything that it signs: its base address, to the letter.
+        /// The server's name in every document that the server signs: the base address, byte for byte.
         public let idmIdentifier: String
-        /// Its root keys, each the text of a JSON web key on P-256, as its operator gives it to makers of apps.
+        /// The server's root keys. Each is the text of a JSON web key on P-256, as the server's operator publishes the
+        /// key for app developers.
         public let rootKeys: [String]
 
-        /// A server with its root keys: the one that signs, and the next one where there is one already. The server of this
-        /// product has one, and no next one.
+        /// Creates a server with its root keys: the key that signs now, and the next key if the operator has published
+        /// a next key. The server of this product has one root key and no next key.
         public init(idmIdentifier: String, rootKeys: [String]) {
             self.idmIdentifier = idmIdentifier
             self.rootKeys = rootKeys
         }
     }
 
-    /// The servers. No other is ever spoken to, whatever a code says.
+    /// The servers. The SDK never connects to any other server, whatever a code says.
     public var servers: [TrustedServer]
-    /// The identity of this app, as its factors sign it; by default ``MetaData/applicationFacetID``.
+    /// The identity of this app, as the app's factors sign it. The default is ``MetaData/applicationFacetID``.
     public var facetID: String
-    /// What the server calls this device in the person's list, where the person gives it no name: 1 to 256 bytes.
+    /// The name of this device in the person's device list if the person gives the device no name: 1 to 256 bytes.
     public var deviceName: String
-    /// How long one exchange with a server may take, at most 25: what the device signs for it is soon too old. An answer that
-    /// was lost is asked for once more within that time.
+    /// The maximum time of one exchange with a server, at most 25 seconds. A later answer would carry a device
+    /// signature that the server considers too old.
+    ///
+    /// If an answer is lost, the SDK asks for the answer once more within this time.
     public var networkTimeout: Duration
-    /// Whether there are identities only on a device with a passcode, which is so by default: without one
-    /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` ends with `deviceLockNotSet`. What can tell is
-    /// ``DevicePlatform``'s `devicePasscode`, so an app gives one wherever its operating system has passcodes. A platform without
-    /// it, as on Linux, has nothing that could tell, and there are identities all the same.
+    /// `true` if identities need a device with a passcode. The default is `true`: without a passcode,
+    /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` ends with `deviceLockNotSet`.
+    ///
+    /// ``DevicePlatform``'s `devicePasscode` reports the passcode. An app therefore sets `devicePasscode` on every
+    /// operating system with passcodes. A platform without `devicePasscode`, such as Linux, cannot report a passcode;
+    /// identities work on such a platform all the same.
     public var isDeviceLockRequired: Bool
-    /// What looks at the device's soundness; `nil` where the app looks at nothing, and servers are told nothing.
+    /// The app's inspection of the device's security. `nil` if the app inspects nothing; the servers then receive no
+    /// findings.
     public var securityInspection: (any SecurityInspection)?
-    /// What the app itself wants of the device: it names what is amiss, and nothing where the device is sound enough. A
-    /// server has a policy of its own beside.
+    /// The app's own requirements for the device: returns the names of the problems, and an empty list if the device is
+    /// secure enough. Each server also applies a policy of its own.
     public var securityPolicy: @Sendable (SecurityCheckResult) -> [String]
 
-    /// A configuration with the defaults for everything but the servers.
+    /// Creates a configuration with the default values for everything except the servers.
     public init(servers: [TrustedServer]) {
         self.servers = servers
         self.facetID = MetaData.applicationFacetID
@@ -57,25 +63,27 @@ public struct IdentityConfiguration: Sendable {
     }
 }
 
-/// Looks at the device for signs that somebody has taken its protection away. What is to be seen differs from system to
-/// system: an app brings what its platform has.
+/// An inspection of the device for signs that its protection was removed.
+///
+/// The visible signs differ between operating systems. An app therefore brings an implementation for its platform.
 public protocol SecurityInspection: Sendable {
-    /// Looks now. It may ask the operating system, and takes no longer than a person waits.
+    /// Inspects the device now. The inspection may ask the operating system, and must finish within the time that a
+    /// person waits.
     func inspect() async throws -> SecurityFindings
 }
 
-/// What a look at the device has found.
+/// The findings of an inspection of the device.
 public struct SecurityFindings: Hashable, Sendable {
-    /// Which version of the check it was: higher ones look at more.
+    /// The version of the check. A higher version checks more.
     public var checkVersion: Int32
     /// The operating system and its version, at most 128 bytes.
     public var osVersion: String
-    /// Whether the system's protection was taken away.
+    /// `true` if the operating system's protection was removed.
     public var isRooted: Bool
-    /// Whether something has reached into the app: a debugger, or code of others.
+    /// `true` if a debugger or foreign code has reached into the app.
     public var isHooked: Bool
 
-    /// Describes what was found.
+    /// Creates the findings of an inspection.
     public init(checkVersion: Int32, osVersion: String, isRooted: Bool, isHooked: Bool) {
         self.checkVersion = checkVersion
         self.osVersion = osVersion
@@ -84,17 +92,17 @@ public struct SecurityFindings: Hashable, Sendable {
     }
 }
 
-/// What a look at the device has found, and when.
+/// The findings of an inspection of the device, with the time of the inspection.
 public struct SecurityCheckResult: Hashable, Sendable {
-    /// When the device looked, by its own clock.
+    /// The time of the inspection, by the device's own clock.
     public let date: Date
-    /// Which version of the check it was.
+    /// The version of the check.
     public let checkVersion: Int32
     /// The operating system and its version.
     public let osVersion: String
-    /// Whether the system's protection was taken away.
+    /// `true` if the operating system's protection was removed.
     public let isRooted: Bool
-    /// Whether something has reached into the app.
+    /// `true` if a debugger or foreign code has reached into the app.
     public let isHooked: Bool
 
     init(_ findings: SecurityFindings, at moment: Timestamp) {
@@ -107,9 +115,9 @@ public struct SecurityCheckResult: Hashable, Sendable {
 }
 
 extension IdentityConfiguration.TrustedServer {
-    /// The root keys, by their names: a key without one goes by its thumbprint.
+    /// Returns the root keys by key ID. A key without a key ID gets its thumbprint as the key ID.
     ///
-    /// Throws `JOSEError` for what is no public key on P-256, and where there is none.
+    /// Throws `JOSEError` if a text is not a public key on P-256, or if there is no root key.
     func roots() throws -> JWKSet {
         guard !self.rootKeys.isEmpty else { throw JOSEError(.invalidKey, "no root key") }
         return JWKSet(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the SDK says of itself and of the app around it.
+/// The version of the SDK and the identity of the app that uses the SDK.
 public enum MetaData {
     /// The SDK's version, by semantic versioning.
     public static let mobileAuthenticationVersion = "0.1.0"

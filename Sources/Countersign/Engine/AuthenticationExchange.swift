@@ -9,23 +9,23 @@ import _Primitives
     import Foundation
 #endif
 
-/// An account that an authentication may be of, and its ways to answer.
+/// An account that may answer an authentication, with its ways to answer.
 struct AuthenticationCandidate: Sendable {
     let record: StoredAccount
-    /// By the authenticator that the person chooses; the server's preference first.
+    /// The ways to answer, by the authenticator that the person chooses. The server's preference comes first.
     let ways: [(aaid: Aaid, keys: [KeyName])]
-    /// The authenticators that could answer if somebody asked the person for them.
+    /// The authenticators that could answer if the app asked the person for them.
     let unasked: Set<Aaid>
 }
 
-/// One authentication from the server's request to its judgement, but for what is asked of the person: a face asks, each
-/// in its own way, and hands in what was answered.
+/// One authentication from the server's request to its judgement, without the questions to the person. Each face asks
+/// the person in its own way, and passes the answers in.
 struct AuthenticationExchange: Sendable {
-    /// What came of it.
+    /// The result of an accepted authentication.
     struct Accepted: Sendable {
-        /// The token that the server gave to act for the person: a secret.
+        /// The server's token to act for the person: a secret.
         let token: String?
-        /// The address that ends the sign-in of a browser on this device: its code is a secret.
+        /// The address that completes the sign-in of a browser on this device. Its code is a secret.
         let location: URL?
     }
 
@@ -35,14 +35,16 @@ struct AuthenticationExchange: Sendable {
 
     private var server: ServerExchange { ServerExchange(core: self.core, recording: self.recording) }
 
-    /// Reads the request. Throws ``OperationFailure`` and what the fetch of the facet list throws.
+    /// Reads the request. Throws ``OperationFailure`` and the errors of fetching the facet list.
     func prepare() async throws -> PreparedAuthentication {
         try await self.core.messages(self.recording).prepareAuthentication(
             Array((self.request.message.uafRequest ?? "").utf8), channel: self.request.channel)
     }
 
-    /// Throws ``EngineError`` `appRenamed` where accounts of this server that `isMeant` are there, and all were enrolled by the
-    /// app under another name: to be asked first, as the server's list may not have this one.
+    /// Checks the names under which the app enrolled the accounts of this server with `isMeant`. Throws ``EngineError``
+    /// `appRenamed` if such accounts exist and all of them were enrolled under another name.
+    ///
+    /// Call this function first, because the server's list may lack the app's present name.
     func checkName(where isMeant: (StoredAccount) -> Bool) async throws {
         let records = await self.records(where: isMeant)
         guard records.allSatisfy({ self.core.module.formerName(of: $0.keys) != nil }) else { return }
@@ -53,8 +55,8 @@ struct AuthenticationExchange: Sendable {
         await self.core.register.records.filter { $0.key.server == self.core.configuration.baseURL && isMeant($0) }
     }
 
-    /// The accounts of this server that `isMeant`, also those that have no way to answer, by the authenticators of this
-    /// device that `canVerify`.
+    /// Returns the accounts of this server with `isMeant`, with their ways to answer by the authenticators of this
+    /// device with `canVerify`. Accounts without a way to answer are included.
     func candidates(
         _ prepared: PreparedAuthentication, where isMeant: (StoredAccount) -> Bool,
         canVerify: (AuthenticatorModel.Factor) -> Bool
@@ -62,7 +64,7 @@ struct AuthenticationExchange: Sendable {
         let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
         let usable = supported.filter { canVerify($0.factor) }
         return await self.records(where: isMeant).filter { $0.appID.hasSameBytes(as: prepared.appID) }.map { record in
-            // Keys of another name of the app are not the ones to choose.
+            // Keys of another name of the app must not be chosen.
             let keys = record.keys.filter { self.core.module.formerNames[$0] == nil }
             let ways = Self.ways(keys, prepared, usable)
             let possible = Set(Self.ways(keys, prepared, supported).map(\.aaid))
@@ -70,7 +72,8 @@ struct AuthenticationExchange: Sendable {
         }
     }
 
-    /// How an account can answer with those keys and models, by the authenticator that the person chooses.
+    /// Returns the ways in which an account can answer with the keys and models, by the authenticator that the person
+    /// chooses.
     private static func ways(
         _ keys: [KeyName], _ prepared: PreparedAuthentication, _ models: [AuthenticatorModel]
     ) -> [(aaid: Aaid, keys: [KeyName])] {
@@ -81,21 +84,22 @@ struct AuthenticationExchange: Sendable {
         }
     }
 
-    /// Verifies the person, signs with the keys and sends the answer, once everything was shown. Where the server does not
-    /// know the keys by which this device speaks for itself, it is told.
+    /// Verifies the person, signs with the keys and sends the answer, after everything was shown. If the server does
+    /// not know this device's identity keys, the answer announces them.
     ///
-    /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError``, and the answer has
-    /// not left; ``Unanswered`` once it has.
+    /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError`` before the
+    /// answer was sent; ``Unanswered`` afterwards.
     func sign(
         _ prepared: PreparedAuthentication, _ keys: [KeyName], of record: StoredAccount,
         _ verification: any UserInteraction, _: Disclosure.Complete
     ) async throws -> ServerResponse {
-        // Until the server has judged: a later signature of the same key must not overtake this one.
+        // The keys stay in exclusive use until the server has judged: a later signature of the same key must not
+        // overtake this signature.
         try await self.core.module.withExclusiveUse(of: keys) {
             let answer = try await prepared.authenticate(
                 keys, announcing: await self.core.untoldIdentity(of: record.key), verification: verification)
             self.recording.note(.personVerified)
-            // The last moment to give up: nothing has left yet.
+            // This is the last moment to give up: nothing was sent yet.
             try Task.checkCancellation()
             do {
                 return try await self.server.sendToTheEnd(
@@ -107,12 +111,13 @@ struct AuthenticationExchange: Sendable {
         }
     }
 
-    /// Carries out what the server has judged of an answer with those keys. Throws ``Unanswered``.
+    /// Carries out the server's judgement of an answer with the keys. Throws ``Unanswered``.
     func conclude(_ response: ServerResponse, _ keys: [KeyName], _ record: StoredAccount) async throws -> Accepted {
         switch response.statusCode {
         case .ok:
-            // It is done, whatever the storage says now: an error would have a payment made twice. What is not written
-            // down here is written down after the next answer of these keys, and a browser is asked about once more.
+            // The operation is done, whatever the storage reports now: an error could cause a second payment. Data that
+            // cannot be stored now is stored after the next answer of these keys, and the person is asked about the
+            // browser once more.
             for key in keys { try? await self.core.module.notify(key, .ok) }
             try? await self.core.settle(keys, of: record.key, record.appID)
             await self.core.note(
@@ -124,15 +129,15 @@ struct AuthenticationExchange: Sendable {
                 token: response.additionalTokens.first { $0.kind == .jwt }?.value,
                 location: self.server.continuation(response.location))
         case .unknownKeyID:
-            // Where the storage fails, the next answer with these keys ends here again.
+            // If the storage fails, the next answer with these keys ends here again.
             try? await self.core.forget(Self.unknown(among: keys, in: response), of: record)
         default: break
         }
         throw Unanswered(cause: EngineError(refusedWith: response.statusCode), isJudgementLost: false)
     }
 
-    /// Which keys of an answer the server does not know: those that its message has the device delete, where it sent
-    /// one about them, else all.
+    /// Returns the keys of an answer that the server does not know: the keys that its deregistration message names, or
+    /// all keys if the server sent no such message.
     private static func unknown(among keys: [KeyName], in response: ServerResponse) -> [KeyName] {
         guard let message = response.newUAFRequest,
             let request = try? RequestMessage(parsing: message.utf8).request(among: [.uaf11]),
@@ -144,7 +149,7 @@ struct AuthenticationExchange: Sendable {
         return named.isEmpty ? keys : named
     }
 
-    /// Tells the server that there will be no answer, and why. Nothing is sent where the request cannot be read.
+    /// Tells the server that no answer will come, with the reason. Sends nothing if the request cannot be read.
     func report(_ code: ErrorCode, _ asmStatus: ASMStatusCode?) async {
         guard let header = self.request.header(of: .authentication) else { return }
         await self.server.reportFailure(

@@ -1,20 +1,21 @@
-/// What proves to the server who registers: made by an authentication, given to a registration.
+/// The credentials that authenticate a person's requests to the server. An authentication creates the provider; a
+/// registration, for instance, uses it.
 public protocol AuthorizationProvider: Sendable {
-    /// The header fields to send along.
+    /// The header fields for the request.
     var headers: [(name: String, value: String)] { get }
 }
 
-/// A JSON web token of the server, sent as bearer token.
+/// A JSON web token of the server, sent as a bearer token.
 public struct JwtAuthorizationProvider: AuthorizationProvider, CustomStringConvertible, CustomReflectable {
     /// The token: a secret.
     public let jwt: String
 
-    /// A provider of that token.
+    /// Creates a provider with the token.
     public init(_ jwt: String) { self.jwt = jwt }
 
     /// The token as `Authorization: Bearer`.
     public var headers: [(name: String, value: String)] { [("Authorization", "Bearer \(self.jwt)")] }
-    /// Without the token.
+    /// A description without the token.
     public var description: String { "JwtAuthorizationProvider" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

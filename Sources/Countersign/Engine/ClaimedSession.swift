@@ -7,18 +7,19 @@ import _Primitives
 struct ClaimedSession: Sendable {
     let server: String
     let id: String
-    /// Which identity has claimed it.
+    /// The activation of the identity that has claimed the session.
     let activation: String
-    /// The key of the finger or face that it was begun to replace; `nil` where it was not begun for that.
+    /// The key of the finger or face that the session was begun to replace; `nil` if the session has another purpose.
     var replaces: KeyID?
 }
 
-/// A claim of a session, as it has left.
+/// A claim of a session, as it was sent.
 struct SentClaim: Sendable {
     let session: ClaimedSession
     let claim: SecretBytes
 
-    /// Whether it is the claim of the same session by the same identity. What one identity has proved is no other's.
+    /// Returns `true` if the other value is the claim of the same session by the same identity. A proof of one identity
+    /// is not valid for another identity.
     func isSame(as other: Self) -> Bool {
         self.session.server.hasSameBytes(as: other.session.server)
             && self.session.id.hasSameBytes(as: other.session.id)
@@ -26,15 +27,15 @@ struct SentClaim: Sendable {
     }
 }
 
-/// What is to be signed, as the phone has checked it.
+/// The content to be signed, as the phone has checked it.
 struct CheckedSession: Sendable {
     let prepared: PreparedSession
     let document: SessionDocument
-    /// What the PIN service was asked with this document.
+    /// The questions to the PIN service for this document.
     let askedPins = AskedPins()
 }
 
-/// What a person said to what was asked, as it has left.
+/// The person's answers to a request, as they were sent.
 struct SentAnswers: Sendable {
     let role: String
     let answers: [PersonalAttribute: AttributeAnswer]
@@ -42,11 +43,11 @@ struct SentAnswers: Sendable {
     func isSame(as other: Self) -> Bool { self.role.hasSameBytes(as: other.role) && self.answers == other.answers }
 }
 
-/// Factors that have left, and what they have signed.
+/// Factors that were sent, with the content that they have signed.
 struct SentFactors: Sendable {
     let checked: CheckedSession
-    /// The PIN among them, where it is about to be changed and the new one has to be another.
+    /// The PIN among the factors, kept if the session changes the PIN: the new PIN must differ from it.
     let pin: SecretBytes?
-    /// Which signatures of the activation they are.
+    /// The number of these signatures among the activation's signatures.
     let number: Int
 }

@@ -8,9 +8,9 @@ import UAFClient
     import Foundation
 #endif
 
-/// What all operations of a client share.
+/// The shared core of all operations of a client.
 ///
-/// Every public value of the SDK that holds secrets holds them through this one, which shows nothing to reflection.
+/// Every public value of the SDK with secrets holds the secrets through this value, which shows nothing to reflection.
 struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     var description: String { "ClientCore" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -37,7 +37,7 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
             platform: platform,
             configuration: AuthenticatorModule.Configuration(
                 callerID: facetID, pinHardening: pinHardening, pictureDisplays: pictureDisplays))
-        // Keys of a registration that was cut off before the server's answer belong to nobody.
+        // Keys of a registration that was cut off before the server's answer have no owner.
         try await module.deleteAll(except: Set(register.records.flatMap(\.keys)))
         self.configuration = configuration
         self.platform = platform
@@ -50,25 +50,25 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         self.traceRecorder = traceRecorder
     }
 
-    /// Throws ``EngineError`` `appRenamed` where an account was enrolled by the app under another name, and nothing of it
-    /// answers under this one.
+    /// Checks that an account has a key that answers under the app's present name. Throws ``EngineError`` `appRenamed`
+    /// if the app enrolled an account under another name, and no key of the account answers under the present name.
     func checkName(of record: StoredAccount?) throws(EngineError) {
         guard let former = self.module.formerName(of: record?.keys ?? []) else { return }
         throw EngineError(
             .appRenamed(former: former), "this app was called \(former) when it was enrolled; now \(self.facetID.text)")
     }
 
-    /// What is told of one operation, and what its requests carry.
+    /// Returns a recording of one operation, with the id that its requests carry.
     func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.platform.random) }
 
-    /// The UAF client, for one operation.
+    /// Returns the UAF client for one operation.
     func messages(_ recording: Recording) -> MessageClient {
         MessageClient(
             module: self.module, facetID: self.facetID, cache: self.facetLists,
             fetchFacets: self.facetListFetch(recording))
     }
 
-    /// How a facet list is fetched.
+    /// Returns the function that fetches a facet list.
     func facetListFetch(_ recording: Recording) -> FacetAuthorization.Fetch {
         { [channel, configuration] url in
             let response = try await channel.send(
@@ -88,14 +88,14 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
             clock: self.platform.clock, limit: self.configuration.userInteractionTimeout)
     }
 
-    /// Lets keys that the server answers to take the place of the account's earlier ones of their models.
+    /// Replaces the account's earlier keys of the same models by keys to which the server has answered.
     func settle(_ keys: [KeyName], of account: AccountKey, _ appID: String) async throws {
         for key in try await self.register.settle(keys, of: account) {
             try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
         }
     }
 
-    /// Forgets keys that a server has deleted, and with them the token that they were deleted by.
+    /// Forgets keys that a server has deleted, and the token of the deregistration.
     func forget(_ keys: [(record: StoredAccount, keys: [KeyName])], endingDeregistrationBy token: String) async throws {
         let before = await self.register.records
         for (appID, key) in try await self.register.remove(keys, endingDeregistrationBy: token) {
@@ -104,7 +104,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         try await self.deleteIdentities(of: before)
     }
 
-    /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
+    /// Forgets keys of an account. The account's entry is removed first: keys that remain after a failure are deleted
+    /// at the next start.
     func forget(_ keys: [KeyName], of record: StoredAccount) async throws {
         let before = await self.register.records
         for key in try await self.register.remove(keys, from: record.key) {
@@ -113,7 +114,7 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         try await self.deleteIdentities(of: before)
     }
 
-    /// Deletes the keys by which the device spoke for itself to servers of accounts that have gone.
+    /// Deletes the keys with which the device authenticated itself to the servers of removed accounts.
     private func deleteIdentities(of records: [StoredAccount]) async throws {
         let left = await self.register.records.compactMap(\.identity)
         for identity in records.compactMap(\.identity) where !left.contains(identity) {
@@ -123,7 +124,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
 }
 
 extension ClientCore {
-    /// Who asks, fit to be shown. A browser is new where none of the accounts has confirmed anything from it.
+    /// Returns the service and browser that request an operation, fit to be shown. A browser is new if none of the
+    /// accounts has confirmed anything from it.
     func requester(of request: ReturnUAFRequest, for records: [StoredAccount]) async -> Requester? {
         guard let requester = request.requester else { return nil }
         var isNew = false

@@ -10,8 +10,8 @@ import _Primitives
     import Foundation
 #endif
 
-/// This device, as it speaks for itself to the server of one account: what it says is signed with a key of its own, and
-/// what is sealed to it, it alone opens.
+/// This device's identity towards the server of one account. The device signs its requests with a key of its own, and
+/// only the device can open data that is sealed to its other key.
 package struct DeviceIdentity: Sendable {
     private let module: AuthenticatorModule
     private let keys: IdentityKeys
@@ -19,9 +19,9 @@ package struct DeviceIdentity: Sendable {
     private let clock: any DeviceClock
     private let random: RandomSource
 
-    /// What the server verifies proofs with (`use` is `sig`), named by its thumbprint.
+    /// The key with which the server verifies proofs (`use` is `sig`), named by its thumbprint.
     package let signingKey: JWK
-    /// What the server seals to (`use` is `enc`, ECDH-ES), named by its thumbprint.
+    /// The key to which the server seals data (`use` is `enc`, ECDH-ES), named by its thumbprint.
     package let encryptionKey: JWK
 
     init(_ keys: IdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
@@ -33,7 +33,7 @@ package struct DeviceIdentity: Sendable {
             core.module, core.platform)
     }
 
-    /// The device towards a server of that name.
+    /// Creates the device's identity towards a server of the name.
     init(_ keys: IdentityKeys, server: String, _ module: AuthenticatorModule, _ platform: DevicePlatform)
         throws(JOSEError)
     {
@@ -46,11 +46,11 @@ package struct DeviceIdentity: Sendable {
         self.encryptionKey = try Self.jwk(keys.openingKey, use: "enc", algorithm: "ECDH-ES")
     }
 
-    /// Proves that a request is this device's: the compact form that goes with it, once.
+    /// Creates the proof that a request comes from this device: the compact form, which is sent with the request once.
     ///
     /// - Parameters:
-    ///   - keyID: What the server knows the device by; by default the name of its key.
-    ///   - clockOffset: How far the server's clock is ahead of the device's.
+    ///   - keyID: The server's name of the device; by default the name of the device's key.
+    ///   - clockOffset: The difference by which the server's clock is ahead of the device's clock.
     ///
     /// Throws `DeviceKeyError` and ``StorageError``.
     package func proof(
@@ -62,7 +62,8 @@ package struct DeviceIdentity: Sendable {
         return unsigned.compact(signature: try await self.module.sign(unsigned.signingInput, by: self.keys))
     }
 
-    /// Opens what was sealed to this device (compact JWE, ECDH-ES with A256GCM). Throws `JOSEError` and `DeviceKeyError`.
+    /// Opens data that was sealed to this device (compact JWE, ECDH-ES with A256GCM). Throws `JOSEError` and
+    /// `DeviceKeyError`.
     package func open(_ sealed: String) throws -> [UInt8] {
         try JWE(opening: sealed, encryptions: [.a256GCM]) { try self.module.agree(with: $0, by: self.keys) }.plaintext
     }
@@ -77,8 +78,8 @@ package struct DeviceIdentity: Sendable {
 }
 
 extension ClientCore {
-    /// The device towards an account's server; `nil` where there is no such account. An account of before gets its keys
-    /// now.
+    /// Returns the device's identity towards an account's server; `nil` if the account does not exist. An account of an
+    /// earlier version gets its keys now.
     ///
     /// Throws ``DeviceKeyError`` and ``StorageError``.
     func identity(of account: AccountKey) async throws -> DeviceIdentity? {
@@ -87,7 +88,7 @@ extension ClientCore {
         let made = try self.module.makeIdentity()
         let kept: IdentityKeys?
         do {
-            // Somebody else may have made them meanwhile, or taken the account away.
+            // Another task may have made the keys meanwhile, or removed the account.
             kept = try await self.register.keep(made, of: account)
         } catch {
             try? self.module.deleteIdentity(made)
@@ -98,32 +99,33 @@ extension ClientCore {
         return try DeviceIdentity(kept, of: account, self)
     }
 
-    /// Takes note of the server's answer to a message that told of a device: from now on the device speaks for itself there,
-    /// where the server has its keys.
+    /// Records the server's answer to a message that announced a device. If the server has stored the device's keys,
+    /// the device authenticates itself at the server from now on.
     func note(_ response: ServerResponse, tellingOf device: IdentityKeys?, of account: AccountKey) async {
         guard let device, let identity = try? DeviceIdentity(device, of: account, self),
             let name = identity.signingKey.keyID, response.deviceKey?.hasSameBytes(as: name) ?? false
         else { return }
-        // What is not written down is told once more with the next answer.
+        // If the record cannot be stored, the next answer announces the device once more.
         try? await self.register.note(isKnown: true, device, of: account)
     }
 
-    /// The keys by which this device speaks for itself, where the account's server does not know them; those of an account
-    /// of before are made now. `nil` where there is nothing to tell, or no room for them.
+    /// Returns this device's identity keys if the account's server does not know them; creates them for an account of
+    /// an earlier version. `nil` if nothing has to be announced, or if the device has no room for the keys.
     func untoldIdentity(of account: AccountKey) async -> IdentityKeys? {
         guard let record = await self.register.record(of: account), !record.isIdentityKnown else { return nil }
         _ = try? await self.identity(of: account)
         return await self.register.record(of: account)?.identity
     }
 
-    /// Forgets keys of a device that will never sign again: others are made for the next authentication, and told with it.
+    /// Forgets keys of a device that will never sign again. New keys are made and announced with the next
+    /// authentication.
     func forget(_ lost: IdentityKeys, of account: AccountKey) async {
-        // Where that cannot be written down, the next request ends here again.
+        // If the change cannot be stored, the next request ends here again.
         guard (try? await self.register.forget(lost, of: account)) != nil else { return }
         try? self.module.deleteIdentity(lost)
     }
 
-    /// Deletes the keys of a device that were made for a registration, unless the account has them.
+    /// Deletes the device keys that were made for a registration, unless the account uses them.
     func forgetUnlessKept(_ device: IdentityKeys, of account: AccountKey) async {
         guard await self.register.record(of: account)?.identity != device else { return }
         try? self.module.deleteIdentity(device)
@@ -131,6 +133,6 @@ extension ClientCore {
 }
 
 extension DeviceKeyError {
-    /// Whether the key will never sign again.
+    /// `true` if the key will never sign again.
     var isForGood: Bool { self == .gone || self == .closed }
 }

@@ -1,7 +1,9 @@
-/// What a person has to have seen before anything is verified or signed, and what they have seen so far: one place for
-/// every face, every factor and every way into an authentication (threat model, Signing what nobody has seen).
+/// The content that a person must have seen before anything is verified or signed, and the record of what was shown.
+/// Every face, every factor and every way into an authentication uses this single place (threat model, Signing what
+/// nobody has seen).
 struct Disclosure: Sendable {
-    /// That everything was shown and asked. ``complete()`` alone makes one, and nothing is signed without.
+    /// The evidence that everything was shown and asked. Only ``complete()`` creates it, and nothing is signed without
+    /// it.
     struct Complete: Sendable {
         fileprivate init() {}
     }
@@ -10,22 +12,23 @@ struct Disclosure: Sendable {
     private var isContentShown = false
     private var isBrowserApproved = true
 
-    /// For an authentication with something to confirm, or without.
+    /// Creates the disclosure of an authentication with or without content to confirm.
     init(hasContent: Bool) { self.hasContent = hasContent }
 
-    /// Whether a screen still has to show what is to be confirmed.
+    /// `true` if a screen still has to show the content to be confirmed.
     var isContentUnseen: Bool { self.hasContent && !self.isContentShown }
 
-    /// The person has confirmed the content, or a selector had taken it when it answered.
+    /// Records that the content was shown: the person has confirmed it, or a selector had taken it when it answered.
     mutating func contentWasShown() { self.isContentShown = true }
 
-    /// A browser asks that the account has not used before.
+    /// Records that a browser asks which the account has not used before.
     mutating func expectApprovalOfBrowser() { self.isBrowserApproved = false }
 
-    /// The person says that the browser is theirs.
+    /// Records that the person has approved the browser as their own.
     mutating func browserWasApproved() { self.isBrowserApproved = true }
 
-    /// Whether everything was shown and asked. Throws ``EngineError`` (`undisclosed`) where it was not.
+    /// Returns the evidence that everything was shown and asked. Throws ``EngineError`` (`undisclosed`) if something
+    /// was not.
     func complete() throws(EngineError) -> Complete {
         guard self.isBrowserApproved else {
             throw EngineError(.undisclosed, "a new browser, and no requester verifier was asked about it")

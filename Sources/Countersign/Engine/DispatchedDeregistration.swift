@@ -8,21 +8,22 @@ import _Primitives
     import Foundation
 #endif
 
-/// A deregistration that a service has started, on this device: the server has deleted its keys in the step that
-/// redeemed the token, and this deletes them here.
+/// The device's part of a deregistration that a service has started. The server has deleted its keys in the step of
+/// redeeming the token, and this type deletes the keys on the device.
 ///
-/// A crash between the two breaks nothing. The token is written down before it leaves, and stays until what the server
-/// answered is carried out; the server gives the same answer whenever the token is shown again. So a phone that lost the
-/// answer, or was switched off with the answer in its hands, deletes its keys when the operation is executed again or the
-/// app starts again. A key is never deleted here before the server has said that it is gone there.
+/// A crash between the two steps breaks nothing. The token is stored before it is sent, and stays until the server's
+/// answer is carried out. The server gives the same answer each time it sees the token. A phone that lost the answer,
+/// or was switched off before carrying it out, therefore deletes its keys when the operation is executed again or the
+/// app starts again. The device never deletes a key before the server has said that its own record of the key is gone.
 struct DispatchedDeregistration: Sendable {
-    /// How long the start of an app waits at the most for servers that it has answers to fetch from.
+    /// The maximum time that an app's start waits for servers with pending answers.
     private static let patienceAtStart = Duration.seconds(5)
 
     let core: ClientCore
     let recording: Recording
 
-    /// Redeems a token at the address of deregistrations. Throws as ``ServerExchange/redeem(_:at:timeout:)`` does.
+    /// Redeems a token at the address of deregistrations. Throws the errors of
+    /// ``ServerExchange/redeem(_:at:timeout:)``.
     func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
         let exchange = ServerExchange(core: self.core, recording: self.recording)
         try exchange.checkRedeemAddress(url)
@@ -32,19 +33,21 @@ struct DispatchedDeregistration: Sendable {
         do {
             return try await exchange.redeem(token, at: url, timeout: timeout)
         } catch let error as EngineError where [.tokenUnknown, .tokenExpired, .tokenSpent].contains(error.cause) {
-            // There is no answer to be had: nothing was deleted by it, or too long ago to be told.
+            // No answer can arrive: the token deleted nothing, or its answer is too old.
             try await self.core.register.settle(noted)
             throw error
         }
     }
 
-    /// Deletes what the message names, and nothing that is another server's or, where it does not name keys, could be
-    /// another person's. Returns the accounts that lost a key, as they were, and who had it done.
+    /// Deletes the keys that the message names. Keys of another server are never deleted, nor keys that could belong to
+    /// another person if the message names no keys.
+    ///
+    /// Returns the accounts that lost a key, in their former state, and the service that requested the deregistration.
     func carryOut(_ request: ReceivedRequest, token: String) async throws -> (
         accounts: [StoredAccount], requester: Requester?
     ) {
         var gone: [(record: StoredAccount, keys: [KeyName])] = []
-        // Without a message there was nothing to delete.
+        // Without a message, the server had nothing to delete.
         if let message = request.message.uafRequest {
             gone = try await self.keys(
                 named: try await self.core.messages(self.recording).prepareDeregistration(Array(message.utf8)))
@@ -62,23 +65,23 @@ struct DispatchedDeregistration: Sendable {
         let found = own.map { record in
             (record: record, keys: record.keys.filter(prepared.isAbout))
         }.filter { !$0.keys.isEmpty }
-        // A message that names no key is about one account. Which of several it is, is not guessed: the server may never
-        // have heard of the others.
+        // A message without keys is about one account. The device does not guess among several accounts, because the
+        // server may never have heard of the others.
         guard found.count <= 1 || prepared.request.authenticators.allSatisfy({ $0.keyID != nil }) else {
             throw EngineError(.malformed, "a deregistration that does not say whose keys")
         }
         return found
     }
 
-    /// Carries out what was begun before the app ended, for five seconds at the most: however many tokens there are,
-    /// however many requests each needs, and whatever the transport makes of a time limit or of being cancelled. What has
-    /// failed by then is tried again at the next start.
+    /// Carries out the deregistrations that began before the app ended, for at most five seconds in total. The limit
+    /// holds for any number of tokens and requests, and even if the transport ignores time limits and cancellation.
+    /// Deregistrations that have failed by then are tried again at the next start.
     static func resume(_ core: ClientCore) async {
         let pending = await core.register.deregistrations.filter { $0.baseURL == core.configuration.baseURL }
         guard !pending.isEmpty else { return }
         let end = Answer<Void>()
         let work = Task {
-            // All at once, so that none waits for another's server.
+            // All deregistrations run at once, so that none waits for another server.
             await withTaskGroup(of: Void.self) { group in
                 for noted in pending { group.addTask { await Self.resume(noted, core) } }
             }

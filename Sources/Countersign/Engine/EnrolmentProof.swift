@@ -2,27 +2,28 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// What goes with a registration out of band, so that one device stays one device.
+/// The proof that a registration out of band comes from an earlier device, so that one device stays one device.
 ///
-/// The phone makes a secret at each enrolment, keeps it with the account and gives it to that account's server alone,
-/// which keeps a code of it. An enrolment over keys that cannot answer any more shows the secrets of before: the server
-/// then knows the old device, and takes its keys away once the new one is confirmed. A name or a model would prove
-/// nothing: anybody can have them.
+/// The phone makes a secret at each enrolment, keeps it with the account and gives it only to the account's server,
+/// which keeps a code of it. An enrolment over keys that cannot answer any more shows the earlier secrets. The server
+/// then recognises the old device, and removes its keys once the new key is confirmed. A name or a model would prove
+/// nothing, because anybody can have the same.
 struct EnrolmentProof: Sendable {
-    /// The most keys that are named to the server: those that it knows as a device's before those that were never
-    /// confirmed, and of each the newest first.
+    /// The maximum number of keys that are named to the server. Confirmed keys, which the server knows as a device's
+    /// keys, come before unconfirmed keys; each group is sorted newest first.
     private static let maximumKeys = 16
 
     /// The secret of this enrolment: 32 random bytes, base64url.
     let secret: String
     /// The secrets of earlier enrolments of the account.
     let former: [String]
-    /// The account's keys that the new ones are to take the place of, oldest first.
+    /// The account's keys that the new keys replace, oldest first.
     let replaced: [KeyName]
-    /// Those of them that the server has confirmed.
+    /// The keys that the server has confirmed.
     private let confirmed: Set<KeyName>
 
-    /// For new keys of an account; `record` is what the device has of it, at the server that it registers at.
+    /// Creates the proof for new keys of an account; `record` is the device's stored data of the account at the server
+    /// of the registration.
     init(for keys: [KeyName], of record: StoredAccount?, _ core: ClientCore) async throws {
         self.secret = Base64URL.encode(core.platform.random.bytes(32))
         self.former = record?.enrolments.map(\.secret) ?? []
@@ -32,12 +33,12 @@ struct EnrolmentProof: Sendable {
         self.replaced = (record?.keys ?? []).filter { models.contains($0.aaid) || spent.contains($0) }
     }
 
-    /// What is kept of the enrolment that made those keys.
+    /// Returns the enrolment record of the new keys for the storage.
     func enrolment(of keys: [KeyName]) -> StoredAccount.Enrolment {
         StoredAccount.Enrolment(secret: self.secret, keys: keys, replaced: self.replaced)
     }
 
-    /// Adds what the server is told.
+    /// Adds the proof to the message for the server.
     func add(to context: inout JSONObject) {
         context["deviceSecret"] = .string(self.secret)
         guard !self.former.isEmpty, !self.replaced.isEmpty else { return }
@@ -57,7 +58,7 @@ extension EnrolmentProof {
 }
 
 extension ClientCore {
-    /// The keys of an account that the server has confirmed, also where they cannot answer any more.
+    /// Returns the keys of an account that the server has confirmed, including keys that cannot answer any more.
     func confirmedKeys(of record: StoredAccount?) async -> Set<KeyName> {
         guard let record else { return [] }
         let own = Set(record.keys)
@@ -66,18 +67,18 @@ extension ClientCore {
         ).intersection(own)
     }
 
-    /// Where a device is full: lets the keys of an account go that were never confirmed, before a further enrolment of it
-    /// is refused for them.
+    /// Deletes unconfirmed keys of an account if the device is full, so that they do not prevent a further enrolment of
+    /// the account.
     func makeRoom(for count: Int, of record: StoredAccount?) async throws {
         guard let record, await !self.module.hasRoom(for: count) else { return }
         let confirmed = await self.confirmedKeys(of: record)
-        // An account keeps a key that a person answers with.
+        // An account keeps a key with which a person answers.
         guard confirmed.contains(where: { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }) else { return }
         try await self.forget(record.keys.filter { !confirmed.contains($0) }, of: record)
     }
 
-    /// The keys of an account that cannot answer any more: those that are locked or gone, and where no other is left
-    /// that a person answers with, what came along with them.
+    /// Returns the keys of an account that cannot answer any more: locked or lost keys, and also the silent keys if no
+    /// other key is left with which a person answers.
     func spentKeys(of record: StoredAccount?) async throws -> [KeyName] {
         guard let record else { return [] }
         let pending = Set(await self.module.registrations(appID: record.appID).filter(\.isPending).map(\.name))

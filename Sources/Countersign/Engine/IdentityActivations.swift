@@ -6,22 +6,24 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// An activation whose PIN a person has proven, and which is not this device's yet.
+/// An activation whose PIN a person has proven, and which does not belong to this device yet.
 struct ProvenCode: Sendable {
     let code: ProcessCode
     let proven: ProvenActivation
-    /// What a try of the PIN costs.
+    /// The cost parameters of one try of the PIN.
     let parameters: PinParameters
-    /// The PIN, which the identity goes on with.
+    /// The PIN, which the identity keeps.
     let pin: ProvenPin
-    /// The device that the proof has named, and that alone can enrol; `nil` where it has named the identity of that server
-    /// that is on this device already: that can take the account into its own, and nothing is enrolled.
+    /// The device that the proof has named, and that alone can enrol.
+    ///
+    /// `nil` if the proof has named the identity of the server that this device already has. That identity can merge
+    /// the account into its own account, and nothing is enrolled.
     let device: NewDevice?
-    /// What has left with the proof.
+    /// The enrolment that was sent with the proof.
     let sent = SentEnrolment()
 }
 
-/// A PIN that a person has proven, for as long as an identity may be made with it.
+/// A PIN that a person has proven, kept as long as an identity may be made with it.
 // Safe to share: every access to `pin` is within `lock`.
 final class ProvenPin: @unchecked Sendable {
     private let lock = NSLock()
@@ -29,17 +31,18 @@ final class ProvenPin: @unchecked Sendable {
 
     init(_ pin: SecretBytes) { self.pin = pin }
 
-    /// The PIN. Throws `IdentityProblem` `activationDataConsumed` where it was forgotten.
+    /// Returns the PIN. Throws `IdentityProblem` `activationDataConsumed` if the PIN was forgotten.
     func get() throws(IdentityProblem) -> SecretBytes {
         guard let pin = self.lock.withLock({ self.pin }) else { throw IdentityProblem(.activationDataConsumed) }
         return pin
     }
 
-    /// Forgets it: the identity is made, or nothing comes of its code any more.
+    /// Forgets the PIN: the identity is made, or the code is of no use any more.
     func forget() { self.lock.withLock { self.pin = nil } }
 }
 
-/// An enrolment that has left. Sent again it carries the same keys, so that it does not matter which of the two arrives.
+/// An enrolment that was sent. A repetition carries the same keys, so that the result does not depend on which of the
+/// two messages arrives.
 // Safe to share: every access to `last` is within `lock`.
 final class SentEnrolment: @unchecked Sendable {
     private let lock = NSLock()
@@ -49,22 +52,22 @@ final class SentEnrolment: @unchecked Sendable {
         self.lock.withLock { self.last = (identity.device, request) }
     }
 
-    /// What has left for an identity; `nil` where it left with another proof.
+    /// Returns the enrolment that was sent for an identity; `nil` if it was sent with another proof.
     func request(of identity: StoredIdentity) -> EnrollRequest? {
         self.lock.withLock { self.last.flatMap { $0.device == identity.device ? $0.request : nil } }
     }
 }
 
-/// A PIN of an activation that was not the right one.
+/// The error of a wrong PIN of an activation.
 struct FailedAttempt: Error, Sendable {
     let notice: LockoutNotice
     /// The server's time.
     let now: Timestamp
 }
 
-/// Makes identities on this device, and takes them away.
+/// The operations that make identities on this device and remove them.
 struct IdentityActivations: Sendable {
-    /// Which PIN of an identity its first is: that of its activation's code is 0.
+    /// The version of an identity's first PIN; the PIN of its activation's code has version 0.
     private static let firstPin: UInt32 = 1
 
     let core: IdentityCore
@@ -74,10 +77,11 @@ struct IdentityActivations: Sendable {
 
     // MARK: Opening
 
-    /// Opens an activation with its PIN. Every PIN makes a proof; whether it is right the server says. The proof names this
-    /// device, so that whoever reads the answer on its way has no use of it.
+    /// Opens an activation with its PIN. Every PIN creates a proof, and only the server can judge the PIN. The proof
+    /// names this device, so that an attacker who reads the answer on its way cannot use it.
     ///
-    /// Throws ``FailedAttempt``, `PinSchemeError`, `DeviceKeyError` and ``StorageError`` where the device gets no keys, and what ``ManagerExchange/send(_:to:by:as:)`` throws.
+    /// Throws ``FailedAttempt``, `PinSchemeError`, `DeviceKeyError` and ``StorageError`` if the device gets no keys,
+    /// and the errors of ``ManagerExchange/send(_:to:by:as:)``.
     func open(_ code: ProcessCode, pin: SecretBytes) async throws -> ProvenCode {
         let exchange = self.core.exchange(with: code.server)
         let path = try Self.path(of: code)
@@ -88,7 +92,7 @@ struct IdentityActivations: Sendable {
                 by: nil, noting: .activationOpened
             ).message
         } catch let error as Refused where error.problem.code == .activationUnknown {
-            // A server forgets a while after its end what it once made this code for.
+            // A while after its end, a server forgets the purpose of a code that it made.
             throw IdentityProblem(error.now < code.expiresAt ? .activationDataConsumed : .activationDataExpired)
         }
         let key = try await self.core.pinKeys.key(
@@ -126,8 +130,8 @@ struct IdentityActivations: Sendable {
         }
     }
 
-    /// Forgets what has left with an earlier proof of an activation. The server has not taken it, or there would be no other
-    /// proof; and it never will, because the earlier proof opens nothing any more.
+    /// Forgets the identity that was sent with an earlier proof of an activation. The server has not accepted it,
+    /// otherwise no other proof would exist. The server never will, because the earlier proof is no longer valid.
     private func forgetPending(_ activation: String, at server: String) async {
         for identity in self.core.register.identities where identity.state == .pending {
             guard identity.server.hasSameBytes(as: server), identity.activation.hasSameBytes(as: activation) else {
@@ -139,14 +143,15 @@ struct IdentityActivations: Sendable {
 
     // MARK: Enrolling
 
-    /// Makes the identity's keys and has the server take them. What was interrupted is brought to its end first; what has
-    /// left with the same proof, and did not arrive, is sent again.
+    /// Makes the identity's keys and sends them to the server. Interrupted operations are completed first; an enrolment
+    /// that was sent with the same proof and did not arrive is sent again.
     ///
-    /// Throws ``OperationFailure``, ``EngineError`` (`knownAccount` where there is an identity of that server already,
-    /// `unavailable` where one waits for its receipt that another proof has made, and the server cannot be asked or may yet
-    /// take it), and what ``ManagerExchange/send(_:to:by:as:)`` throws. Where the answer was lost the keys stay until the
-    /// server has said that it has nothing, and nothing can be on its way any more. The PIN is forgotten once it is an
-    /// identity's, and once nothing comes of its code.
+    /// Throws ``OperationFailure``, ``EngineError``, and the errors of ``ManagerExchange/send(_:to:by:as:)``. The error
+    /// is `knownAccount` if the device already has an identity of the server. The error is `unavailable` if an identity
+    /// of another proof waits for its receipt, and the server cannot be asked or may still accept the identity.
+    ///
+    /// If the answer was lost, the keys stay until the server has said that it has nothing and no message can be on its
+    /// way any more. The PIN is forgotten once an identity has it, and once the code is of no use any more.
     func enroll(_ proven: ProvenCode, name: String, witness: BiometricWitness?) async throws -> StoredIdentity {
         do {
             let identity = try await self.core.serially(at: proven.code.server) {
@@ -156,7 +161,7 @@ struct IdentityActivations: Sendable {
             proven.device?.handOver()
             return identity
         } catch let error as Refused where error.problem.code == .notProven {
-            // Nothing else is unproven here than the token: the PIN was proven once more since, on another device.
+            // Only the token can be unproven here: the PIN was proven once more since, on another device.
             throw Refused(
                 problem: IdentityProblem(.sessionSuperseded), now: error.now, wasRepeated: error.wasRepeated)
         } catch {
@@ -171,13 +176,14 @@ struct IdentityActivations: Sendable {
         let server = proven.code.server
         await self.settleAlone(at: server)
         if let identity = self.core.register.identity(of: server) {
-            // The receipt of this very enrolment was lost, and has been fetched now.
+            // The receipt of this same enrolment was lost, and has been fetched now.
             guard identity.activation.hasSameBytes(as: proven.proven.activation) else {
                 throw EngineError(.knownAccount, "an identity of that server")
             }
             return identity
         }
-        // The server may have what waits for its receipt. Other keys in its place would be keys that nobody knows.
+        // The server may have the identity that waits for its receipt. New keys in its place would be unknown to the
+        // server.
         let waiting = self.core.register.identities.first { identity in
             identity.server.hasSameBytes(as: server) && identity.state == .pending
         }
@@ -203,7 +209,7 @@ struct IdentityActivations: Sendable {
         return try await self.send(request, of: identity, with: proven)
     }
 
-    /// Sends the keys of an identity, for the first time or once more, and takes the server's receipt.
+    /// Sends the keys of an identity, for the first time or once more, and adopts the server's receipt.
     private func send(_ request: EnrollRequest, of identity: StoredIdentity, with proven: ProvenCode) async throws
         -> StoredIdentity
     {
@@ -215,14 +221,15 @@ struct IdentityActivations: Sendable {
             }
             return try await self.adopt(identity, receipt.message)
         } catch let error as Refused {
-            // The refusal may be of a repetition of what the server has taken: only the server can tell.
+            // The refusal may answer a repetition of an enrolment that the server has accepted: only the server can
+            // tell.
             await self.settlePending(identity)
             guard let kept = self.core.register.kept(identity), kept.state == .active else { throw error }
             return kept
         }
     }
 
-    /// Makes the keys, and writes down what is about to leave.
+    /// Makes the keys, and stores the identity before it is sent.
     private func make(
         _ code: ProvenCode, _ name: String, _ witness: BiometricWitness?, _ device: IdentityKeys
     ) async throws -> (StoredIdentity, message: String) {
@@ -241,7 +248,7 @@ struct IdentityActivations: Sendable {
             pin: try code.pin.get(), secret: secret, finalChallenge: finalChallenge,
             service: try self.evaluator(code, device))
         let deviceModel = AuthenticatorModel(factor: .devicePossession, keyStore: self.core.module.keyStore)
-        // The person's first: where they give up, nothing of the device was made.
+        // The person's key comes first: if the person gives up, no key of the device was made.
         let (keys, message) = try await self.factors.register(
             [witness?.model, deviceModel].compactMap(\.self), witness: witness,
             for: IdentityFactors.Target(appID: proven.appID, username: proven.username), beside: [pinAssertion],
@@ -259,7 +266,8 @@ struct IdentityActivations: Sendable {
         return (identity, message)
     }
 
-    /// Asks the server's PIN service about the first PIN, for the proof of the code's and by the device that it has named.
+    /// Returns the evaluator that asks the server's PIN service about the first PIN, with the proof of the code's PIN
+    /// and by the device that the proof has named.
     private func evaluator(_ proven: ProvenCode, _ device: IdentityKeys) throws -> PinEvaluator {
         let path = try Self.path(of: proven.code) + "/pin-evaluation"
         let exchange = self.core.exchange(with: proven.code.server)
@@ -277,7 +285,8 @@ struct IdentityActivations: Sendable {
         }
     }
 
-    /// Makes an identity answer, by the server's receipt. Throws ``EngineError`` `malformed` for the receipt of another.
+    /// Activates an identity with the server's receipt. Throws ``EngineError`` `malformed` for the receipt of another
+    /// activation.
     private func adopt(_ identity: StoredIdentity, _ receipt: ActivationRecord) async throws -> StoredIdentity {
         guard receipt.activation.hasSameBytes(as: identity.activation) else {
             throw EngineError(.malformed, "the receipt of another activation")
@@ -295,8 +304,8 @@ struct IdentityActivations: Sendable {
 
     // MARK: What was interrupted
 
-    /// Asks the server what has become of what was cut off: of enrolments without a receipt, and of identities that were
-    /// taken off this device while the server was not to be reached. What cannot be told stays for the next time.
+    /// Asks the server about interrupted operations: enrolments without a receipt, and identities that were removed
+    /// from this device while the server could not be reached. Cases without an answer stay for the next time.
     func settleInterrupted(at server: String? = nil) async {
         let servers = server.map { [$0] } ?? self.core.configuration.servers.map(\.idmIdentifier)
         for server in servers {
@@ -305,7 +314,8 @@ struct IdentityActivations: Sendable {
     }
 
     private func settleAlone(at server: String) async {
-        // What was made under another name of the app is settled when the app has that name again: here nothing signs for it.
+        // Identities of another name of the app are settled when the app has the former name again: under the present
+        // name nothing can sign for them.
         for identity in self.core.register.identities
         where server.hasSameBytes(as: identity.server) && self.core.formerName(of: identity) == nil {
             switch identity.state {
@@ -324,16 +334,16 @@ struct IdentityActivations: Sendable {
             guard !self.receipts.mayArrive(identity, at: error.now) else { return }
             try? await self.core.forget(identity)
         } catch let error as DeviceKeyError where error.isForGood {
-            // It could never prove itself. What the server may have of it, its owner ends at the server.
+            // The identity can never prove itself. Its owner ends the server's record, if one exists, at the server.
             try? await self.core.forget(identity)
         } catch {}
     }
 
-    /// The key of the finger or face that the server has of an identity, and that signs here no more: a new one takes its
-    /// place. `nil` where the server has none.
+    /// Returns the server's key of an identity's finger or face that no longer signs on this device and that a new key
+    /// replaces. `nil` if the server has none.
     ///
-    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity's own signs, and where the server does not say
-    /// which it has; what ``IdentityFactors/hasBiometric(_:)`` and ``IdentityReceipts/record(of:)`` throw.
+    /// Throws `IdentityProblem` `factorAlreadyEnrolled` if the identity's own key signs, and if the server does not
+    /// name its key; the errors of ``IdentityFactors/hasBiometric(_:)`` and ``IdentityReceipts/record(of:)``.
     func formerFinger(at server: String) async throws -> KeyID? {
         try await self.core.serially(at: server) {
             await self.settleFactors(of: try self.core.identity(of: server))
@@ -346,8 +356,9 @@ struct IdentityActivations: Sendable {
         }
     }
 
-    /// Asks the server which of the factors it has whose receipt was lost: one that it names has arrived, one that it does
-    /// not name may yet. Where it names no keys, it had none of the type before they left (``IdentityCompletions/add(_:)``).
+    /// Asks the server which of the unconfirmed factors it has. A factor that the server names has arrived; a factor
+    /// that it does not name may still arrive. If the server names no keys, it had no factor of the type before the
+    /// factors were sent (``IdentityCompletions/add(_:)``).
     func settleFactors(of identity: StoredIdentity) async {
         guard !identity.unconfirmed.isEmpty,
             let answer = try? await self.receipts.record(of: identity)
@@ -373,8 +384,8 @@ struct IdentityActivations: Sendable {
 
     // MARK: Taking away
 
-    /// Takes an identity off this device: its factors at once, whatever the network does. The server is told now where it
-    /// can be reached, and else later.
+    /// Removes an identity from this device: its factors at once, whatever the network does. The server is told now if
+    /// it can be reached, otherwise later.
     ///
     /// Throws ``StorageError``.
     func remove(_ identity: StoredIdentity) async throws {
@@ -382,7 +393,7 @@ struct IdentityActivations: Sendable {
         try? await self.core.serially(at: identity.server) { try await self.tell(ended) }
     }
 
-    /// Tells the server that an identity is gone, and forgets it once the server has heard.
+    /// Tells the server that an identity is gone, and forgets the identity after the server's answer.
     private func tell(_ identity: StoredIdentity) async throws {
         do {
             _ = try await self.core.exchange(with: identity.server).send(
@@ -390,7 +401,7 @@ struct IdentityActivations: Sendable {
         } catch let error as Refused {
             guard error.problem.code.saysThatThereIsNone else { throw error }
         } catch let error as DeviceKeyError where error.isForGood && self.core.formerName(of: identity) == nil {
-            // Nobody could ever tell the server from here.
+            // This device could never tell the server.
         }
         try await self.core.forget(identity)
     }
@@ -402,14 +413,15 @@ struct IdentityActivations: Sendable {
 }
 
 extension ActivationRecord {
-    /// Whether the activation has a factor of a type.
+    /// Returns `true` if the activation has a factor of the type.
     func has(_ type: AuthenticatorType) -> Bool { self.factors.contains { $0.hasSameBytes(as: type.rawValue) } }
 }
 
 extension Error {
-    /// Whether an identity is made of the activation no more, however often it is tried.
+    /// `true` if no identity can be made of the activation any more, however often it is tried.
     fileprivate var endsTheEnrolment: Bool {
-        // Another identity of the server does not end it: the code is unused, and good once that one is taken away.
+        // Another identity of the server does not end the enrolment: the code is unused, and valid once the other
+        // identity is removed.
         guard let error = self as? Refused else { return false }
         return [.activationDataConsumed, .activationDataExpired, .activationUnknown, .activationDisabled].contains(
             error.problem.code)
@@ -417,7 +429,7 @@ extension Error {
 }
 
 extension IdentityProblem.Code {
-    /// Whether the server has no activation that answers, so that nothing is to be told to it.
+    /// `true` if the server has no activation that answers, so that nothing has to be told to the server.
     var saysThatThereIsNone: Bool {
         [.activationUnknown, .activationDisabled, .notProven].contains(self)
     }

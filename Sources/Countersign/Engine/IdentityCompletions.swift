@@ -6,14 +6,14 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// What is done with an account or an activation once an authentication has permitted it: each thing once.
+/// The operations on an account or an activation that an authentication has permitted: each can be done once.
 struct IdentityCompletions: Sendable {
     let core: IdentityCore
     let session: ClaimedSession
-    /// The document that the factors have signed: what is new is registered over its challenge.
+    /// The document that the factors have signed. New keys are registered over its challenge.
     let checked: CheckedSession
     private let tries = UnsettledTries()
-    /// The activations for other devices that were asked for, where the answer was lost.
+    /// The requested activations for other devices whose answer was lost.
     private let unanswered = UnansweredRequests<AskedActivation>()
 
     init(core: IdentityCore, session: ClaimedSession, checked: CheckedSession) {
@@ -26,10 +26,10 @@ struct IdentityCompletions: Sendable {
     private var factors: IdentityFactors { IdentityFactors(core: self.core) }
     private var sessions: IdentitySessions { IdentitySessions(core: self.core) }
 
-    /// Whether an earlier try may have been carried out, which trying it once more with the same PIN would tell.
+    /// `true` if an earlier try may have been carried out. Trying once more with the same PIN would tell.
     var isUnsettled: Bool { !self.unanswered.isEmpty || !self.tries.isEmpty }
 
-    /// Forgets the PINs that it was tried with: nothing comes of it any more.
+    /// Forgets the PINs of all tries, which are no longer needed.
     func forget() {
         self.unanswered.forget()
         self.tries.forget()
@@ -40,12 +40,13 @@ struct IdentityCompletions: Sendable {
         self.factors.finalChallenge(self.checked.document.challenge, appID: identity.appID)
     }
 
-    /// Adds a finger or a face, in the place of the one that the session was begun to replace.
+    /// Adds a finger or a face, in place of the finger or face that the session was begun to replace.
     ///
-    /// Throws `IdentityProblem` `factorAlreadyEnrolled` where the identity has another one, here or at its server, ``EngineError``
-    /// `unavailable` where one waits for its receipt, and the server cannot be asked or may yet take it, ``OperationFailure``,
-    /// and what ``IdentitySessions/complete(_:_:keeping:)`` throws. No key is left then, but where the answer was lost: that one stays
-    /// until the server has said that it has none, and nothing can be on its way any more.
+    /// Throws `IdentityProblem` `factorAlreadyEnrolled` if the identity has another finger or face, on this device or
+    /// at its server; ``EngineError`` `unavailable` if a factor waits for its receipt and the server cannot be asked or
+    /// may still accept the factor; ``OperationFailure``; and the errors of
+    /// ``IdentitySessions/complete(_:_:keeping:)``. After an error no key is left, unless the answer was lost. In that
+    /// case the key stays until the server has said that it has none, and no message can be on its way any more.
     func add(_ witness: BiometricWitness) async throws {
         try await self.core.serially(at: self.session.server) { try await self.addAlone(witness) }
     }
@@ -58,13 +59,13 @@ struct IdentityCompletions: Sendable {
             guard identity.unconfirmed.isEmpty else {
                 throw EngineError(.unavailable, "a factor waits for its receipt")
             }
-            // The receipt of this very factor was lost, and has been fetched now.
+            // The receipt of this same factor was lost, and has been fetched now.
             if self.factors.types(of: identity).contains(.biometric) { return }
         }
         guard !self.factors.types(of: identity).contains(.biometric) else {
             throw IdentityProblem(.factorAlreadyEnrolled)
         }
-        // Asked before a key is made, which the server would not take.
+        // The server is asked before a key is made that it would not accept.
         let record = try await self.receipts.record(of: identity).message
         let former = record.has(.biometric) ? self.session.replaces : nil
         guard !record.has(.biometric) || (former != nil && former == record.biometricKey) else {
@@ -75,7 +76,7 @@ struct IdentityCompletions: Sendable {
             for: IdentityFactors.Target(appID: identity.appID, username: identity.username),
             finalChallenge: self.finalChallenge(identity))
         do {
-            // Written down before it leaves: a key that the server knows is of use also where its answer is lost.
+            // The key is stored before it is sent: a key that the server knows is useful even if its answer is lost.
             try self.core.register.change(identity) { $0.unconfirmed += keys }
             _ = try await self.receipts.sending(identity) {
                 try await self.sessions.complete(self.session, .addFactor(response: message, replaces: former))
@@ -94,11 +95,11 @@ struct IdentityCompletions: Sendable {
         await self.factors.settle(keys, isKept: true)
     }
 
-    /// Changes the PIN. Both are here until the server has said which of them counts: with its receipt, or with a later
-    /// session. Where a try of the same PIN has left unsettled, and the next one is refused as over, the server is asked which
-    /// PIN it has.
+    /// Changes the PIN. The device keeps the former and the new PIN until the server has said which of them counts:
+    /// with its receipt, or with a later session. If the fate of a try with the same PIN is unknown, and the next try
+    /// is refused because the session is over, the function asks the server for its PIN version.
     ///
-    /// Throws ``ServerPinError``, and what ``IdentitySessions/complete(_:_:keeping:)`` throws.
+    /// Throws ``ServerPinError``, and the errors of ``IdentitySessions/complete(_:_:keeping:)``.
     func change(pin: SecretBytes) async throws {
         try await self.core.serially(at: self.session.server) { try await self.changeAlone(pin) }
     }
@@ -109,8 +110,8 @@ struct IdentityCompletions: Sendable {
             let former = record.secret(of: current)
         else { throw ServerPinError.unknownVersion }
         let authenticator = try self.factors.pinAuthenticator(of: identity)
-        // Of a change whose answer was lost the server may have the secret already: another one in its place would be the end
-        // of the PIN.
+        // After a change whose answer was lost, the server may already have the secret. Replacing the secret would make
+        // the PIN unusable.
         let left = record.secret(of: current &+ 1)
         let secret =
             try left
@@ -121,7 +122,7 @@ struct IdentityCompletions: Sendable {
         let finalChallenge = self.finalChallenge(identity)
         let version: UInt32?
         do {
-            // A PIN service refuses as over what the session has been used for, too.
+            // A PIN service also refuses as over if the session was already used.
             let assertion = try await authenticator.register(
                 pin: pin, secret: secret, finalChallenge: finalChallenge,
                 service: try self.sessions.evaluator(self.session, self.checked))
@@ -141,34 +142,37 @@ struct IdentityCompletions: Sendable {
             }.activation?.pinVersion
         } catch let error as Refused where error.problem.code.saysThatItIsOver && self.tries.mayHaveDone(pin) {
             guard try await self.receipts.record(of: identity).message.pinVersion == secret.version else {
-                // The server has the former PIN, and takes no other in this session: none of the tries comes to anything.
+                // The server has the former PIN, and accepts no other PIN in this session: all of the tries have
+                // failed.
                 self.tries.forget()
                 throw error
             }
             version = secret.version
         }
         guard let version else { return }
-        // It is done, whatever the storage says now: the next session names the version again.
+        // The change is done, whatever the storage reports now: the next session names the version again.
         _ = try? self.core.register.change(identity) { identity in try? identity.pin?.settle(on: version) }
         self.checked.askedPins.forget()
     }
 
-    /// Makes an activation for another device, and returns the text of its code. Its secret and the key of its PIN are made
-    /// here, so that the server knows neither, unless it is to write the letter.
+    /// Creates an activation for another device, and returns the text of its code. The secret and the key of the PIN
+    /// are made on this device. The server therefore knows neither, unless the server also sends the code by letter.
     ///
-    /// Where the answer was lost, the same wish is sent again by the same request: the code is then that of the first one.
+    /// If the answer was lost, the same wish is sent again with the same request: the code is then the code of the
+    /// first request.
     ///
-    /// Throws `PinSchemeError`, and what ``IdentitySessions/complete(_:_:keeping:)`` throws.
+    /// Throws `PinSchemeError`, and the errors of ``IdentitySessions/complete(_:_:keeping:)``.
     func newActivation(pin: SecretBytes, name: String?, sendsLetter: Bool) async throws -> String {
         try await self.core.inTurn(self.session.id) {
-            // Nothing is sent again for an identity that is not on this device any more.
+            // Nothing is sent again for an identity that this device no longer has.
             _ = try self.sessions.identity(of: self.session)
             let settled = try await self.unanswered.settle(
                 where: { $0.isFor(pin, name, sendsLetter) },
                 { (request, asked) -> ManagerExchange.Answered<CompleteResponse>? in
                     let answer = try await self.core.exchange(with: self.session.server).sendAgainToTheEnd(
                         request, as: CompleteResponse.self)
-                    // The request is all that tells the code once more, so it stays where this is none.
+                    // Only the request can return the code once more. The request therefore stays if the answer
+                    // contains no valid code.
                     if let answer { _ = try await self.code(of: asked, in: answer.message) }
                     return answer
                 })
@@ -182,7 +186,7 @@ struct IdentityCompletions: Sendable {
         let random = self.core.platform.random
         let secret = SecretBytes(random.bytes(ProcessCode.secretBytes))
         let id = random.identifier()
-        // The code's PIN is proven where no phone is known yet: nobody evaluates it.
+        // The code's PIN is proven before the server knows the phone. No service evaluates the PIN.
         let parameters = try PinParameters(scheme: .pin1)
         let key = try await self.core.pinKeys.key(
             pin: pin, deviceSecret: secret, parameters: parameters,
@@ -195,7 +199,7 @@ struct IdentityCompletions: Sendable {
             activation: id, name: name, secretForMail: sendsLetter ? secret : nil)
         let keep = self.unanswered.keeper(of: asked)
         do {
-            // It is kept until its code is one: an answer alone is nothing that the person could show.
+            // The request is kept until its code is valid: the answer alone is nothing that the person could show.
             let answer = try await self.sessions.complete(self.session, .newActivation(wish)) { request in
                 if let request { keep(request) }
             }
@@ -208,7 +212,7 @@ struct IdentityCompletions: Sendable {
         }
     }
 
-    /// The text of the code of an activation that was made.
+    /// Returns the text of the code of a created activation.
     private func code(of asked: AskedActivation, in answer: CompleteResponse) async throws -> String {
         let server = self.session.server
         guard let signed = answer.code else { throw EngineError(.malformed, "no code") }
@@ -221,10 +225,12 @@ struct IdentityCompletions: Sendable {
         return text
     }
 
-    /// Deletes the account at its server, for good, and what this device has of it. That the server does not know the device
-    /// means that it is done only where a try has left unsettled: an activation that ended elsewhere is no account that ended.
+    /// Deletes the account at its server permanently, and the device's data of the account. If the server does not know
+    /// the device, the account counts as deleted only if the fate of an earlier try is unknown: an activation that
+    /// ended elsewhere does not mean that the account ended.
     ///
-    /// Throws what ``IdentitySessions/complete(_:_:keeping:)`` throws, and ``StorageError`` once it is done.
+    /// Throws the errors of ``IdentitySessions/complete(_:_:keeping:)``, and ``StorageError`` once the account is
+    /// deleted.
     func deleteAccount() async throws {
         try await self.core.serially(at: self.session.server) {
             let identity = try self.sessions.identity(of: self.session)
@@ -233,15 +239,15 @@ struct IdentityCompletions: Sendable {
             } catch let error as Refused
                 where [.activationUnknown, .notProven].contains(error.problem.code) && self.tries.mayHaveDone(nil)
             {
-                // It is gone already: the answer of an earlier try was lost.
+                // The account is gone already: the answer of an earlier try was lost.
             }
-            // Where the storage fails now, the next try finds no account, and knows that it was this.
+            // If the storage fails now, the next try finds no account, and knows that this try deleted it.
             self.tries.note(nil)
             try await self.core.forget(identity)
         }
     }
 
-    /// Runs a try, and remembers where it leaves unsettled whether it was done.
+    /// Runs a try, and remembers the try if its fate is unknown.
     private func settling<Answer>(_ pin: SecretBytes? = nil, _ body: () async throws -> Answer) async throws -> Answer {
         do {
             return try await body()
@@ -252,7 +258,7 @@ struct IdentityCompletions: Sendable {
     }
 }
 
-/// An activation for another device that was asked for: as what, and what its code is made of.
+/// A requested activation for another device: the request's parameters, and the parts of its code.
 private struct AskedActivation: Sendable {
     let pin: SecretBytes
     let name: String?
@@ -260,7 +266,7 @@ private struct AskedActivation: Sendable {
     let id: String
     let secret: SecretBytes
 
-    /// Whether it is what is asked for with these.
+    /// Returns `true` if the activation was requested with the same parameters.
     func isFor(_ pin: SecretBytes, _ name: String?, _ sendsLetter: Bool) -> Bool {
         let isSameName =
             switch (self.name, name) {
@@ -272,11 +278,11 @@ private struct AskedActivation: Sendable {
     }
 }
 
-/// The tries of a completion of which nobody here knows whether they were carried out.
+/// The tries of a completion whose fate is unknown.
 // Safe to share: every access to `pins` is within `lock`.
 private final class UnsettledTries: @unchecked Sendable {
     private let lock = NSLock()
-    /// The PINs that they would have set, no more than two: where they are not one, nobody knows which it is.
+    /// The PINs that the tries would have set, at most two: with more than one PIN, the PIN at the server is unknown.
     private var pins: [SecretBytes?] = []
 
     func note(_ pin: SecretBytes?) {
@@ -288,17 +294,18 @@ private final class UnsettledTries: @unchecked Sendable {
 
     func forget() { self.lock.withLock { self.pins = [] } }
 
-    /// Whether there is none.
+    /// `true` if no try is recorded.
     var isEmpty: Bool { self.lock.withLock { self.pins.isEmpty } }
 
-    /// Whether one of them may have been carried out, and each would have come to the same as a try with this PIN.
+    /// Returns `true` if a try may have been carried out, and every recorded try had the same effect as a try with this
+    /// PIN.
     func mayHaveDone(_ pin: SecretBytes?) -> Bool {
         self.lock.withLock { !self.pins.isEmpty && self.pins.allSatisfy { $0 == pin } }
     }
 }
 
 extension IdentityProblem.Code {
-    /// Whether what a session has permitted is not permitted any more, as once it was done.
+    /// `true` if the session's permission is over, as it is after the operation was done.
     fileprivate var saysThatItIsOver: Bool {
         [.grantExpired, .sessionConsumed, .sessionUnknown, .sessionExpired].contains(self)
     }

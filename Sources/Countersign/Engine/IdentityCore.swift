@@ -10,13 +10,13 @@ import _Primitives
     import Foundation
 #endif
 
-/// What all processes of personalised identities share. Its storage is its own, beside that of operations: neither knows of
-/// the other's keys.
+/// The shared core of all processes of personalised identities. Its storage is separate from the storage of operations:
+/// neither knows the other's keys.
 struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     var description: String { "IdentityCore" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// What the names of everything that is stored begin with.
+    /// The prefix of the names of all stored values.
     private static let scope = "identity-"
 
     let configuration: IdentityConfiguration
@@ -27,21 +27,22 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
     let servers: IdentityServers
     private let channel: SecureChannel
     private let traceRecorder: TraceRecorder?
-    /// What makes the keys of PINs.
+    /// The queue that makes the keys of PINs.
     let pinKeys = PinKeyQueue()
-    /// Keys of devices that have proven an activation's PIN, and are no identity's yet.
+    /// The keys of devices that have proven an activation's PIN, and do not belong to an identity yet.
     let newDevices = NewDevices()
-    /// What makes, changes and settles the identities of one server comes one after the other.
+    /// The turns of each server: operations that make, change or settle its identities run one after the other.
     private let turns = ExclusiveUse<ExactText>()
-    /// The steps of one session come one after the other.
+    /// The turns of each session: its steps run one after the other.
     private let steps = ExclusiveUse<ExactText>()
-    /// Which signatures of an activation were the last to leave.
+    /// The numbers of the last signatures that were sent for each activation.
     let signatures = LastSignatures()
-    /// The claims that have left, where their answer was lost. They are kept here because a person who scans the same code once
-    /// more begins with other data.
+    /// The claims that were sent and whose answer was lost. They are kept here, because a person who scans the same
+    /// code once more begins with other data.
     let claims = UnansweredRequests<SentClaim>()
 
-    /// Throws ``StorageError``, and `JOSEError`, `JSONError` or `UAFError` for a configuration that does not do.
+    /// Creates the core. Throws ``StorageError``, and ``EngineError`` `misconfigured`, `JOSEError`, `JSONError` or
+    /// `UAFError` for an invalid configuration.
     init(
         configuration: IdentityConfiguration, platform: DevicePlatform, transport: any Transport,
         traceRecorder: TraceRecorder?
@@ -60,7 +61,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         let facetID = try FacetID(configuration.facetID)
         let module = try AuthenticatorModule(
             platform: own, configuration: AuthenticatorModule.Configuration(callerID: facetID))
-        // Factors of a process that was cut off before the server's answer belong to nobody.
+        // Factors of a process that was cut off before the server's answer have no owner.
         try await module.deleteAll(except: Set(register.identities.flatMap { $0.keys + $0.unconfirmed }))
         self.configuration = configuration
         self.platform = own
@@ -72,23 +73,26 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         self.traceRecorder = traceRecorder
     }
 
-    /// Runs `body` while nothing else makes, changes or settles an identity of that server. It must not come back in here.
+    /// Runs `body` while nothing else makes, changes or settles an identity of the server. `body` must not call this
+    /// function again.
     ///
-    /// Throws ``EngineError`` `foreignHost`, `CancellationError` and what `body` throws.
+    /// Throws ``EngineError`` `foreignHost`, `CancellationError` and the errors of `body`.
     func serially<Value: Sendable>(at server: String, _ body: @Sendable () async throws -> Value) async throws -> Value
     {
         _ = try self.servers.roots(of: server)
         return try await self.turns.run([ExactText(server)], body)
     }
 
-    /// Runs a step of a session, by its identifier, while no other step of it runs. It must not come back in here.
+    /// Runs a step of a session, by its identifier, while no other step of the session runs. `body` must not call this
+    /// function again.
     ///
-    /// Throws `CancellationError` and what `body` throws.
+    /// Throws `CancellationError` and the errors of `body`.
     func inTurn<Value: Sendable>(_ session: String, _ body: @Sendable () async throws -> Value) async throws -> Value {
         try await self.steps.run([ExactText(session)], body)
     }
 
-    /// A new exchange with a server. All requests of one carry the same name, by which a trace tells of them.
+    /// Creates a new exchange with a server. All requests of an exchange carry the same trace id, by which a trace
+    /// names them.
     func exchange(with server: String) -> ManagerExchange {
         ManagerExchange(
             servers: self.servers, register: self.register, module: self.module, platform: self.platform,
@@ -96,7 +100,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             networkTimeout: self.configuration.networkTimeout, server: server)
     }
 
-    /// The identity of a server, whose keys sign. Throws ``EngineError``: as ``keptIdentity(of:)``, and `appRenamed`.
+    /// Returns the identity of a server, whose keys sign. Throws ``EngineError``: the errors of ``keptIdentity(of:)``,
+    /// and `appRenamed`.
     func identity(of server: String) throws -> StoredIdentity {
         let identity = try self.keptIdentity(of: server)
         guard let former = self.formerName(of: identity) else { return identity }
@@ -104,8 +109,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             .appRenamed(former: former), "this app was called \(former) when it was enrolled; now \(self.facetID.text)")
     }
 
-    /// The identity of a server, whether its keys sign or not. Throws ``EngineError``: `foreignHost`, and `unknownAccount` where
-    /// there is none.
+    /// Returns the identity of a server, even if its keys cannot sign. Throws ``EngineError``: `foreignHost`, and
+    /// `unknownAccount` if no identity exists.
     func keptIdentity(of server: String) throws -> StoredIdentity {
         _ = try self.servers.roots(of: server)
         guard let identity = self.register.identity(of: server) else {
@@ -114,14 +119,14 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         return identity
     }
 
-    /// The name that the app had when an identity was made, where it has another one now.
+    /// Returns the app's name at the time when an identity was made, if the app has another name now.
     func formerName(of identity: StoredIdentity) -> String? {
         guard let facet = identity.facet else { return self.module.formerName(of: identity.keys) }
         return facet.hasSameBytes(as: self.facetID.text) ? nil : facet
     }
 
-    /// What the device says about itself. Throws what the app's inspection throws, and `IdentityProblem` where the app's own
-    /// policy wants more.
+    /// Returns the device's report about its security. Throws the errors of the app's inspection, and `IdentityProblem`
+    /// if the app's own policy requires more.
     func securityReport() async throws -> SecurityReport? {
         guard let result = try await self.securityCheck() else { return nil }
         let reasons = self.configuration.securityPolicy(result)
@@ -132,13 +137,13 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             isHooked: result.isHooked)
     }
 
-    /// Looks at the device; `nil` where the app has nothing that looks.
+    /// Inspects the device; returns `nil` if the app has no inspection.
     func securityCheck() async throws -> SecurityCheckResult? {
         guard let inspection = self.configuration.securityInspection else { return nil }
         return SecurityCheckResult(try await inspection.inspect(), at: self.platform.clock.now())
     }
 
-    /// Takes an identity's factors off this device, and leaves what is needed to tell the server.
+    /// Removes an identity's factors from this device, and keeps the data that is needed to tell the server.
     @discardableResult
     func end(_ identity: StoredIdentity) async throws -> StoredIdentity? {
         let before = self.register.kept(identity)
@@ -151,7 +156,8 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             identity.sent = nil
             identity.pin = nil
         }
-        // Its own and no others: keys that were made a moment ago, for another identity, may not be written down yet.
+        // Only the identity's own keys are deleted: keys that were made a moment ago for another identity may not be
+        // stored yet.
         for key in [identity, before].compactMap(\.self).flatMap({ $0.keys + $0.unconfirmed }) {
             try await self.module.deregister(appID: identity.appID, aaid: key.aaid, keyID: key.keyID)
         }
@@ -167,7 +173,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
             return
         }
         try self.register.remove(identity)
-        // They may have been given up while the identity still had them.
+        // The new device may have given up the keys while the identity still had them.
         if !self.newDevices.contains(identity.device) { try self.module.deleteIdentity(identity.device) }
     }
 }

@@ -8,12 +8,12 @@ import _Primitives
 enum SuppliedFactor: Sendable {
     /// The device itself.
     case device
-    /// A PIN, right or wrong: nobody here knows.
+    /// A PIN, right or wrong: this device does not know.
     case pin(SecretBytes)
     /// A finger or a face.
     case biometric(BiometricWitness)
 
-    /// What roles are configured by.
+    /// The factor's type, as roles name the types.
     var type: AuthenticatorType {
         switch self {
         case .device: .device
@@ -22,7 +22,7 @@ enum SuppliedFactor: Sendable {
         }
     }
 
-    /// When it signs, beside others.
+    /// The factor's place in the order of signing.
     fileprivate var place: Int {
         switch self {
         case .biometric: 0
@@ -32,19 +32,21 @@ enum SuppliedFactor: Sendable {
     }
 }
 
-/// That a person has shown a finger or a face, or is about to: which sensor, and the texts of its dialog. What the operating
-/// system judges with each signature of a key is asked when the key signs; elsewhere it was asked before, and counts once.
+/// A finger or face that a person has shown, or is about to show: the sensor's model, and the texts of its dialog.
+///
+/// If the operating system checks the person with each signature of a key, the person is asked when the key signs.
+/// Otherwise the person was asked before, and the match counts once.
 struct BiometricWitness: Sendable {
     let model: AuthenticatorModel
     let prompt: SystemPrompt
-    /// A match that is still to be used; `nil` where the key's own signature asks.
+    /// A match that is still unused; `nil` if the key's own signature asks the person.
     fileprivate let match: UnusedMatch?
 }
 
-/// A match of a sensor, which stands for one signature within a short time.
+/// A match of a sensor, valid for one signature within a short time.
 // Safe to share: every access to `isUsed` is within `lock`.
 private final class UnusedMatch: @unchecked Sendable {
-    /// How long a person who was recognised may take until the signature.
+    /// The maximum time between the recognition of the person and the signature.
     private static let validity = Duration.seconds(120)
 
     private let lock = NSLock()
@@ -57,7 +59,7 @@ private final class UnusedMatch: @unchecked Sendable {
         self.made = clock.uptime()
     }
 
-    /// True once, and only for as long as it is good.
+    /// Returns `true` once, and only while the match is valid.
     func take() -> Bool {
         self.lock.withLock {
             defer { self.isUsed = true }
@@ -67,7 +69,7 @@ private final class UnusedMatch: @unchecked Sendable {
     }
 }
 
-/// What answers the authenticators of an identity: nobody but the operating system, whose dialog has the app's texts.
+/// The answers to an identity's authenticators. Only the operating system answers; its dialog has the app's texts.
 private struct WitnessInteraction: UserInteraction {
     let witness: BiometricWitness?
 
@@ -84,7 +86,7 @@ private struct WitnessInteraction: UserInteraction {
         read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
     ) async throws -> BiometricReading {
         guard let witness else { throw UserVerificationError.unavailable }
-        // The app asks again, where it wants to, with another factor.
+        // If the app wants another try, it asks again with another factor.
         guard hint == nil else { throw UserVerificationError.cancelled }
         if let match = witness.match, match.take() { return .match }
         return try await read(witness.prompt)
@@ -95,17 +97,19 @@ private struct WitnessInteraction: UserInteraction {
     ) async throws -> DevicePasscodeReading { throw UserVerificationError.unavailable }
 }
 
-/// Makes the keys of an identity's factors, and has them sign.
+/// The operations that make the keys of an identity's factors and sign with them.
 struct IdentityFactors: Sendable {
     let core: IdentityCore
 
     // MARK: Fingers and faces
 
-    /// Asks the operating system for a finger or a face. With an identity it is for the key that the identity has; without,
-    /// for one that is to be made.
+    /// Asks the operating system for a finger or a face: with an identity, for the identity's existing key; without,
+    /// for a key that will be made.
     ///
-    /// Throws ``OperationFailure`` where nobody is enrolled, where the key has ended with another enrolment, and where the
-    /// finger was not the person's; ``EngineError`` `noSuchFactor` where the identity has none; `SensorError`.
+    /// Throws `UserVerificationError`: `unavailable` if no finger or face is enrolled, `cancelled` if the finger or
+    /// face did not match or the person cancelled. Throws ``EngineError``: `noSuchFactor` if the identity has no such
+    /// key, `factorInvalidated` if the key has ended with another enrolment, `sensorLocked`. Throws
+    /// ``OperationFailure`` and `SensorError` if the state is unknown.
     func witness(for identity: StoredIdentity?, prompt: SystemPrompt) async throws -> BiometricWitness {
         let model = try await self.biometricModel(of: identity)
         if let identity { try await self.checkEnrolment(of: identity, model) }
@@ -120,12 +124,12 @@ struct IdentityFactors: Sendable {
         case .lockedOut:
             throw EngineError(.sensorLocked, "the operating system has locked the sensor")
         }
-        // Somebody who was enrolled while the dialog waited may have answered it.
+        // A person who was enrolled while the dialog waited may have answered the dialog.
         guard try await sensor.enrolledSet() == before else { throw UserVerificationError.cancelled }
         return BiometricWitness(model: model, prompt: prompt, match: UnusedMatch(clock: self.core.platform.clock))
     }
 
-    /// Whether the operating system knows a finger or a face that a key can be made for.
+    /// `true` if a finger or a face is enrolled in the operating system for which a key can be made.
     var canEnrollBiometric: Bool { get async { (try? await self.biometricModel(of: nil)) != nil } }
 
     private func biometricModel(of identity: StoredIdentity?) async throws -> AuthenticatorModel {
@@ -142,10 +146,10 @@ struct IdentityFactors: Sendable {
         return first.model
     }
 
-    /// Whether the identity's own finger or face signs still. One that has ended is forgotten.
+    /// Returns `true` if the identity's own finger or face can still sign. A key that has ended is forgotten.
     ///
-    /// Throws `UserVerificationError` `unavailable` where nobody is enrolled, ``OperationFailure`` and `SensorError` where it
-    /// cannot be told, and ``StorageError``.
+    /// Throws `UserVerificationError` `unavailable` if no finger or face is enrolled, ``OperationFailure`` and
+    /// `SensorError` if the state is unknown, and ``StorageError``.
     func hasBiometric(_ identity: StoredIdentity) async throws -> Bool {
         guard let key = self.biometricKey(of: identity), let model = AuthenticatorModel(aaid: key.aaid) else {
             return false
@@ -158,11 +162,13 @@ struct IdentityFactors: Sendable {
         }
     }
 
-    /// Throws ``EngineError`` `factorInvalidated` where the key is gone, as it is once other fingers are enrolled, and
-    /// `UserVerificationError` `unavailable` where nobody is.
+    /// Checks that an identity's key for a finger or face still exists. Throws ``EngineError`` `factorInvalidated` if
+    /// the key is gone, for example because other fingers are enrolled, and `UserVerificationError` `unavailable` if no
+    /// finger or face is enrolled.
     private func checkEnrolment(of identity: StoredIdentity, _ model: AuthenticatorModel) async throws {
         guard let key = self.biometricKey(of: identity) else { return }
-        // A key is no other's while nobody is enrolled: that is said as what it is.
+        // Without any enrolled finger or face, the key does not belong to another enrolment: the missing enrolment is
+        // reported as such.
         if let sensor = self.sensor(of: model), try await sensor.enrolledSet() == nil {
             throw UserVerificationError.unavailable
         }
@@ -173,7 +179,7 @@ struct IdentityFactors: Sendable {
         }
     }
 
-    /// Forgets a key that is gone, and says so.
+    /// Forgets a key that is gone, and returns the error.
     private func invalidated(_ key: KeyName, of identity: StoredIdentity) throws -> EngineError {
         try self.core.register.change(identity) { identity in identity.keys.removeAll { $0 == key } }
         return EngineError(.factorInvalidated, "the enrolment has changed")
@@ -189,7 +195,7 @@ struct IdentityFactors: Sendable {
 
     // MARK: Which there are
 
-    /// The types of factors that an identity can sign with on this device.
+    /// Returns the types of factors with which an identity can sign on this device.
     func types(of identity: StoredIdentity) -> Set<AuthenticatorType> {
         var types = Set(identity.keys.compactMap { AuthenticatorModel(aaid: $0.aaid)?.type })
         if identity.pin != nil { types.insert(.pin) }
@@ -198,9 +204,9 @@ struct IdentityFactors: Sendable {
 
     // MARK: Registering
 
-    /// Makes a key with each model, and the message for the server. They are pending: ``settle(_:isKept:)``.
+    /// Makes a key with each model, and the message for the server. The keys are pending: ``settle(_:isKept:)``.
     ///
-    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
+    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; after an error no key is left.
     func register(
         _ models: [AuthenticatorModel], witness: BiometricWitness?, for target: Target,
         beside others: [EncodedAssertion] = [], finalChallenge: String
@@ -223,13 +229,13 @@ struct IdentityFactors: Sendable {
         return (keys.map(\.name), String(decoding: response.serialized, as: UTF8.self))
     }
 
-    /// Whom new keys are made for.
+    /// The account for which new keys are made.
     struct Target: Sendable {
         let appID: String
         let username: String
     }
 
-    /// What all assertions of one message sign.
+    /// Returns the final challenge, which all assertions of one message sign.
     func finalChallenge(_ challenge: Challenge, appID: String) -> String {
         FinalChallengeParams(appID: appID, challenge: challenge, facetID: self.core.facetID).encoded
     }
@@ -241,16 +247,17 @@ struct IdentityFactors: Sendable {
 
     // MARK: Signing
 
-    /// Signs with each factor, and makes the message for the server. The person's finger comes first, then the PIN, then the
-    /// silent one: where somebody does not sign, nothing that counts has been asked of the PIN service, and the silent one
-    /// has not counted.
+    /// Signs with each factor, and makes the message for the server. The person's finger comes first, then the PIN,
+    /// then the silent factor. A failure of the finger therefore costs no attempt at the PIN service, and no failure
+    /// counts a use of the silent factor.
     ///
     /// - Parameters:
-    ///   - pinVersion: Which PIN the server has.
-    ///   - service: Evaluates the PIN, where it is of `pin/2`.
+    ///   - pinVersion: The version of the PIN that the server has.
+    ///   - service: Evaluates the PIN if its scheme is `pin/2`.
     ///
-    /// Throws ``OperationFailure``, ``EngineError`` (`noSuchFactor`, `factorInvalidated`), ``ServerPinError``, `PinSchemeError`,
-    /// ``StorageError``, what asking the service throws, and `CancellationError` until something has been asked.
+    /// Throws ``OperationFailure``, ``EngineError`` (`noSuchFactor`, `factorInvalidated`), ``ServerPinError``,
+    /// `PinSchemeError`, ``StorageError``, the errors of asking the service, and `CancellationError` until the service
+    /// has been asked.
     func sign(
         _ factors: [SuppliedFactor], of identity: StoredIdentity, appID: String, challenge: Challenge,
         pinVersion: UInt32?, service: PinEvaluator, _: Disclosure.Complete
@@ -285,7 +292,7 @@ struct IdentityFactors: Sendable {
                         pin: pin, secret: secret, finalChallenge: finalChallenge, service: service))
             }
         }
-        // The last moment to give up: nothing has left yet.
+        // This is the last moment to give up: nothing was sent yet.
         if !hasAsked { try Task.checkCancellation() }
         let response = AuthenticationResponse(
             header: OperationHeader(operation: .authentication, appID: appID), fcParams: finalChallenge,
@@ -301,12 +308,12 @@ struct IdentityFactors: Sendable {
             verification: WitnessInteraction(witness: witness))
     }
 
-    /// The authenticator of an identity's PIN.
+    /// Returns the authenticator of an identity's PIN.
     func pinAuthenticator(of identity: StoredIdentity) throws -> ServerPinAuthenticator {
         try self.pinAuthenticator(identity.device, server: identity.server)
     }
 
-    /// The authenticator of the PIN of a device with those keys.
+    /// Returns the authenticator of the PIN of a device with the keys.
     func pinAuthenticator(_ device: IdentityKeys, server: String) throws -> ServerPinAuthenticator {
         ServerPinAuthenticator(
             device: try DeviceIdentity(device, server: server, self.core.module, self.core.platform),

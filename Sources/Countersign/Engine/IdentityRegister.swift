@@ -3,66 +3,68 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// An identity that a server manages, as this device has it: which activation it is, and the keys that answer for it.
+/// An identity that a server manages, as this device stores it: its activation, and the keys that answer for it.
 struct StoredIdentity: Equatable, Sendable {
-    /// Where it is in its life on this device.
+    /// The state of the identity on this device.
     enum State: String, Hashable, Sendable {
-        /// Its keys have left, or were about to, and the server's receipt has not come.
+        /// The keys were sent, or were about to be sent, and the server's receipt has not arrived.
         case pending
-        /// It answers.
+        /// The identity is in use: its keys answer.
         case active
-        /// It was taken off this device, and the server has not heard of it yet: only what says so to the server is left.
+        /// The identity was removed from this device, and the server has not been told yet. Only the data for telling
+        /// the server is left.
         case ending
     }
 
     /// The server's identifier.
     let server: String
-    /// The server's name for the account: opaque.
+    /// The server's identifier of the account: opaque.
     let account: String
-    /// The server's name for this device as the account's.
+    /// The server's identifier of this device among the account's devices.
     let activation: String
-    /// The AppID of its factors.
+    /// The AppID of the identity's factors.
     let appID: String
     /// The name of the account in registrations of factors.
     let username: String
-    /// The keys by which the device speaks for itself.
+    /// The keys with which the device authenticates itself.
     let device: IdentityKeys
-    /// When it was made.
+    /// The time at which the identity was made.
     let created: Timestamp
     var state = State.pending
-    /// What the person calls it.
+    /// The person's name for the device.
     var name: String
-    /// The keys of its factors, but for the PIN's.
+    /// The keys of the identity's factors, except the PIN's key.
     var keys: [KeyName]
-    /// Keys of factors that have left, and whose receipt has not come: nothing is signed with them before.
+    /// The keys of factors that were sent and whose receipt has not arrived. Nothing is signed with them before the
+    /// receipt.
     var unconfirmed: [KeyName] = []
-    /// When the request left last that carried what waits for its receipt, by the server's clock; `nil` where none is on its
-    /// way, and where a version of before has written it.
+    /// The time, by the server's clock, at which the last request without a receipt was sent; `nil` if no request is on
+    /// its way, and if an earlier version has written the identity.
     var sent: Timestamp?
-    /// What its PIN's key is made with; `nil` once it has ended.
+    /// The data from which the PIN's key is made; `nil` once the identity has ended.
     var pin: ServerPinRecord?
-    /// When a person authenticated with it last.
+    /// The time of the last authentication with the identity.
     var lastUsed: Timestamp?
-    /// What the app was called when it was made (its facet), by which its keys are opened; `nil` where a version of before has
-    /// written it.
+    /// The app's name (its facet) at the time when the identity was made, with which its keys are opened; `nil` if an
+    /// earlier version has written the identity.
     var facet: String?
 }
 
-/// What is kept of a server that manages identities.
+/// The stored data of a server that manages identities.
 struct StoredServer: Hashable, Sendable {
-    /// Its key set, as its root signed it.
+    /// The server's key set, as its root key signed it.
     var keySet: String
-    /// When that came, by the device's clock.
+    /// The time at which the key set arrived, by the device's clock.
     var fetched: Timestamp
-    /// How far the server's clock is ahead of the device's.
+    /// The difference by which the server's clock is ahead of the device's clock.
     var clockOffset = Duration.zero
 }
 
-/// The identities on this device: which they are, and what is kept of their servers (decision 56: what is stored has a
-/// version). Every change is durable before it shows.
+/// The register of the identities on this device, and of the stored data of their servers (decision 56: what is stored
+/// has a version). Every change is durable before it becomes visible.
 // Safe to share: every access to `content` is within `lock`.
 final class IdentityRegister: @unchecked Sendable, CustomReflectable {
-    /// The version that is written. What says none of these, a later version has written.
+    /// The version that this version of the app writes. A higher version comes from a later version of the app.
     private static let version: Int64 = 1
     private static let name = "identities"
 
@@ -81,23 +83,23 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
         self.content = try storage.read(Self.name).map(Self.read) ?? Content()
     }
 
-    /// Without children: there are handles of keys in here.
+    /// A mirror without children, because the register holds handles of keys.
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
     // MARK: Identities
 
-    /// All of them, oldest first.
+    /// All identities, oldest first.
     var identities: [StoredIdentity] { self.lock.withLock { self.content.identities } }
 
-    /// The one of a server that answers.
+    /// Returns the active identity of a server.
     func identity(of server: String) -> StoredIdentity? {
         self.identities.first { $0.server.hasSameBytes(as: server) && $0.state == .active }
     }
 
-    /// What is kept of an identity now.
+    /// Returns the present stored state of an identity.
     func kept(_ identity: StoredIdentity) -> StoredIdentity? { self.identities.first { $0.isSame(as: identity) } }
 
-    /// Keeps an identity, in the place of the one of the same activation.
+    /// Stores an identity, in place of an identity of the same activation.
     func keep(_ identity: StoredIdentity) throws {
         try self.change { content in
             if let index = content.identities.firstIndex(where: { $0.isSame(as: identity) }) {
@@ -108,7 +110,7 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
         }
     }
 
-    /// Changes what is kept of an identity, if it is still here, and returns it.
+    /// Changes the stored state of an identity, if the identity still exists, and returns the new state.
     @discardableResult
     func change(_ identity: StoredIdentity, _ body: (inout StoredIdentity) -> Void) throws -> StoredIdentity? {
         var changed: StoredIdentity?
@@ -127,10 +129,10 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
 
     // MARK: Servers
 
-    /// What is kept of a server.
+    /// Returns the stored data of a server.
     func server(_ server: String) -> StoredServer? { self.lock.withLock { self.content.servers[ExactText(server)] } }
 
-    /// Keeps a server's keys, and with them how far its clock is ahead where that is known anew.
+    /// Stores a server's keys, and the offset of its clock if a new offset is given.
     func keep(keySet: String, of server: String, at now: Timestamp, clockOffset: Duration? = nil) throws {
         try self.change { content in
             content.servers[ExactText(server), default: StoredServer(keySet: "", fetched: now)].keySet = keySet
@@ -139,7 +141,7 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
         }
     }
 
-    /// Keeps how far a server's clock is ahead, where there is a server to keep it with.
+    /// Stores the offset of a server's clock, if the server has stored data.
     func keep(clockOffset: Duration, of server: String) throws {
         try self.change { content in content.servers[ExactText(server)]?.clockOffset = clockOffset }
     }
@@ -152,7 +154,7 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
             body(&content)
             guard content != self.content else { return }
             let bytes = Self.written(content)
-            // What could not be read again is not written: it would cost every identity.
+            // An unreadable value is not written, because reading it back would fail and cost every identity.
             do { _ = try Self.read(bytes) } catch { throw StorageError(.unavailable, "not written, because \(error)") }
             try self.storage.write(bytes, to: Self.name)
             self.content = content
@@ -173,11 +175,11 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
         ]).serialized
     }
 
-    /// Reads what this version writes. Throws ``StorageError``: `newer` for what a later version has written, `corrupt` for
-    /// everything else.
+    /// Reads the format of this version. Throws ``StorageError``: `newer` for a value of a later version, `corrupt` for
+    /// every other failure.
     private static func read(_ bytes: [UInt8]) throws -> Content {
         do {
-            // Whatever name an app has given is read back.
+            // Any name that an app has given can be read back.
             let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000, takesNUL: true)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
                 throw StorageError(.corrupt, "the identities are no object")
@@ -244,7 +246,7 @@ extension StoredIdentity {
     }
 }
 
-/// A storage within another one, whose names begin with a word of its own: what two parts of an app keep does not meet.
+/// A storage within another storage, with a prefix for all names: the data of two parts of an app stay separate.
 struct ScopedStorage: SecureStorage {
     let storage: any SecureStorage
     let scope: String

@@ -3,13 +3,13 @@ import JOSE
 import UAFClient
 import _Primitives
 
-/// What this device knows of the servers that may manage identities: the root keys that the app has named, the keys
-/// that were fetched before, and the time by their clocks.
+/// The device's knowledge of the servers that may manage identities: the root keys that the app has configured, the
+/// keys that were fetched before, and the time by the servers' clocks.
 struct IdentityServers: Sendable {
-    /// How much later than the device's clock says a key set may have been made.
+    /// The maximum time by which a key set may have been made later than the device's clock says.
     private static let clockTolerance = Duration.seconds(3600)
 
-    /// The root keys, by the servers' identifiers.
+    /// The root keys by the servers' identifiers.
     private let roots: [ExactText: JWKSet]
     private let register: IdentityRegister
     private let clock: any DeviceClock
@@ -21,33 +21,35 @@ struct IdentityServers: Sendable {
         self.clock = clock
     }
 
-    /// The root keys of a server. Throws ``EngineError`` `foreignHost` for one that is not configured.
+    /// Returns the root keys of a server. Throws ``EngineError`` `foreignHost` for a server that is not configured.
     func roots(of server: String) throws -> JWKSet {
         guard let roots = self.roots[ExactText(server)] else { throw EngineError(.foreignHost, "not configured") }
         return roots
     }
 
-    /// The time by a server's clock, as far as this device knows it.
+    /// Returns the time by a server's clock, as far as this device knows the clock.
     func now(at server: String) -> Timestamp {
         self.clock.now() + (self.register.server(server)?.clockOffset ?? .zero)
     }
 
-    /// The keys of a server that were fetched before, as long as they are good. Throws ``StorageError`` never: what cannot
-    /// be verified any more is as if it were not there.
+    /// Returns the keys of a server that were fetched before, as long as they are valid. The function never throws
+    /// ``StorageError``: keys that can no longer be verified count as missing.
     func keptKeys(of server: String) throws -> ManagerKeySet? {
         let roots = try self.roots(of: server)
         guard let kept = self.register.server(server) else { return nil }
         guard let (set, isOffsetWrong) = try? self.verified(kept.keySet, of: server, roots: roots) else { return nil }
-        // Where it cannot be written down it is found out again.
+        // If the corrected offset cannot be stored, the next call detects the error again.
         if isOffsetWrong { try? self.register.keep(clockOffset: .zero, of: server) }
         return set
     }
 
-    /// A key set by the server's clock, as far as it is known: the first time that is the device's own. A device whose clock
-    /// was wrong, and was set right since, goes by an offset that is wrong now; then the device's own clock counts, where the
-    /// set fits it at both ends.
+    /// Verifies a key set by the server's clock, as far as the clock is known. The first time, the device's own clock
+    /// is used.
     ///
-    /// Throws as `ManagerKeySet.init(verifying:server:roots:at:)` does.
+    /// If the device's clock was wrong and was set right since, the stored offset is wrong now. In this case the
+    /// device's own clock counts, if the key set fits that clock at both ends.
+    ///
+    /// Throws the errors of `ManagerKeySet.init(verifying:server:roots:at:)`.
     func verified(_ keySet: String, of server: String, roots: JWKSet) throws(IdentityMessageError)
         -> (ManagerKeySet, isOffsetWrong: Bool)
     {

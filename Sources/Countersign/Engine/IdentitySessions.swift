@@ -5,7 +5,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// The requests of a session, from its claim to what comes after the factors.
+/// The requests of a session, from its claim to the step after the factors.
 struct IdentitySessions: Sendable {
     private static let path = "/identity/sessions/"
 
@@ -15,8 +15,8 @@ struct IdentitySessions: Sendable {
 
     // MARK: Offers
 
-    /// Asks for a session that signs this app in. Throws as ``ManagerExchange/send(_:to:by:as:)`` does, and ``EngineError``
-    /// `unknownAccount`.
+    /// Asks for a session that signs this app in. Throws the errors of ``ManagerExchange/send(_:to:by:as:)``, and
+    /// ``EngineError`` `unknownAccount`.
     func offer(_ request: InAppRequest, at server: String) async throws -> SessionOffer {
         let identity = try self.core.identity(of: server)
         return try await self.core.exchange(with: server).send(
@@ -24,7 +24,8 @@ struct IdentitySessions: Sendable {
         ).message
     }
 
-    /// Asks for a session after which something is done with the account or the activation. Throws as ``offer(_:at:)-1``.
+    /// Asks for a session that permits an operation on the account or the activation. Throws the errors of
+    /// ``offer(_:at:)-1``.
     func offer(_ request: AccessRequest, at server: String) async throws -> SessionOffer {
         let identity = try self.core.identity(of: server)
         return try await self.core.exchange(with: server).send(
@@ -34,7 +35,7 @@ struct IdentitySessions: Sendable {
 
     // MARK: Steps
 
-    /// Claims a session; again by the same request, where its answer was lost. Throws as ``offer(_:at:)-1``.
+    /// Claims a session, and repeats the same request if its answer was lost. Throws the errors of ``offer(_:at:)-1``.
     func start(
         _ session: String, claim: SecretBytes, at server: String, replacing key: KeyID? = nil
     ) async throws -> (ClaimedSession, RequestDocument) {
@@ -53,12 +54,12 @@ struct IdentitySessions: Sendable {
         return (claimed, document)
     }
 
-    /// Says what a person said; again by the same request, where the answer to the same was lost. Throws as
-    /// ``ManagerExchange/send(_:to:by:as:)`` does.
+    /// Sends the person's answers, and repeats the same request if its answer was lost. Throws the errors of
+    /// ``ManagerExchange/send(_:to:by:as:)``.
     func prepare(
         _ session: ClaimedSession, _ said: SentAnswers, unanswered: UnansweredRequests<SentAnswers>
     ) async throws -> PrepareResponse {
-        // Nothing is sent again for an identity that is not on this device any more.
+        // Nothing is sent again for an identity that this device no longer has.
         _ = try self.identity(of: session)
         let settled = try await unanswered.settle(where: said.isSame(as:)) { request, _ in
             try await self.core.exchange(with: session.server).sendAgain(
@@ -71,9 +72,9 @@ struct IdentitySessions: Sendable {
         ).message
     }
 
-    /// Holds what is to be signed against what was shown and said.
+    /// Compares the content to be signed with the content that the person saw and answered.
     ///
-    /// Throws ``EngineError`` `malformed` where it is about something else, and `SessionDocumentError`.
+    /// Throws ``EngineError`` `malformed` if the content is about something else, and `SessionDocumentError`.
     func check(
         _ prepared: PreparedSession, of session: ClaimedSession, for request: RequestDocument,
         role: (id: String, name: String),
@@ -87,13 +88,13 @@ struct IdentitySessions: Sendable {
             document.service.origin.hasSameBytes(as: request.service.origin),
             document.role.id.hasSameBytes(as: role.id), document.role.name.hasSameBytes(as: name(role.name) ?? ""),
             document.confirms(answers, salts: prepared.salts),
-            // That a finger is replaced is said to the person who agrees to it.
+            // The text must tell the person that a finger is replaced.
             session.replaces == nil || document.text != nil,
             answers.allSatisfy({ attribute, answer in
                 guard case .alias(let id) = answer, case .alias(_, let text) = document.attributes[attribute] else {
                     return true
                 }
-                // The words by which the person knew the value that they chose, and no others.
+                // The text must be the alias by which the person knew the chosen value, and no other text.
                 let asked = request.attributes.attributes.first { $0.attribute == attribute }
                 let shown = asked?.aliases.first { $0.id.hasSameBytes(as: id) }
                 return text.hasSameBytes(as: shown.flatMap { name($0.alias) } ?? "")
@@ -102,8 +103,8 @@ struct IdentitySessions: Sendable {
         return CheckedSession(prepared: prepared, document: document)
     }
 
-    /// Holds what is to be signed after a lockout against what was to be signed before. Throws as
-    /// ``check(_:of:for:role:answers:)`` does.
+    /// Compares the content to be signed after a lockout with the earlier content. Throws the errors of
+    /// ``check(_:of:for:role:answers:)``.
     func check(_ next: PreparedSession, after earlier: CheckedSession) throws -> CheckedSession {
         let document = try SessionDocument(parsing: next.document)
         guard document.isRenewal(of: earlier.document), next.appID.hasSameBytes(as: earlier.prepared.appID) else {
@@ -112,10 +113,10 @@ struct IdentitySessions: Sendable {
         return CheckedSession(prepared: next, document: document)
     }
 
-    /// Signs with factors and has the server judge them.
+    /// Signs with factors, and returns the server's judgement.
     ///
-    /// Throws as ``IdentityFactors/sign(_:of:appID:challenge:pinVersion:_:)`` does, and nothing has left; and as
-    /// ``ManagerExchange/send(_:to:by:as:)`` does.
+    /// Throws the errors of ``IdentityFactors/sign(_:of:appID:challenge:pinVersion:_:)`` before anything was sent, and
+    /// the errors of ``ManagerExchange/send(_:to:by:as:)``.
     func finish(
         _ session: ClaimedSession, _ checked: CheckedSession, with supplied: [SuppliedFactor],
         _ disclosure: Disclosure.Complete, unanswered: UnansweredRequests<SentFactors>
@@ -124,7 +125,8 @@ struct IdentitySessions: Sendable {
         let security = try await self.core.securityReport()
         let challenge = checked.document.challenge
         let pin = supplied.compactMap { if case .pin(let pin) = $0 { pin } else { nil } }.first
-        // Until the server has judged: a later signature of the same key must not overtake this one.
+        // The keys stay in exclusive use until the server has judged: a later signature of the same key must not
+        // overtake this signature.
         let (answer, sent) = try await self.core.module.withExclusiveUse(of: identity.keys) {
             let response = try await self.factors.sign(
                 supplied, of: identity, appID: checked.prepared.appID, challenge: challenge,
@@ -146,9 +148,10 @@ struct IdentitySessions: Sendable {
         return (answer, sent)
     }
 
-    /// Asks again, by the same request, what the server has judged of factors whose answer was lost. `nil` where there are
-    /// none, where their proof is too old, and where later signatures have left for another session, after which they could not
-    /// be judged any more. Throws as ``ManagerExchange/send(_:to:by:as:)`` does.
+    /// Repeats a finish request whose answer was lost, and returns the server's judgement of its factors. `nil` if no
+    /// such request exists, if its proof is too old, and if later signatures were sent for another session, because the
+    /// server could not judge the earlier signatures after them. Throws the errors of
+    /// ``ManagerExchange/send(_:to:by:as:)``.
     func finishAgain(_ session: ClaimedSession, _ unanswered: UnansweredRequests<SentFactors>) async throws -> (
         answer: ManagerExchange.Answered<FinishResponse>, sent: SentFactors
     )? {
@@ -171,7 +174,7 @@ struct IdentitySessions: Sendable {
         _ answer: ManagerExchange.Answered<FinishResponse>, to sent: SentFactors, of identity: StoredIdentity
     ) {
         guard case .accepted = answer.message else { return }
-        // It is done, whatever the storage says now.
+        // The authentication is done, whatever the storage reports now.
         _ = try? self.core.register.change(identity) { identity in
             identity.lastUsed = answer.now
             // The server has named the PIN that counts.
@@ -179,7 +182,8 @@ struct IdentitySessions: Sendable {
         }
     }
 
-    /// Asks the server's PIN service. What is asked counts as an attempt at the server, so it goes to its end.
+    /// Returns the evaluator that asks the server's PIN service. A question counts as an attempt at the server, so it
+    /// is not cancelled.
     func evaluator(_ session: ClaimedSession, _ checked: CheckedSession) throws -> PinEvaluator {
         let identity = try self.identity(of: session)
         let path = try Self.path(of: session, "pin-evaluation")
@@ -193,8 +197,9 @@ struct IdentitySessions: Sendable {
         }
     }
 
-    /// Fetches the authorization code of a session that signed this app in: once, so it goes to its end, and again by the same
-    /// request where its answer was lost. Throws as ``prepare(_:_:unanswered:)`` does.
+    /// Fetches the authorization code of a session that signed this app in. The code can be fetched once, so the
+    /// request is not cancelled, and is repeated if its answer was lost. Throws the errors of
+    /// ``prepare(_:_:unanswered:)``.
     func code(_ session: ClaimedSession, unanswered: UnansweredRequests<Void>) async throws -> CodeResponse {
         let identity = try self.identity(of: session)
         let exchange = self.core.exchange(with: session.server)
@@ -208,17 +213,17 @@ struct IdentitySessions: Sendable {
         ).message
     }
 
-    /// Gives a session up. Throws as ``prepare(_:_:unanswered:)`` does.
+    /// Gives a session up. Throws the errors of ``prepare(_:_:unanswered:)``.
     func abort(_ session: ClaimedSession) async throws {
         _ = try await self.send(EmptyMessage(), session, "abort", as: EmptyMessage.self)
     }
 
-    /// Gives the person more time. Throws as ``prepare(_:_:unanswered:)`` does.
+    /// Gives the person more time. Throws the errors of ``prepare(_:_:unanswered:)``.
     func prolong(_ session: ClaimedSession) async throws -> SessionDeadlines {
         try await self.send(EmptyMessage(), session, "prolong").message
     }
 
-    /// Does what a session has permitted. Throws as ``prepare(_:_:unanswered:)`` does.
+    /// Performs the operation that a session has permitted. Throws the errors of ``prepare(_:_:unanswered:)``.
     func complete(
         _ session: ClaimedSession, _ completion: Completion, keeping keep: ManagerExchange.Keeper? = nil
     ) async throws -> CompleteResponse {
@@ -233,8 +238,8 @@ struct IdentitySessions: Sendable {
         ).message
     }
 
-    /// The identity that has claimed a session. Throws ``EngineError`` `unknownAccount` where it is not on this device any
-    /// more.
+    /// Returns the identity that has claimed a session. Throws ``EngineError`` `unknownAccount` if this device no
+    /// longer has the identity.
     func identity(of session: ClaimedSession) throws -> StoredIdentity {
         let identity = try self.core.identity(of: session.server)
         guard identity.activation.hasSameBytes(as: session.activation) else {

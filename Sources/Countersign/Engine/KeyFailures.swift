@@ -1,15 +1,17 @@
 import Foundation
 import _Primitives
 
-/// Why the keys of servers could not be fetched the last time: who has none to judge a code by is told that, and not only that
-/// there are none.
+/// The reasons why the keys of servers could not be fetched the last time. A caller without keys to check a code can
+/// then report the reason, and not only that the keys are missing.
 // Safe to share: every access to `reasons` is within `lock`.
 final class KeyFailures: @unchecked Sendable {
     private let lock = NSLock()
-    /// By the servers' identifiers.
+    /// The reasons by the servers' identifiers.
     private var reasons: [ExactText: any Error] = [:]
 
-    /// - Parameter reason: `nil` where they were fetched.
+    /// Records the result of fetching a server's keys.
+    ///
+    /// - Parameter reason: `nil` if the keys were fetched.
     func note(_ reason: (any Error)?, of server: String) {
         self.lock.withLock { self.reasons[ExactText(server)] = reason }
     }

@@ -9,22 +9,22 @@ import _Primitives
     import Foundation
 #endif
 
-/// What is sent to a server that manages identities, and how its answers are taken: proved by the device, signed by the
-/// server, and sent once more, to the letter, where an answer was lost.
+/// The requests to a server that manages identities, and its answers: the device proves each request, the server signs
+/// each answer, and a request whose answer was lost is sent once more, byte for byte.
 ///
-/// It has the device's storage, and shows nothing to reflection.
+/// The value holds the device's storage, and shows nothing to reflection.
 struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
     var description: String { "ManagerExchange" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// A device as one server knows it.
+    /// A device, as one server knows it.
     struct Prover: Sendable {
-        /// Its keys.
+        /// The keys of the device.
         let device: IdentityKeys
-        /// The server's name for it.
+        /// The server's identifier of the device.
         let activation: String
 
-        /// The device as the activation of an identity.
+        /// Creates the prover of an identity's activation.
         init(_ identity: StoredIdentity) { self.init(device: identity.device, activation: identity.activation) }
 
         init(device: IdentityKeys, activation: String) {
@@ -33,26 +33,27 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// A request with what proves it, as it leaves: whoever sends it again sends the very same.
+    /// A request with its proof, as it is sent. A repetition sends exactly the same bytes.
     struct Proved: Sendable {
         fileprivate let request: TransportRequest
-        /// What its answer names it by.
+        /// The name by which the answer identifies the request.
         fileprivate let name: String
     }
 
-    /// What is told of a request before it leaves, and of `nil` once an answer has said what has become of it.
+    /// Receives a request before it is sent, and `nil` once an answer has decided the request's fate.
     typealias Keeper = @Sendable (Proved?) -> Void
 
-    /// What an answer says, and when by the server's clock.
+    /// The content of an answer, with its time by the server's clock.
     struct Answered<Message: Sendable>: Sendable {
         let message: Message
         let now: Timestamp
     }
 
     private static let responseType = "application/jose"
-    /// How old a server's keys may be before they are fetched anew.
+    /// The maximum age of a server's keys before they are fetched again.
     private static let keysAge = Duration.seconds(86_400)
-    /// As long as a server shows a new key at least before it signs by it: keys that are no older are as new as they can be.
+    /// The minimum time for which a server shows a new key before signing with it. Keys that are no older than this are
+    /// as new as possible.
     static let keyAnnouncement = Duration.seconds(600)
     private static let keysPath = "/identity/keys"
 
@@ -62,19 +63,20 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
     let platform: DevicePlatform
     let channel: SecureChannel
     let recording: Recording
-    /// How long the app lets one exchange take.
+    /// The app's maximum time for one exchange.
     let networkTimeout: Duration
     /// The server's identifier.
     let server: String
 
     // MARK: Keys
 
-    /// The server's keys: those that were fetched less than a day ago, or fetched now. Where that fails, older ones do as
-    /// long as they are good; not where the server has said that it speaks this version no more.
+    /// Returns the server's keys: keys that were fetched less than a day ago, or keys that are fetched now. If fetching
+    /// fails, older keys are used while they are valid, unless the server has said that it no longer supports this
+    /// version.
     ///
-    /// - Parameter limit: How old they may be, in the place of a day.
+    /// - Parameter limit: The maximum age of the keys, in place of a day.
     ///
-    /// Throws ``EngineError``, `IdentityMessageError`, ``StorageError`` and what the transport throws.
+    /// Throws ``EngineError``, `IdentityMessageError`, ``StorageError`` and the errors of the transport.
     func keys(noOlderThan limit: Duration = Self.keysAge) async throws -> ManagerKeySet {
         let kept = try self.servers.keptKeys(of: self.server)
         if let kept, let stored = self.register.server(self.server) {
@@ -90,7 +92,7 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// Fetches the server's keys, which its root has signed.
+    /// Fetches the server's keys, which its root key has signed.
     @discardableResult func fetchKeys() async throws -> ManagerKeySet {
         do {
             let set = try await self.fetchedKeys()
@@ -119,14 +121,15 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         } catch {
             throw Self.asForged(error)
         }
-        // An older set than the one that is kept, which somebody on the way may have kept too, replaces nothing.
+        // A key set that is older than the kept key set replaces nothing, because an attacker on the way may have kept
+        // the older key set.
         if let kept = try self.servers.keptKeys(of: self.server), set.issuedAt < kept.issuedAt { return kept }
         try self.register.keep(
             keySet: compact, of: self.server, at: self.platform.clock.now(), clockOffset: isOffsetWrong ? .zero : nil)
         return set
     }
 
-    /// The key to seal to: the newest that may still be sealed to.
+    /// Returns the key for sealing: the newest key that may still be used for sealing.
     func sealingKey() async throws -> ManagerKeySet.SealingKey {
         let keys = try await self.keys()
         let now = self.servers.now(at: self.server)
@@ -138,12 +141,14 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
 
     // MARK: Requests
 
-    /// Sends a message and reads the answer. Without a `prover` nothing is proved, as for a claim whose secret is proof.
+    /// Sends a message and reads the answer. Without a `prover` the request has no proof, as for a claim whose secret
+    /// is proof.
     ///
-    /// - Parameter keep: Keeps the request as long as it has no answer, to be sent again (``sendAgain(_:as:noting:)``).
+    /// - Parameter keep: Keeps the request as long as it has no answer, so that it can be sent again
+    ///   (``sendAgain(_:as:noting:)``).
     ///
-    /// Throws ``Refused`` for a refusal, ``Unsettled`` once the request has left and nobody here knows what has become of it,
-    /// and before that what ``keys()`` throws, `DeviceKeyError` and ``StorageError``.
+    /// Throws ``Refused`` for a refusal; ``Unsettled`` once the request was sent and its fate is unknown; before that,
+    /// the errors of ``keys()``, `DeviceKeyError` and ``StorageError``.
     func send<Answer: IdentityMessage>(
         _ message: some IdentityMessage, to path: String, by prover: Prover?, as: Answer.Type = Answer.self,
         noting event: TraceEvent? = nil, keeping keep: Keeper? = nil
@@ -165,11 +170,12 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
                 guard problem.code == .clockSkew, prover != nil else {
                     throw Refused(problem: problem, now: response.now, wasRepeated: wasRepeated)
                 }
-                // The first request may have arrived in time. Proved anew it would be another one, and done twice.
+                // The first request may have arrived in time. A new proof would make another request, and the server
+                // would carry out both.
                 guard !wasRepeated else {
                     throw Unsettled(cause: TransportError(.timedOut, "the answer is lost, and its proof too old"))
                 }
-                // The answer itself has told what the time is.
+                // The answer itself has stated the time.
                 guard !isCorrected else {
                     throw Refused(problem: problem, now: response.now, wasRepeated: false)
                 }
@@ -178,23 +184,26 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// As ``send(_:to:by:as:)``, for what a factor has signed: it leaves and is judged also where the process's task is
-    /// cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
+    /// Does the same as ``send(_:to:by:as:)``, for a message that a factor has signed: the message is sent and judged
+    /// even if the task of the process is cancelled meanwhile. If the message were cut off on its way, its fate would
+    /// be unknown.
     func sendToTheEnd<Answer: IdentityMessage>(
         _ message: some IdentityMessage, to path: String, by prover: Prover?, as type: Answer.Type = Answer.self,
         noting event: TraceEvent? = nil, keeping keep: Keeper? = nil
     ) async throws -> Answered<Answer> {
-        // A task of its own, which the process's does not cancel. The transport's time limit bounds it.
+        // The separate task is not cancelled with the task of the process. The transport's time limit bounds it.
         try await Task {
             try await self.send(message, to: path, by: prover, as: type, noting: event, keeping: keep)
         }.value
     }
 
-    /// Sends a request again, to the letter, whose answer was lost: the server answers what it has answered before, or carries
-    /// the request out now. `nil` where its proof is too old: what has become of it by then nobody says, and what has not been
-    /// carried out never will be.
+    /// Sends a request whose answer was lost again, byte for byte. The server repeats its earlier answer, or carries
+    /// out the request now.
     ///
-    /// Throws ``Refused``, ``Unsettled`` where the answer is lost again, and what ``keys()`` throws.
+    /// Returns `nil` if the proof of the request is too old: its fate cannot be learned then, and a request that was
+    /// not carried out will never be.
+    ///
+    /// Throws ``Refused``, ``Unsettled`` if the answer is lost again, and the errors of ``keys()``.
     func sendAgain<Answer: IdentityMessage>(
         _ request: Proved, as: Answer.Type = Answer.self, noting event: TraceEvent? = nil
     ) async throws -> Answered<Answer>? {
@@ -207,7 +216,8 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// As ``sendAgain(_:as:noting:)``, for what goes to its end (``sendToTheEnd(_:to:by:as:noting:keeping:)``).
+    /// Does the same as ``sendAgain(_:as:noting:)``, for a request that must not be cancelled
+    /// (``sendToTheEnd(_:to:by:as:noting:keeping:)``).
     func sendAgainToTheEnd<Answer: IdentityMessage>(
         _ request: Proved, as type: Answer.Type = Answer.self, noting event: TraceEvent? = nil
     ) async throws -> Answered<Answer>? {
@@ -224,7 +234,7 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// One request, proved anew, and its verified answer.
+    /// Sends one request with a new proof, and returns the verified answer.
     private func exchange(
         _ method: String, _ body: [UInt8], _ path: String, _ prover: Prover?, _ event: TraceEvent?, _ keep: Keeper?
     ) async throws -> (answer: ManagerResponse, wasRepeated: Bool) {
@@ -257,8 +267,8 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
                 method: method, url: url, headers: headers, body: body, timeout: self.timeout / 2), name: name)
     }
 
-    /// Sends a request, and verifies its answer. One that was lost is asked for once more with the same bytes: the server has
-    /// kept it, and nothing is done twice.
+    /// Sends a request, and verifies its answer. If the answer was lost, the same bytes are sent once more: the server
+    /// has kept the request, and does nothing twice.
     private func deliver(_ request: Proved, _ keys: ManagerKeySet, _ event: TraceEvent?) async throws -> (
         answer: ManagerResponse, wasRepeated: Bool
     ) {
@@ -270,7 +280,7 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// Sends a request and, where its answer was lost, sends it again in what is left of the time.
+    /// Sends a request, and sends it again within the remaining time if its answer was lost.
     private func sendTwice(_ request: TransportRequest, _ event: TraceEvent?) async throws
         -> (TransportResponse, wasRepeated: Bool)
     {
@@ -281,7 +291,7 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         } catch let error as TransportError where [.unreachable, .timedOut].contains(error.code) {
             try Task.checkCancellation()
             var again = request
-            // Never less than the first try had, and nothing of what that one has used.
+            // The second try has at least the time of the first try, and not the time that the first try has used.
             again.timeout = max(self.timeout - max(.zero, clock.uptime() - start), request.timeout)
             return (try await self.channel.send(again, self.recording, noting: event), true)
         }
@@ -297,12 +307,12 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
             throw IdentityMessageError(.wrongSignature, "letters")
         }
         let answer = try await self.verified(compact, answering: name, keys)
-        // It is an answer, whatever the storage says: the next one tells the time again.
+        // The answer is valid, whatever the storage reports: the next answer states the time again.
         try? self.correctClock(by: answer.now)
         return answer
     }
 
-    /// The answer to a request, which the server has signed: perhaps with a key that is newer than its set.
+    /// Returns the server's signed answer to a request. The signing key may be newer than the known key set.
     private func verified(_ compact: String, answering request: String, _ keys: ManagerKeySet) async throws
         -> ManagerResponse
     {
@@ -323,12 +333,12 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
-    /// Whoever is on the way can make what is no answer at all as well as a wrong one: they are one error.
+    /// An attacker on the way can make a malformed answer as well as a wrong answer: both are the same error.
     private static func asForged(_ error: IdentityMessageError) -> IdentityMessageError {
         error.code == .malformed ? IdentityMessageError(.wrongSignature, error.reason) : error
     }
 
-    /// Takes over the server's time. A second is what a network may take.
+    /// Adopts the server's time. A difference of a second may come from the network.
     private func correctClock(by now: Timestamp) throws {
         let known = self.servers.now(at: self.server)
         guard now < known - .seconds(1) || known + .seconds(1) < now else { return }
@@ -342,12 +352,13 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
         return url
     }
 
-    /// How long one exchange may take, its repetition included: shorter than a proof is taken for, which is a minute.
+    /// The maximum time of one exchange including its repetition: shorter than the lifetime of a proof, which is a
+    /// minute.
     static let longest = Duration.seconds(25)
 
     private var timeout: Duration { min(self.networkTimeout, Self.longest) }
 
-    /// An answer that the server has not signed.
+    /// Returns the error for an answer that the server has not signed.
     private static func unsigned(_ status: Int) -> EngineError {
         switch status {
         case 408, 429, 500...: EngineError(.unavailable, httpStatus: status, "status \(status)")
@@ -356,7 +367,7 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
     }
 }
 
-/// A request that has left, or may have, and of which nobody here knows what has become.
+/// The error of a request that was sent, or may have been sent, and whose fate is unknown on this device.
 struct Unsettled: Error, Sendable {
     let cause: any Error
 }
@@ -366,12 +377,13 @@ struct Refused: Error, Sendable {
     let problem: IdentityProblem
     /// The server's time.
     let now: Timestamp
-    /// Whether it answers a repetition: the request that was lost before may be carried out all the same.
+    /// `true` if the refusal answers a repetition: the earlier, lost request may be carried out all the same.
     let wasRepeated: Bool
 }
 
 extension IdentityProblem.Code {
-    /// Whether a refusal of a repetition says nothing of the request that was lost before: it was turned away unread.
+    /// `true` if a refusal of a repetition says nothing about the earlier, lost request: the repetition was turned away
+    /// unread.
     var decidesNothing: Bool { self == .tooManyRequests }
 }
 
@@ -383,7 +395,7 @@ struct EmptyMessage: IdentityMessage {
 }
 
 extension String {
-    /// Whether the text can be a part of a path as it is: an identifier that a server has made.
+    /// `true` if the text can be a path segment unchanged: an identifier that a server has made.
     var isPathSegment: Bool {
         (1...64).contains(self.utf8.count) && self != "." && self != ".."
             && self.utf8.allSatisfy { byte in

@@ -1,7 +1,7 @@
 import UAFClient
 
-/// The keys of a device that does not speak for any identity yet: those that the proof of an activation's PIN has named, and
-/// that nobody else can enrol with (decision 79). They are deleted with it, unless an identity has them by then.
+/// The keys of a device that belongs to no identity yet: the keys that the proof of an activation's PIN has named. Only
+/// these keys can enrol (decision 79). The keys are deleted with this object, unless an identity has them by then.
 final class NewDevice: Sendable {
     let keys: IdentityKeys
     private let core: IdentityCore
@@ -13,12 +13,13 @@ final class NewDevice: Sendable {
         core.newDevices.insert(self.keys)
     }
 
-    /// The keys are an identity's from now on, and go with that.
+    /// Hands the keys over to an identity, which deletes them from now on.
     func handOver() { self.core.newDevices.remove(self.keys) }
 
     deinit {
         let keys = self.keys
-        // Before the register is looked at: whoever forgets an identity looks the other way round.
+        // The removal precedes the look at the register, because code that forgets an identity looks in the opposite
+        // order.
         self.core.newDevices.remove(keys)
         guard !self.core.register.identities.contains(where: { $0.device == keys }) else { return }
         try? self.core.module.deleteIdentity(keys)

@@ -1,8 +1,8 @@
 import Foundation
 import UAFClient
 
-/// The keys of devices that are within a ``NewDevice``: what did not arrive can be sent again with them, also where the
-/// identity that was made of them has been forgotten meanwhile.
+/// The keys of all present ``NewDevice`` objects. A message that did not arrive can be sent again with these keys, even
+/// if the identity made of them has been forgotten meanwhile.
 // Safe to share: every access to `keys` is within `lock`.
 final class NewDevices: @unchecked Sendable {
     private let lock = NSLock()

@@ -5,9 +5,9 @@ import _Primitives
 
 /// The PIN service of a server, as one step of a ceremony asks it (`PinQuestion`).
 package struct PinEvaluator: Sendable {
-    /// What was asked in the same step before.
+    /// The earlier questions of the same step.
     let asked: AskedPins
-    /// Asks, with what is blinded.
+    /// Asks the service with the blinded value.
     let evaluate: @Sendable (_ blinded: [UInt8]) async throws -> [UInt8]
 
     package init(
@@ -18,8 +18,8 @@ package struct PinEvaluator: Sendable {
     }
 }
 
-/// The last question of a step. A PIN that is typed again because the answer was lost is asked about with the very same
-/// bytes: the server has counted them, and takes no others for the same challenge.
+/// The last question of a step. If a PIN is typed again because the answer was lost, the question has the same bytes
+/// again: the server has counted these bytes, and accepts no others for the same challenge.
 // Safe to share: every access to `last` is within `lock`.
 package final class AskedPins: @unchecked Sendable {
     private let lock = NSLock()
@@ -27,7 +27,8 @@ package final class AskedPins: @unchecked Sendable {
 
     package init() {}
 
-    /// The question about a PIN of a key: that of before where it is the same, and else a new one.
+    /// Returns the question about a PIN of a key: the earlier question if the PIN and the key are the same, otherwise a
+    /// new question.
     func question(
         about pin: SecretBytes, of key: KeyID, make: () async throws -> PinQuestion
     ) async throws -> PinQuestion {
@@ -38,6 +39,6 @@ package final class AskedPins: @unchecked Sendable {
         return question
     }
 
-    /// Forgets the PIN and the question: what it was for is over.
+    /// Forgets the PIN and the question, because the step is over.
     func forget() { self.lock.withLock { self.last = nil } }
 }

@@ -4,36 +4,38 @@ import Dispatch
 import Foundation
 import _Primitives
 
-/// Makes the keys of an app's PINs, one after the other: each takes the memory and the time that its parameters name
-/// (``PinScheme``), and no thread of the tasks' pool, which may have but two, does such work or waits for it.
-// Safe to share: every access to what changes is within `lock`.
+/// A queue that makes the keys of an app's PINs, one after the other. Each key takes the memory and the time of its
+/// parameters (``PinScheme``). No thread of the tasks' pool, which may have only two threads, does such work or waits
+/// for it.
+// Safe to share: every access to changing state is within `lock`.
 package final class PinKeyQueue: @unchecked Sendable {
-    /// How many keys can wait, by default: more than an app has screens for PINs.
+    /// The default maximum number of waiting keys: more than an app has screens for PINs.
     package static let capacity = 16
 
-    /// On the threads of the operating system's queue, which are as many as there are processors: so many keys are made at
-    /// once at most, however many of these queues there are.
+    /// The queue's work runs on the threads of the operating system's queue, which has as many threads as processors.
+    /// At most so many keys are made at once, whatever the number of these queues is.
     private let queue = DispatchQueue(label: "countersign.pin-keys", target: .global(qos: .userInitiated))
     private let lock = NSLock()
     private let capacity: Int
-    /// What waits, by its number. Nothing else holds the work, and with it a PIN: it is let go of before anybody hears of its
-    /// end, and at once where nobody waits for it any more.
+    /// The waiting work, by its number. Nothing else holds the work, and with it a PIN. The work is released before its
+    /// result is reported, and at once if nobody waits for it any more.
     private var waiting: [Int: Waiting] = [:]
     private var lastNumber = 0
 
     private struct Waiting {
-        /// Does the work, and gives back what tells of it.
+        /// Does the work, and returns the function that reports the result.
         let finish: () -> () -> Void
-        /// Tells that it is not done.
+        /// Reports that the work is not done.
         let refuse: (any Error) -> Void
     }
 
     package init(capacity: Int = PinKeyQueue.capacity) { self.capacity = capacity }
 
-    /// The key of a PIN; see ``PinScheme/key(pin:deviceSecret:parameters:context:)``. A task that is cancelled while it waits
-    /// leaves the queue; a key that has been begun is made to its end.
+    /// Returns the key of a PIN; see ``PinScheme/key(pin:deviceSecret:parameters:context:)``. A task that is cancelled
+    /// while waiting leaves the queue; a key whose work has begun is finished.
     ///
-    /// Throws what that throws, `PinSchemeError` `unavailable` where too many wait, and `CancellationError`.
+    /// Throws the errors of that function, `PinSchemeError` `unavailable` if too many keys wait, and
+    /// `CancellationError`.
     func key(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context
     ) async throws -> P256.Signing.PrivateKey {
@@ -43,7 +45,8 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
     }
 
-    /// What the PIN service is asked about a PIN; see `PinQuestion`. As ``key(pin:deviceSecret:parameters:context:)``.
+    /// Returns the question to the PIN service about a PIN; see `PinQuestion`. Waits and throws like
+    /// ``key(pin:deviceSecret:parameters:context:)``.
     func question(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
         serviceKey: [UInt8]
@@ -54,7 +57,8 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
     }
 
-    /// Has work done by the queue's thread. Throws what it throws, `PinSchemeError` `unavailable` and `CancellationError`.
+    /// Runs work on the queue's thread. Throws the errors of the work, `PinSchemeError` `unavailable` and
+    /// `CancellationError`.
     package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         let number = self.lock.withLock {
             self.lastNumber += 1
@@ -71,7 +75,7 @@ package final class PinKeyQueue: @unchecked Sendable {
                     continuation.resume(throwing: refusal)
                     return
                 }
-                // Whoever has been cancelled has been told.
+                // A cancelled caller has already been told.
                 self.queue.async { self.done(number)?() }
             }
         } onCancel: {
@@ -79,16 +83,18 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
     }
 
-    /// Does what waits by a number, and lets go of it. What tells of it; `nil` where it waits no more.
+    /// Does the waiting work with a number, and releases it. Returns the function that reports the result; `nil` if the
+    /// work no longer waits.
     private func done(_ number: Int) -> (() -> Void)? { self.remove(number)?.finish() }
 
-    /// Lets go of what waits by a number. What tells that it is not done; `nil` where it waits no more.
+    /// Releases the waiting work with a number. Returns the function that reports the refusal; `nil` if the work no
+    /// longer waits.
     private func refusal(_ number: Int) -> ((any Error) -> Void)? { self.remove(number)?.refuse }
 
-    /// Lets work wait; or says why not.
+    /// Adds work to the waiting work, or returns the reason for a refusal.
     private func add(_ number: Int, _ work: Waiting) -> (any Error)? {
         self.lock.withLock {
-            // Asked with the lock held: who is cancelled after this finds the work.
+            // The check runs with the lock held: a cancellation after the check finds the work.
             guard !Task.isCancelled else { return CancellationError() }
             guard self.waiting.count < self.capacity else { return PinSchemeError(.unavailable) }
             self.waiting[number] = work
@@ -96,7 +102,7 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
     }
 
-    /// Takes work out that waits.
+    /// Removes waiting work.
     private func remove(_ number: Int) -> Waiting? {
         self.lock.withLock { self.waiting.removeValue(forKey: number) }
     }

@@ -2,25 +2,27 @@ import Crypto
 import UAFClient
 import _Primitives
 
-/// The tokens that this device has redeemed, by their digests: a person whose app was killed scans the same code again, and
-/// nobody else has used it.
+/// The tokens that this device has redeemed, by their digests. A person whose app was killed scans the same code again;
+/// the digests show that this device, and not another party, used the code.
 ///
-/// A token is noted before it leaves, as nobody knows when an app is killed. It is forgotten where the server's answer says
-/// that it was not this device. Where there was no answer it stays noted: this device may have been it.
+/// A token is noted before it is sent, because an app can be killed at any moment. A token is forgotten if the server's
+/// answer says that another device redeemed it. Without an answer the token stays noted: this device may have redeemed
+/// it.
 actor RedeemedTokens {
     private static let name = "redeemed-tokens"
-    /// The most tokens that are kept; the oldest goes first. No server lets a code live until as many others were used.
+    /// The maximum number of stored tokens; beyond the maximum, the oldest token is removed first. No server lets a
+    /// code live until so many others were used.
     private static let maximum = 32
 
     private let storage: any SecureStorage
     private var noted: [String]?
-    /// Those whose answer has come, in this process.
+    /// The tokens whose answer has arrived in this process.
     private var confirmed: Set<ExactText> = []
 
     init(storage: any SecureStorage) { self.storage = storage }
 
-    /// Notes a token that is about to leave, and returns whether it was noted before. Where it cannot be written down it leaves
-    /// all the same: the person is warned once more than need be.
+    /// Notes a token that is about to be sent, and returns `true` if the token was noted before. If the note cannot be
+    /// stored, the token is sent all the same: the person is then warned once more than necessary.
     func note(_ token: String) -> Bool {
         let digest = Self.digest(of: token)
         let noted = self.all
@@ -29,13 +31,14 @@ actor RedeemedTokens {
         return false
     }
 
-    /// The server has given what the token stands for.
+    /// Records that the server has returned the token's operation.
     func confirm(_ token: String) {
         self.confirmed.insert(ExactText(Self.digest(of: token)))
         _ = self.note(token)
     }
 
-    /// The server's answer says that this device has not redeemed the token. It stays where another answer has come meanwhile.
+    /// Forgets a token, because the server's answer says that this device has not redeemed it. The token stays if
+    /// another answer has arrived meanwhile.
     func forget(_ token: String) {
         let name = Self.digest(of: token)
         let noted = self.all
@@ -43,7 +46,7 @@ actor RedeemedTokens {
         self.write(noted.filter { !$0.hasSameBytes(as: name) })
     }
 
-    /// What is written down. What cannot be read is nothing: the person is warned once more than need be.
+    /// The stored digests. An unreadable value counts as empty: the person is then warned once more than necessary.
     private var all: [String] {
         if let noted { return noted }
         guard let bytes = try? self.storage.read(Self.name), case .object(let object)? = try? JSON(parsing: bytes)

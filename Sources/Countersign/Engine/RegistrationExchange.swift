@@ -3,18 +3,18 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// One registration from the server's request to its judgement, but for what is asked of the person: a face asks, each in
-/// its own way, and hands in what was answered.
+/// One registration from the server's request to its judgement, without the questions to the person. Each face asks the
+/// person in its own way, and passes the answers in.
 struct RegistrationExchange: Sendable {
-    /// Whose the new keys are.
+    /// The owner of new keys.
     struct Owner: Sendable {
         let account: AccountKey
-        /// The name that the server's request has.
+        /// The name in the server's request.
         let username: Username
-        /// What the device is called; counts where it has no name yet.
+        /// The device's name, used if the device has no name yet.
         let deviceName: String?
-        /// Whether the keys join the device that has authenticated in the app. Without, the enrolment makes a device of its
-        /// own at the server, with a proof of what it takes the place of.
+        /// `true` if the keys join the device that has authenticated in the app. Otherwise the enrolment makes a new
+        /// device at the server, with a proof of the device that it replaces.
         let joinsDevice: Bool
     }
 
@@ -24,21 +24,21 @@ struct RegistrationExchange: Sendable {
 
     private var server: ServerExchange { ServerExchange(core: self.core, recording: self.recording) }
 
-    /// Reads the request. Throws ``OperationFailure`` and what the fetch of the facet list throws.
+    /// Reads the request. Throws ``OperationFailure`` and the errors of fetching the facet list.
     func prepare() async throws -> PreparedRegistration {
         try await self.core.messages(self.recording).prepareRegistration(
             Array((self.request.message.uafRequest ?? "").utf8), channel: self.request.channel)
     }
 
-    /// What meets the policy over what the device has of the account: with the factors that `canEnroll`, and with all of
-    /// this device. Throws ``StorageError``.
+    /// Returns the combinations that meet the policy, given the device's keys of the account: the combinations with the
+    /// factors of `canEnroll`, and the combinations with all factors of this device. Throws ``StorageError``.
     func selections(
         _ prepared: PreparedRegistration, over record: StoredAccount?,
         canEnroll: (AuthenticatorModel.Factor) -> Bool
     ) async throws -> (usable: [[AuthenticatorModel]], possible: [[AuthenticatorModel]]) {
         let supported = await self.core.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
             .map(\.model)
-        // A key that cannot answer any more stands in nobody's way.
+        // A key that cannot answer any more does not prevent a registration.
         let spent = try await self.core.spentKeys(of: record)
         return (
             await prepared.selections(among: supported.filter { canEnroll($0.factor) }, passingOver: spent),
@@ -46,17 +46,18 @@ struct RegistrationExchange: Sendable {
         )
     }
 
-    /// Makes the keys and sends them. Unless the server has taken them, none is left.
+    /// Makes the keys and sends them. Unless the server has accepted the keys, no key is left.
     ///
-    /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError``, and nothing has
-    /// left; ``Unanswered`` once it has.
+    /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError`` before anything
+    /// was sent; ``Unanswered`` afterwards.
     func register(
         _ prepared: PreparedRegistration, _ selection: [AuthenticatorModel], for owner: Owner,
         options: BiometricOptions, verification: any UserInteraction
     ) async throws -> ServerResponse {
         let record = await self.core.register.record(of: owner.account)
         try await self.core.makeRoom(for: selection.count, of: record)
-        // A key that joins a device tells nothing of it: what that has to say of itself, its registered keys have signed.
+        // A key that joins a device announces no identity keys: the registered keys have already signed the device's
+        // identity.
         let device: AnnouncedDevice =
             owner.joinsDevice ? .nobody : record?.identity.map { AnnouncedDevice.kept($0) } ?? .new
         let answer = try await prepared.register(
@@ -85,8 +86,8 @@ struct RegistrationExchange: Sendable {
                 answer.message, as: .registrationSent, context: context,
                 path: self.core.configuration.registrationResponsePath)
         } catch {
-            // The server may have the key all the same, and lists it until its operator takes it away: a key that nobody
-            // knows of would be worse, and a new enrolment is the way out of both.
+            // The server may have the key all the same, and lists it until its operator removes it. A key that nobody
+            // knows of would be worse, and a new enrolment solves both cases.
             for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
             throw Unanswered(cause: error, isJudgementLost: true)
         }
@@ -96,14 +97,16 @@ struct RegistrationExchange: Sendable {
             }
             let confirmed = await self.core.confirmedKeys(
                 of: await self.core.register.record(of: owner.account))
-            // A device that has no room for keys of its own speaks for itself later, or not: it has its key all the same.
+            // A device without room for identity keys gets them later, or never. The device has the registered key all
+            // the same.
             let gone = try await self.core.register.add(
                 answer.keys, to: owner.account, named: owner.username, appID: appID,
                 deviceName: owner.deviceName, confirmed: confirmed,
                 enrolment: proof?.enrolment(of: answer.keys), identity: answer.device)
             if let device = answer.device { await self.core.forgetUnlessKept(device, of: owner.account) }
             await self.core.note(response, tellingOf: answer.device, of: owner.account)
-            // The account is there: what the storage fails at now is done at the next start, or by the first answer.
+            // The account exists: steps at which the storage fails now are repeated at the next start, or with the
+            // first answer.
             for key in gone {
                 try? await self.core.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
             }
@@ -116,7 +119,7 @@ struct RegistrationExchange: Sendable {
         return response
     }
 
-    /// Tells the server that there will be no answer, and why. Nothing is sent where the request cannot be read.
+    /// Tells the server that no answer will come, with the reason. Sends nothing if the request cannot be read.
     func report(_ code: ErrorCode, _ asmStatus: ASMStatusCode?) async {
         guard let header = self.request.header(of: .registration) else { return }
         await self.server.reportFailure(

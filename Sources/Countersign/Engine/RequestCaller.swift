@@ -9,19 +9,19 @@ import _Primitives
     import Foundation
 #endif
 
-/// Who sends a request, as the server of an account is shown it.
+/// The caller of a request, as the request shows the caller to an account's server.
 enum RequestCaller: Sendable {
-    /// Nobody in particular.
+    /// An anonymous caller.
     case anybody
-    /// Whoever has what the app has given.
+    /// A caller with the app's authorization provider.
     case provider(any AuthorizationProvider)
-    /// This device, which proves each request by its own key for the account.
+    /// This device, which proves each request with its own key for the account.
     case device(IdentityKeys, of: AccountKey)
 }
 
 extension ClientCore {
-    /// Who asks the server of an account for this device: who the app says, else the device itself where the server knows its
-    /// keys. `nil` where there is neither.
+    /// Returns the caller for requests to an account's server: the app's provider, or else the device itself if the
+    /// server knows its keys. `nil` if neither is available.
     func caller(_ provider: (any AuthorizationProvider)?, for record: StoredAccount?) -> RequestCaller? {
         if let provider { return .provider(provider) }
         guard let record, record.key.server == self.configuration.baseURL, record.isIdentityKnown,
@@ -30,11 +30,12 @@ extension ClientCore {
         return .device(identity, of: record.key)
     }
 
-    /// Sends a request with what its caller shows.
+    /// Sends a request with the credentials of its caller.
     ///
-    /// A device whose clock is another than the server's proves the request once more, by the server's. One that the server
-    /// refuses tells its keys anew with the next authentication, and one whose keys are gone tells new ones. Throws what the
-    /// transport throws, and ``EngineError``: `notAuthorized` where the device's keys do not sign, `appRenamed`.
+    /// If the device's clock differs from the server's clock, the request is proved once more by the server's clock. If
+    /// the server refuses the device, the next authentication announces its keys again. If the device's keys are gone,
+    /// the next authentication announces new keys. Throws the errors of the transport, and ``EngineError``:
+    /// `notAuthorized` if the device's keys do not sign, `appRenamed`.
     func send(
         _ request: TransportRequest, by caller: RequestCaller, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
@@ -51,7 +52,7 @@ extension ClientCore {
                 response = try await self.send(
                     request, provenBy: keys, of: account, recording, clockOffset: now - self.platform.clock.now())
             }
-            // Where that cannot be written down, the next request ends here again.
+            // If the change cannot be stored, the next request ends here again.
             if response.status == 401 { try? await self.register.note(isKnown: false, keys, of: account) }
             return response
         }
@@ -77,7 +78,7 @@ extension ClientCore {
     /// The end of the year 9999, in milliseconds: no server's time is later, and sums with it do not overflow.
     private static let latest: Int64 = 253_402_300_799_999
 
-    /// The server's time, where that alone is what it has against a proof.
+    /// Returns the server's time, if the wrong time is the only reason for refusing a proof.
     private static func timeOfServer(in response: TransportResponse) -> Timestamp? {
         guard response.status == 401, let problem = response.problem,
             (try? problem.string("type"))?.hasSameBytes(as: "urn:countersign:error:clock-skew") ?? false
@@ -88,7 +89,7 @@ extension ClientCore {
 }
 
 extension TransportResponse {
-    /// The problem document (RFC 9457) that the answer is; `nil` where it is none.
+    /// The answer's problem document (RFC 9457); `nil` if the answer is not a problem document.
     var problem: JSONObject? {
         guard self.header("Content-Type")?.mediaType.hasSameBytes(as: "application/problem+json") ?? false,
             case .object(let problem)? = try? JSON(parsing: self.body)

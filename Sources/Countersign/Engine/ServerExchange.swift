@@ -9,7 +9,7 @@ import _Primitives
     import Foundation
 #endif
 
-/// A request of the server, and what is known of the TLS channel that it came through: its answer binds to that one.
+/// A request of the server, with the known data of its TLS channel: the answer is bound to that channel.
 struct ReceivedRequest: Sendable {
     let message: ReturnUAFRequest
     let channel: ChannelBinding
@@ -19,11 +19,11 @@ struct ReceivedRequest: Sendable {
         self.channel = response.serverCertificate.map(ChannelBinding.init(serverCertificate:)) ?? ChannelBinding()
     }
 
-    /// Whether its token was made to travel in a link. A server that names no channel leaves it open.
+    /// `true` if the request's token was made to travel in a link. A server that names no channel allows links.
     var isForLinks: Bool { [nil, "link", "link-png-qr-code"].contains(self.message.dispatchChannel) }
 
-    /// What a report of a failure answers: the header of that operation, of the highest version in the message, also of
-    /// one that this client does not speak. `nil` where nothing can be read.
+    /// Returns the header for a failure report: the header of the operation, in the highest version of the message,
+    /// even if this client does not support the version. `nil` if the message cannot be read.
     func header(of operation: UAF.Operation) -> OperationHeader? {
         guard let read = try? RequestMessage(parsing: (self.message.uafRequest ?? "").utf8),
             let header = try? read.request(among: Set(read.versions))?.header, header.operation == operation
@@ -32,10 +32,10 @@ struct ReceivedRequest: Sendable {
     }
 }
 
-/// What the SDK sends to the server and how it reads the answers: translation only.
+/// The exchange of the SDK's messages with the server, and of the answers: translation only.
 struct ServerExchange: Sendable {
     private static let messageType = "application/fido+uaf"
-    /// How long a server has to take a report that there will be no answer.
+    /// The time that a server has to accept a report that no answer will come.
     private static let patienceForReports = Duration.seconds(5)
 
     let core: ClientCore
@@ -53,8 +53,8 @@ struct ServerExchange: Sendable {
         return ReceivedRequest(request, from: response)
     }
 
-    /// Sends a UAF response (SendUAFResponse), which is the given event of a run unless it only says that there will be
-    /// no answer, and returns how the server judged it.
+    /// Sends a UAF response (SendUAFResponse), and returns the server's judgement. The response is the given event of a
+    /// run, unless it only says that no answer will come.
     func send(
         _ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String, timeout: Duration? = nil
     ) async throws -> ServerResponse {
@@ -64,29 +64,32 @@ struct ServerExchange: Sendable {
             parsing: try await self.post(path, body.serialized, timeout: timeout, noting: event).body)
     }
 
-    /// As ``send(_:as:context:path:timeout:)``, for an answer that a key has signed: it leaves and is judged also where the
-    /// operation's task is cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
+    /// Does the same as ``send(_:as:context:path:timeout:)``, for an answer that a key has signed: the answer is sent
+    /// and judged even if the operation's task is cancelled meanwhile. If the answer were cut off on its way, its fate
+    /// would be unknown.
     func sendToTheEnd(_ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String) async throws
         -> ServerResponse
     {
-        // A task of its own, which the operation's does not cancel. The transport's time limit bounds it.
+        // The separate task is not cancelled with the operation's task. The transport's time limit bounds it.
         try await Task { try await self.send(message, as: event, context: context, path: path) }.value
     }
 
-    /// Tells the server that there will be no answer, whatever becomes of that; also where the task was cancelled.
+    /// Tells the server that no answer will come. The function ignores failures, and runs even if the task was
+    /// cancelled.
     func reportFailure(_ message: [UInt8], code: ErrorCode, asmStatus: ASMStatusCode?, path: String) async {
         var context: JSONObject = ["clientErrorCode": .integer(Int64(code.rawValue))]
         context["asmStatusCode"] = asmStatus.map { .integer(Int64($0.rawValue)) }
-        // So that the server's operator reads which app is not listed: the message of a failure does not say.
+        // The server's operator can then read which app is not listed: the failure message itself does not say.
         if code == .untrustedFacetID { context["facetId"] = .string(self.core.configuration.facetID) }
         let final = context
-        // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
-        // operation ends only when it has. Its own time limit bounds it: nobody waits long to give up.
+        // The report runs in a separate task, because the operation's task may be cancelled. The report is sent all the
+        // same, and the operation ends only after the report. The report's own time limit bounds the wait, so that
+        // giving up does not take long.
         let limit = min(self.timeout, Self.patienceForReports)
         await Task { _ = try? await self.send(message, as: nil, context: final, path: path, timeout: limit) }.value
     }
 
-    /// Tells the server that a redeemed request will not be answered, before anybody was asked.
+    /// Tells the server that a redeemed request will not be answered, before the person was asked.
     func decline(_ request: ReceivedRequest, as code: ErrorCode = .protocolError) async {
         let configuration = self.core.configuration
         if let header = request.header(of: .authentication) {
@@ -100,7 +103,7 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Throws ``EngineError`` (`insecureAddress`, `foreignHost`) for an address that no token is sent to.
+    /// Checks that a token may be sent to an address. Throws ``EngineError`` (`insecureAddress`, `foreignHost`) if not.
     func checkRedeemAddress(_ url: URL) throws {
         guard SecureChannel.isSecure(url) else {
             throw EngineError(.insecureAddress, "the redeem address is not https")
@@ -110,8 +113,8 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// As ``redeem(_:at:timeout:)``, and remembers that this device has redeemed the token. Throws ``EngineError``
-    /// `tokenSpentHere` in the place of `tokenSpent` where this device may have been it.
+    /// Does the same as ``redeem(_:at:timeout:)``, and remembers that this device has redeemed the token. Throws
+    /// ``EngineError`` `tokenSpentHere` in place of `tokenSpent` if this device may have redeemed the token.
     func redeemOnce(_ token: String, at url: URL) async throws -> ReceivedRequest {
         try self.checkRedeemAddress(url)
         let redeemed = self.core.redeemed
@@ -128,7 +131,7 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Redeems a token. Throws ``EngineError`` and what the transport throws.
+    /// Redeems a token. Throws ``EngineError`` and the errors of the transport.
     func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
         try self.checkRedeemAddress(url)
         let response = try await self.core.channel.send(
@@ -155,7 +158,7 @@ struct ServerExchange: Sendable {
         return ReceivedRequest(request, from: response)
     }
 
-    /// The address that the server asks to be opened, where it may be: secure, and at a host of this server.
+    /// Returns the address that the server asks the app to open, if the address is secure and at a host of this server.
     func continuation(_ location: String?) -> URL? {
         guard let url = location.flatMap({ URL(string: $0) }), SecureChannel.isSecure(url),
             let authority = url.authority, self.core.configuration.mayRedeem(at: authority)
@@ -163,7 +166,7 @@ struct ServerExchange: Sendable {
         return url
     }
 
-    /// An answer without a message, for a cause that has no name of its own.
+    /// Returns the error of an answer without a message, for a cause without a name of its own.
     private static func refused(httpStatus status: Int) -> EngineError {
         switch status {
         case 408, 429, 500...: EngineError(.unavailable, httpStatus: status, "status \(status)")
@@ -202,7 +205,8 @@ struct ServerExchange: Sendable {
         response.header("Content-Type")?.mediaType.hasSameBytes(as: self.messageType) ?? false
     }
 
-    /// Whether a problem document (RFC 9457) says that the account is locked: to authenticate anew would not help.
+    /// Returns `true` if a problem document (RFC 9457) says that the account is locked: a new authentication would not
+    /// help.
     private static func isLock(_ response: TransportResponse) -> Bool {
         (try? response.problem?.string("type"))?.hasSameBytes(as: "urn:countersign:error:locked") ?? false
     }

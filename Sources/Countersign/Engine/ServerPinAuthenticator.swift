@@ -7,28 +7,30 @@ package import _Primitives
 
 /// The authenticator of the PIN that only the server can judge (decision 58), for one activation.
 ///
-/// It makes a key of the PIN and of the device's secret, signs once with it and forgets it. Every PIN signs: no call here
-/// says that one is wrong. What it returns tells a holder of the server's key of the PIN whether it was right; it leaves the
-/// phone sealed to the server, and is not kept.
+/// The authenticator makes a key of the PIN and of the device's secret, signs once with the key and forgets it. Every
+/// PIN signs: no function here says that a PIN is wrong. A holder of the server's key of the PIN can tell from the
+/// returned value if the PIN was right. The value leaves the phone sealed to the server, and is not kept.
 package struct ServerPinAuthenticator: Sendable {
     private let device: DeviceIdentity
     private let random: RandomSource
     private let keys: PinKeyQueue
 
-    /// The authenticator of an activation, whose device seals the secrets to its own key: in a chip where it has one.
-    /// `keys` makes the PINs' keys.
+    /// Creates the authenticator of an activation. The device seals the secrets to its own key, which is in a chip if
+    /// the device has one. `keys` makes the PINs' keys.
     package init(device: DeviceIdentity, random: RandomSource = .system, keys: PinKeyQueue = PinKeyQueue()) {
         self.keys = keys
         self.device = device
         self.random = random
     }
 
-    /// Makes the secret for a new PIN: of a new activation, or at a change. It is to be kept before
+    /// Makes the secret for a new PIN: of a new activation, or at a change. The caller must store the secret before
     /// ``register(pin:secret:finalChallenge:service:)``.
     ///
-    /// - Parameter serviceKey: With `pin/2`, the key of the PIN service that every evaluation is held against from now on.
+    /// - Parameter serviceKey: With `pin/2`, the key of the PIN service, with which every evaluation is compared from
+    ///   now on.
     ///
-    /// Throws `JOSEError`, and `PinSchemeError` `malformed` for a key that is none, or that does not go with the scheme.
+    /// Throws `JOSEError`, and `PinSchemeError` `malformed` for an invalid key, or for a key that does not fit the
+    /// scheme.
     package func newSecret(
         for context: PinScheme.Context, parameters: PinParameters, serviceKey: [UInt8]? = nil
     ) throws -> ServerPinSecret {
@@ -42,11 +44,11 @@ package struct ServerPinAuthenticator: Sendable {
             sealed: try self.device.seal(self.random.bytes(PinScheme.deviceSecretBytes)))
     }
 
-    /// Registers a PIN (Register): the public key, attested by itself. `finalChallenge` is the text of the final challenge
-    /// parameters, as all assertions of the response have it. With `pin/2`, `service` is asked.
+    /// Registers a PIN (Register): the public key, attested by itself. `finalChallenge` is the text of the final
+    /// challenge parameters, as in all assertions of the response. With `pin/2`, `service` is asked.
     ///
-    /// Throws `PinSchemeError` (`notProven` where the PIN service is not the one of the enrolment), ``ServerPinError``
-    /// `secretGone`, `StorageError`, `CancellationError`, and what asking throws.
+    /// Throws `PinSchemeError` (`notProven` if the PIN service is not the service of the enrolment), ``ServerPinError``
+    /// `secretGone`, `StorageError`, `CancellationError`, and the errors of asking.
     package func register(
         pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String, service: PinEvaluator? = nil
     ) async throws -> EncodedAssertion {
@@ -63,9 +65,9 @@ package struct ServerPinAuthenticator: Sendable {
             bytes: try RegistrationAssertion(keyRegistrationData: data, attestation: attestation).serialized())
     }
 
-    /// Signs with a PIN (Sign), whether it is right or not: for the version that the server has named.
+    /// Signs with a PIN (Sign), right or wrong, for the version that the server has named.
     ///
-    /// Throws as ``register(pin:secret:finalChallenge:service:)`` does.
+    /// Throws the errors of ``register(pin:secret:finalChallenge:service:)``.
     package func authenticate(
         pin: SecretBytes, secret: ServerPinSecret, finalChallenge: String, service: PinEvaluator? = nil
     ) async throws -> EncodedAssertion {
@@ -118,7 +120,7 @@ package struct ServerPinAuthenticator: Sendable {
 }
 
 extension DeviceIdentity {
-    /// Seals what this device alone is to open again.
+    /// Seals a secret that only this device can open again.
     fileprivate func seal(_ secret: [UInt8]) throws(JOSEError) -> String {
         try JWE.seal(secret, to: self.encryptionKey, algorithm: .ecdhES)
     }

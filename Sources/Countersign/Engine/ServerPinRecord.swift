@@ -3,78 +3,85 @@ package import UAF
 import UAFClient
 package import _Primitives
 
-/// What a phone keeps of one PIN that only the server can judge: what makes a key of it, beside the PIN itself.
+/// A phone's stored data of one PIN that only the server can judge: everything that makes a key, except the PIN itself.
 ///
-/// Nothing in it tells a right PIN from a wrong one.
+/// Nothing in the data distinguishes a right PIN from a wrong PIN.
 package struct ServerPinSecret: Sendable, Equatable, CustomReflectable {
-    /// What the key is bound to; its version is the PIN's.
+    /// The context to which the key is bound; its version is the PIN's version.
     package let context: PinScheme.Context
-    /// What a try costs.
+    /// The cost parameters of one try.
     package let parameters: PinParameters
-    /// The key's name, random.
+    /// The random name of the key.
     package let keyID: KeyID
-    /// In `pin/2`, the key of the PIN service that evaluations of this PIN have to be of, as the server has named it at the
-    /// enrolment; `nil` in `pin/1`.
+    /// In `pin/2`, the key of the PIN service that must make all evaluations of this PIN, as the server has named it at
+    /// the enrolment; `nil` in `pin/1`.
     package let serviceKey: [UInt8]?
     /// The device secret, sealed to this device's own key.
     let sealed: String
 
-    /// Which PIN of its activation it is.
+    /// The version of the PIN within its activation.
     package var version: UInt32 { self.context.version }
 
-    /// Without children: the device's secret is in here.
+    /// A mirror without children, because the value holds the device's secret.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What a phone keeps of the factor `pin` of one activation: the PIN that counts, and at a change the new one too, until it
-/// is known which of them the server has. The caller keeps it in the device's storage, before anything of it leaves.
+/// A phone's stored data of the factor `pin` of one activation: the current PIN, and during a change also the new PIN,
+/// until it is known which PIN the server has.
+///
+/// The caller stores the record in the device's storage, before any part of it is sent.
 package struct ServerPinRecord: Sendable, Equatable, CustomReflectable {
-    /// One, or two of which the later is not confirmed yet; of different versions.
+    /// One secret, or two secrets of different versions, of which the later is not confirmed yet.
     package private(set) var secrets: [ServerPinSecret]
 
-    /// The PIN of a new activation.
+    /// Creates the record with the PIN of a new activation.
     package init(_ first: ServerPinSecret) { self.secrets = [first] }
 
-    /// The PIN of a version, which the server names; `nil` where there is none on this phone.
+    /// Returns the PIN's secret of the version that the server names; `nil` if this phone has none.
     package func secret(of version: UInt32) -> ServerPinSecret? { self.secrets.first { $0.version == version } }
 
-    /// Begins a change: a new PIN beside the one that the server has just judged as right. A change that is repeated, because
-    /// its answer was lost, goes on with the secret that is here already: the server may have it. What is older than the
-    /// current one is forgotten: the server does not have it any more.
+    /// Begins a change: adds a new PIN beside the PIN that the server has just judged as right. Secrets older than the
+    /// current one are forgotten, because the server no longer has them.
     ///
-    /// Throws ``ServerPinError``: `unknownVersion` for a `current` that is not here, `repeatedVersion` for a new one that is.
+    /// A change that is repeated because its answer was lost continues with the existing secret: the server may have
+    /// it.
+    ///
+    /// Throws ``ServerPinError``: `unknownVersion` if `current` is missing here, `repeatedVersion` if the new version
+    /// exists already.
     package mutating func begin(_ new: ServerPinSecret, beside current: UInt32) throws(ServerPinError) {
         guard let kept = self.secret(of: current) else { throw .unknownVersion }
         guard self.secret(of: new.version) == nil else { throw .repeatedVersion }
         self.secrets = [kept, new]
     }
 
-    /// Ends a change with what the server says that it has: with its receipt, or after a later answer by the version that it
-    /// names. Older ones are forgotten. A newer one stays, because an answer that was given before a change may come after
-    /// it. Throws ``ServerPinError`` `unknownVersion`, and nothing is changed.
+    /// Ends a change with the version that the server names: with its receipt, or after a later answer. Older secrets
+    /// are forgotten. A newer secret stays, because an answer that was given before a change may arrive after the
+    /// change.
+    ///
+    /// Throws ``ServerPinError`` `unknownVersion`, and changes nothing.
     package mutating func settle(on version: UInt32) throws(ServerPinError) {
         guard self.secret(of: version) != nil else { throw .unknownVersion }
         self.secrets.removeAll { $0.version < version }
     }
 
-    /// Without children, as each of its secrets is.
+    /// A mirror without children, like the mirror of each secret.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Why a PIN cannot be used on this phone. Never that it is wrong: that only the server can tell.
+/// The reason why a PIN cannot be used on this phone. A wrong PIN is never the reason: only the server can judge a PIN.
 package enum ServerPinError: Error, Hashable, Sendable {
-    /// This phone has no PIN of that version.
+    /// This phone has no PIN of the version.
     case unknownVersion
-    /// There is a PIN of that version already: each change counts one up.
+    /// A PIN of the version exists already: each change increases the version by one.
     case repeatedVersion
-    /// The device does not open its secret any more: damaged, or its key is gone. A new activation is needed.
+    /// The device can no longer open its secret: the secret is damaged, or its key is gone. A new activation is needed.
     case secretGone
 }
 
 // MARK: - Storing
 
 extension ServerPinRecord {
-    /// Reads what ``json`` has written. Throws `StorageError` `corrupt`.
+    /// Reads the format of ``json``. Throws `StorageError` `corrupt`.
     package init(json object: JSONObject) throws(StorageError) {
         do {
             let secrets = try object.array("secrets") ?? []
@@ -90,7 +97,7 @@ extension ServerPinRecord {
         }
     }
 
-    /// As it is stored.
+    /// The record in its stored format.
     package var json: JSONObject { ["secrets": .array(self.secrets.map { .object($0.json) })] }
 }
 

@@ -2,8 +2,8 @@ import Ceremony
 import Foundation
 import _Primitives
 
-/// The requests of one step of a process whose answers were lost, each with what it was about. Sent again to the letter, a
-/// request is answered as it was before or, where it never arrived, carried out now: either way once.
+/// The requests of one step of a process whose answers were lost, each with its subject. A request that is sent again
+/// byte for byte is answered as before or, if it never arrived, carried out now: once in either case.
 // Safe to share: every access to `kept`, `count` and `left` is within `lock`.
 final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     private struct Entry {
@@ -12,7 +12,7 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
         let subject: Subject
     }
 
-    /// How many are kept: of those that are about different things the latest.
+    /// The maximum number of kept requests: the latest of requests with different subjects.
     private static var limit: Int { 2 }
 
     private let lock = NSLock()
@@ -20,7 +20,7 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
     private var count = 0
     private var left = 0
 
-    /// What takes note of a request about `subject` before it leaves, and forgets it once it is answered.
+    /// Returns the function that notes a request about `subject` before it is sent, and forgets it once it is answered.
     func keeper(of subject: Subject) -> ManagerExchange.Keeper {
         let number = self.lock.withLock {
             self.count += 1
@@ -37,18 +37,18 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
         }
     }
 
-    /// How many requests have left so far, those that were answered and forgotten among them: whoever finds the same number
-    /// later knows that none has left since.
+    /// The number of requests that were sent so far, including answered and forgotten requests. If the number is the
+    /// same later, no request was sent since.
     var begun: Int { self.lock.withLock { self.left } }
 
-    /// Whether there is none.
+    /// `true` if no request is kept.
     var isEmpty: Bool { self.lock.withLock { self.kept.isEmpty } }
 
-    /// Sends again what is kept about something, and returns what the server says to it now. `nil` where nothing is kept about
-    /// it, and where it is too old by now to be answered: whoever asks then asks anew.
+    /// Sends a kept request again, and returns the server's present answer. `nil` if no request about the subject is
+    /// kept, or if the request is too old to be answered: the caller then sends a new request.
     ///
-    /// Throws ``Refused``, after which it is forgotten where that decides something, and what else `send` throws, after which it
-    /// is kept.
+    /// Throws ``Refused``, after which the request is forgotten if the refusal decides something, and the other errors
+    /// of `send`, after which the request is kept.
     func settle<Answer: Sendable>(
         where isWanted: (Subject) -> Bool,
         _ send: (ManagerExchange.Proved, Subject) async throws -> ManagerExchange.Answered<Answer>?
@@ -66,22 +66,23 @@ final class UnansweredRequests<Subject: Sendable>: @unchecked Sendable, CustomSt
 
     private func forget(_ number: Int) { self.lock.withLock { self.kept.removeAll { $0.number == number } } }
 
-    /// Forgets all of them: what they were for is over.
+    /// Forgets all requests, because their step is over.
     func forget() { self.lock.withLock { self.kept = [] } }
 
-    /// The type alone: what they are about can be a secret.
+    /// The type's name only, because a subject can be a secret.
     var description: String { "UnansweredRequests" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Which signatures of an activation were the last to leave. Those of before cannot be judged any more where they come after
-/// these: their counters are lower, and a server takes a key whose counter goes back for a copy.
+/// The number of the last signatures that were sent for each activation. The server can no longer judge earlier
+/// signatures that arrive after these: their counters are lower, and a server takes a key with a decreasing counter for
+/// a copy.
 // Safe to share: every access to `numbers` is within `lock`.
 final class LastSignatures: @unchecked Sendable {
     private let lock = NSLock()
     private var numbers: [ExactText: Int] = [:]
 
-    /// Takes note of signatures that are about to leave, and returns their number.
+    /// Notes signatures that are about to be sent, and returns their number.
     func next(of activation: String) -> Int {
         self.lock.withLock {
             let number = self.numbers[ExactText(activation), default: 0] + 1
@@ -90,7 +91,7 @@ final class LastSignatures: @unchecked Sendable {
         }
     }
 
-    /// Whether none have left since.
+    /// Returns `true` if no other signatures were sent since.
     func isLast(_ number: Int, of activation: String) -> Bool {
         self.lock.withLock { self.numbers[ExactText(activation)] == number }
     }

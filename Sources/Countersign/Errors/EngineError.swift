@@ -1,13 +1,13 @@
 import UAF
 
-/// Why the engine has not done what it was to do: what happened, and no more. What an app does about it is each face's
-/// own, which translates this into an error of its own.
+/// The reason why the engine did not do its work: the event alone, without advice. Each face translates this error into
+/// an error of its own, which tells the app what to do.
 struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened.
+    /// The event that caused the error.
     enum Cause: Hashable, Sendable {
-        /// No answer of the server, or one that says to come later.
+        /// The server has not answered, or its answer says to come later.
         case unavailable
-        /// The server wants to know first who asks.
+        /// The server requires authentication of the caller first.
         case notAuthorized
         /// The server has locked the account.
         case accountLocked
@@ -15,47 +15,48 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case tokenUnknown
         /// The token was redeemed before.
         case tokenSpent
-        /// The token was not redeemed in time.
+        /// The token was not redeemed before its expiry.
         case tokenExpired
-        /// The token's address is at a host that is not configured. Nothing was sent.
+        /// The token's address has a host that is not configured. Nothing was sent.
         case foreignHost
         /// The token's address is not secure. Nothing was sent.
         case insecureAddress
-        /// A configured path is none. Nothing was sent.
+        /// A configured path is not a valid path. Nothing was sent.
         case misconfigured
-        /// The answer is of a kind that this version does not read.
+        /// The answer has a kind that this version does not read.
         case unreadable
-        /// The answer makes no sense, or not as an answer to what was asked.
+        /// The answer is malformed, or does not fit the request.
         case malformed
-        /// The server has judged, and said no.
+        /// The server has judged the message and refused it.
         case refused
-        /// The server has judged, and does not know the key.
+        /// The server has judged the message and does not know the key.
         case unknownKey
         /// There is no such account on this device. Nothing was sent.
         case unknownAccount
-        /// There is an account at that server on this device already. Nothing was sent.
+        /// The device already has an account at the server. Nothing was sent.
         case knownAccount
         /// The account has no such factor on this device. Nothing was sent.
         case noSuchFactor
-        /// The factor has ended with what the operating system has enrolled. Nothing was sent.
+        /// The factor has become invalid because the biometrics enrolled in the operating system changed. Nothing was
+        /// sent.
         case factorInvalidated
         /// The operating system has locked the sensor. Nothing was sent.
         case sensorLocked
-        /// The keys were made when the app had the name that is here, and the app has another one now. Nothing was sent.
+        /// The keys were made when the app had the name `former`; the app has another name now. Nothing was sent.
         case appRenamed(former: String)
-        /// The token was redeemed before, and this device may have been it.
+        /// The token was redeemed before, possibly by this device.
         case tokenSpentHere
-        /// Something was to be shown to the person, or asked, and no face did. Nothing was signed.
+        /// The person had to see or answer something, and no face showed it. Nothing was signed.
         case undisclosed
     }
 
-    /// What happened.
+    /// The event that caused the error.
     let cause: Cause
-    /// The HTTP status of the answer, where it was another one than 200.
+    /// The HTTP status of the answer, if the status was not 200.
     let httpStatus: Int?
     /// The UAF status with which the server refused.
     let status: UAFStatusCode?
-    /// For the log: never a secret.
+    /// The reason for the log: never a secret.
     let reason: String
 
     init(_ cause: Cause, httpStatus: Int? = nil, status: UAFStatusCode? = nil, _ reason: String = "") {
@@ -65,7 +66,7 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// A refusal in an answer that is complete.
+    /// Creates the error of a complete answer that refuses the message.
     init(refusedWith status: UAFStatusCode) {
         if status == .unknownKeyID {
             self.init(.unknownKey, status: status, "the server does not know the key")
@@ -77,9 +78,10 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
     var description: String { "EngineError.\(self.cause): \(self.reason)" }
 }
 
-/// An error of an operation whose answer has left: the server gets no report of it, because it has judged, or judges yet.
+/// The error of an operation whose answer was already sent. The server gets no report of the error, because the server
+/// has judged the answer or is still judging.
 struct Unanswered: Error {
     let cause: any Error
-    /// Whether the server's judgement is lost, so that nobody here knows what has become of the answer.
+    /// `true` if the server's judgement is lost, so that the device does not know the fate of its answer.
     let isJudgementLost: Bool
 }

@@ -3,26 +3,29 @@ import Foundation
 import PersonalInformation
 import _Primitives
 
-/// Authenticates a person with an identity that is on this device, in four steps: start, prepare, sign, finish. The
-/// signatures are collected by ``AuthenticationUserInformation/sign(factor:)``.
+/// The functions that authenticate a person with an identity on this device, in four steps: start, prepare, sign,
+/// finish. ``AuthenticationUserInformation/sign(factor:)`` collects the signatures.
 ///
-/// Each function has a form that waits asynchronously, and one that blocks (`…Synchronous`): never call that one on the main
-/// thread, or in a task. They do the same and throw the same: ``CountersignError``, and nothing else. Each may throw
-/// `notInitialized`, `notPersonalized`, the errors of the network and the server, and
-/// ``CountersignLockoutError`` where the activation rests.
+/// Each function has an asynchronous form and a blocking form (`…Synchronous`). Never call the blocking form on the
+/// main thread or in a task. Both forms do the same and throw the same errors: ``CountersignError`` and nothing else.
+/// Each may throw `notInitialized`, `notPersonalized`, the errors of the network and the server, and
+/// ``CountersignLockoutError`` if the activation is locked out.
 public struct Authenticator: Sendable {
     let life: SDKLife
 
     // MARK: Starting
 
-    /// Tells the server that this device takes part, and gets to know who asks for what. What has begun elsewhere is this
-    /// device's from here on.
+    /// Tells the server that this device takes part in the authentication, and returns the service's request. From this
+    /// call on, a process that began elsewhere belongs to this device.
     ///
-    /// Throws ``CountersignError``: `codeCameByLink`, `wrongProcess` where the server takes what was begun in this app for
-    /// something else, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`, `activationDisabled`,
-    /// `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`; ``CountersignSecurityInsufficientError``. After
-    /// `connectionError` and `timeout` call it again within a minute, with the same data or what the same code is read to again:
-    /// where the server has given the code to this device already, it goes on. Later that ends with `sessionConsumed`: have another one shown.
+    /// Throws ``CountersignError``: `codeCameByLink`, `wrongProcess` if the server's process has another purpose than
+    /// the process that was begun in this app, `sessionExpired`, `sessionConsumed`, `sessionSuperseded`,
+    /// `activationDisabled`, `serviceInactive`, `membershipRequired`, `invitationRequired`, `noRole`;
+    /// ``CountersignSecurityInsufficientError``.
+    ///
+    /// After `connectionError` and `timeout`, call the function again within a minute, with the same data or with the
+    /// data read again from the same code. If the server has already given the session to this device, the process
+    /// continues. A later call ends with `sessionConsumed`: the person then needs a new code.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.life.running { core in
             try await core.inTurn(data.session) {
@@ -31,7 +34,8 @@ public struct Authenticator: Sendable {
                 do {
                     return try self.request(document, claimed, data, core)
                 } catch {
-                    // The app has nothing by which it could give up what this device has claimed, and a browser waits for it.
+                    // The app has no object with which it could give up the session that this device has claimed, and a
+                    // browser waits for the session.
                     try? await IdentitySessions(core: core).abort(claimed)
                     throw error
                 }
@@ -43,11 +47,12 @@ public struct Authenticator: Sendable {
         _ document: RequestDocument, _ claimed: ClaimedSession, _ data: AuthenticationInitializationData,
         _ core: IdentityCore
     ) throws -> AuthenticateRequest {
-        // What a person has begun in this app ends as they meant it, or not at all.
+        // A process that a person began in this app ends with the intended purpose, or not at all.
         if let purpose = data.purpose, purpose != document.purpose {
             throw CountersignError(.wrongProcess, "a session for something else")
         }
-        // Whose browser waits, when a code that was made to be scanned comes in a link? Whoever sent the link.
+        // If a code that was made to be scanned arrives in a link, the waiting browser belongs to the sender of the
+        // link.
         if data.isFromLink, document.purpose == .userLogin, !document.isForLinks {
             throw CountersignError(.codeCameByLink)
         }
@@ -60,32 +65,35 @@ public struct Authenticator: Sendable {
             from: IdentityFactors(core: core).types(of: identity), birthdate: BirthdateValidator(latest: today))
     }
 
-    /// As ``startAuthentication(data:)-(AuthenticationInitializationData)``. It blocks.
+    /// Does the same as ``startAuthentication(data:)-(AuthenticationInitializationData)``, but blocks.
     public func startAuthenticationSynchronous(data: AuthenticationInitializationData) throws -> AuthenticateRequest {
         try Blocking.wait { try await self.startAuthentication(data: data) }
     }
 
-    /// Starts the authentication by which an invitation's account goes into the person's own. Throws as
-    /// ``startAuthentication(data:)-(AuthenticationInitializationData)`` does.
+    /// Starts the authentication that merges an invitation's account into the person's own account. Throws the errors
+    /// of ``startAuthentication(data:)-(AuthenticationInitializationData)``.
     public func startAuthentication(data: AuthenticationInitializationDataWithSession) async throws
         -> AuthenticateRequest
     { try await self.startAuthentication(data: data.data) }
 
-    /// As ``startAuthentication(data:)-(AuthenticationInitializationDataWithSession)``. It blocks.
+    /// Does the same as ``startAuthentication(data:)-(AuthenticationInitializationDataWithSession)``, but blocks.
     public func startAuthenticationSynchronous(data: AuthenticationInitializationDataWithSession) throws
         -> AuthenticateRequest
     { try self.startAuthenticationSynchronous(data: data.data) }
 
     // MARK: Preparing
 
-    /// Sends the role and what the person said to the attributes, and gets what is to be signed. What comes is held against
-    /// what was shown and said: nothing else can be signed.
+    /// Sends the chosen role and the person's answers to the attributes, and returns the content to be signed. The
+    /// content is compared with the content that the person saw and answered: nothing else can be signed.
     ///
-    /// With `failure` the attributes of the same request say what is wrong. Throws ``CountersignError``: `roleNotSelected`,
-    /// `correctionLimitExceeded` after too many failures, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. After `connectionError` and `timeout` call it again within a minute, with the
-    /// same role and answers: what the server has prepared already is signed. With others, or later, that ends with
-    /// `wrongProcess` where the server is further than the app: begin anew.
+    /// With `failure`, the attributes of the same request state their errors. Throws ``CountersignError``:
+    /// `roleNotSelected`, `correctionLimitExceeded` after too many failures, `sessionExpired`, `sessionAborted`;
+    /// ``CountersignSecurityInsufficientError``.
+    ///
+    /// After `connectionError` and `timeout`, call the function again within a minute, with the same role and answers:
+    /// the function then returns the content that the server has already prepared. A call with other answers, or a
+    /// later call, ends with `wrongProcess` if the server is further than the app. In this case begin the
+    /// authentication again.
     public func prepareAuthenticationUserInformation(request: AuthenticateRequest) async throws
         -> PrepareAuthenticationUserInformationResult
     {
@@ -122,30 +130,33 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// As ``prepareAuthenticationUserInformation(request:)``. It blocks.
+    /// Does the same as ``prepareAuthenticationUserInformation(request:)``, but blocks.
     public func prepareAuthenticationUserInformationSynchronous(request: AuthenticateRequest) throws
         -> PrepareAuthenticationUserInformationResult
     { try Blocking.wait { try await self.prepareAuthenticationUserInformation(request: request) } }
 
     // MARK: Finishing
 
-    /// Has the factors sign, and the server judge. A wrong one is no error but a result:
+    /// Signs with the factors, and returns the server's judgement. A wrong factor is not an error but a result:
     /// ``AuthenticationResult/lockout(lockoutInformation:authenticationUserInformation:)``.
     ///
-    /// Throws ``CountersignError``: `factorMissing` where nothing was signed since the last attempt, `notDisclosed` where
-    /// a service's text was not shown,
-    /// `wrongProcess` where the server ends it as something else than was begun,
-    /// `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. What was signed is kept where the factors have not left, no factor of this
-    /// device has failed, and the process goes on; otherwise sign again, also by another combination.
+    /// Throws ``CountersignError``: `factorMissing` if nothing was signed since the last attempt, `notDisclosed` if a
+    /// service's text was not shown, `wrongProcess` if the server ends the process with another purpose than the
+    /// process began with, `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
+    /// ``CountersignSecurityInsufficientError``. After an error, the signed factors are kept if they were not sent, no
+    /// factor of this device has failed, and the process continues. Otherwise sign again; another combination is
+    /// possible too.
     ///
-    /// After `connectionError` and `timeout` call it again within a minute, without signing: what the server has judged of the
-    /// factors that have left is the result, or it judges them now. That comes first also where other factors were signed since,
-    /// which are used for nothing then. Later, nobody says what has become of them: it is `factorMissing` until they are signed
-    /// anew, and where that ends with `sessionConsumed`, `wrongProcess` or a lockout, the server had judged: begin anew.
+    /// After `connectionError` and `timeout`, call the function again within a minute, without signing. If the server
+    /// has judged the factors that were sent, the function returns the judgement; otherwise the server judges the
+    /// factors now. This repetition comes first even if other factors were signed since; these other factors are then
+    /// not used. After that minute the fate of the sent factors cannot be learned. The function throws `factorMissing`
+    /// until the factors are signed again. If the new attempt ends with `sessionConsumed`, `wrongProcess` or a lockout,
+    /// the server had judged: begin the authentication again.
     ///
-    /// Of two calls at once for one object the second waits, and goes on with what the first has left: after a success it ends
-    /// with `sessionExpired`, after a lockout with `factorMissing`.
+    /// If the function is called twice at once for the same object, the second call waits and continues from the state
+    /// that the first call has left. After a success the second call ends with `sessionExpired`, after a lockout with
+    /// `factorMissing`.
     public func finishAuthentication(userInfo: AuthenticationUserInformation) async throws -> AuthenticationResult {
         try await self.life.running { core in
             try await core.inTurn(userInfo.identitySession.claimed.id) { try await self.finish(userInfo, core) }
@@ -168,8 +179,9 @@ public struct Authenticator: Sendable {
                 finished = try await sessions.finish(
                     session, checked, with: factors, disclosure, unanswered: userInfo.unanswered)
             } catch {
-                // The question about a PIN leaves before the factors do: where it is lost or refused, they are still good.
-                // Beside a finger that failed, the factors of another combination would be none that anybody asks for.
+                // The question about a PIN is sent before the factors. If the question is lost or refused, the factors
+                // are still usable. If a biometric factor failed, the factors of another combination would be factors
+                // that no combination requests.
                 if userInfo.unanswered.begun == begun,
                     !CountersignError.translating(error).errorCode.saysThatAFactorFailed
                 {
@@ -184,7 +196,7 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// What the server has judged.
+    /// Returns the result of the server's judgement.
     private func result(
         of answer: ManagerExchange.Answered<FinishResponse>, to sent: SentFactors,
         _ userInfo: AuthenticationUserInformation, _ core: IdentityCore
@@ -207,20 +219,21 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// As ``finishAuthentication(userInfo:)``. It blocks.
+    /// Does the same as ``finishAuthentication(userInfo:)``, but blocks.
     public func finishAuthenticationSynchronous(userInfo: AuthenticationUserInformation) throws -> AuthenticationResult
     {
         try Blocking.wait { try await self.finishAuthentication(userInfo: userInfo) }
     }
 
-    /// What comes after the factors.
+    /// Returns the result for accepted factors, by the purpose of the session.
     private func result(
         _ accepted: AcceptedSession, _ core: IdentityCore, _ session: IdentitySession, _ checked: CheckedSession,
         _ pin: SecretBytes?
     ) throws -> AuthenticationResult {
         let server = session.claimed.server
         let completions = IdentityCompletions(core: core, session: session.claimed, checked: checked)
-        // What the key set says was checked when it came; without one the bounds are those of the protocol.
+        // The bounds of the key set were checked when the key set arrived. Without a key set the bounds are the
+        // protocol's bounds.
         let lengths = try core.servers.keptKeys(of: server)?.pinLength ?? 5...32
         return switch accepted.purpose {
         case .userLogin: .userLogin(UserLoginResult(accepted))
@@ -239,10 +252,11 @@ public struct Authenticator: Sendable {
 
     // MARK: Signing this app in
 
-    /// Begins an authentication for this app itself, without a code. Give the result to
-    /// ``startAuthentication(data:)-(AuthenticationInitializationData)``; it ends with ``AuthenticationResult/serviceLogin(_:)``.
+    /// Begins an authentication for this app itself, without a code. Pass the result to
+    /// ``startAuthentication(data:)-(AuthenticationInitializationData)``; the authentication ends with
+    /// ``AuthenticationResult/serviceLogin(_:)``.
     ///
-    /// Throws ``CountersignError``: `serviceInactive`, `unexpected` where the server does not take the request.
+    /// Throws ``CountersignError``: `serviceInactive`, `unexpected` if the server does not accept the request.
     public func fetchInAppAuthenticationInitializationData(_ request: InAppAuthenticationRequest) async throws
         -> AuthenticationInitializationData
     {
@@ -252,15 +266,16 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// As ``fetchInAppAuthenticationInitializationData(_:)``. It blocks.
+    /// Does the same as ``fetchInAppAuthenticationInitializationData(_:)``, but blocks.
     public func fetchInAppAuthenticationInitializationDataSynchronous(_ request: InAppAuthenticationRequest) throws
         -> AuthenticationInitializationData
     { try Blocking.wait { try await self.fetchInAppAuthenticationInitializationData(request) } }
 
-    /// Fetches the authorization code for the app's back end: once.
+    /// Fetches the authorization code for the app's back end. The code can be fetched once.
     ///
-    /// Throws ``CountersignError``: `sessionConsumed` a second time, `sessionExpired`. After `connectionError` and `timeout` call
-    /// it again within a minute, with the same result: the code whose answer was lost is told again.
+    /// Throws ``CountersignError``: `sessionConsumed` for a second call, `sessionExpired`. After `connectionError` and
+    /// `timeout`, call the function again within a minute, with the same result: the server then repeats the code whose
+    /// answer was lost.
     public func fetchAuthorizationCode(_ result: ServiceLoginResult) async throws -> AuthorizationCode {
         try await self.life.running { core in
             let session = result.identitySession.claimed
@@ -271,19 +286,20 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// As ``fetchAuthorizationCode(_:)``. It blocks.
+    /// Does the same as ``fetchAuthorizationCode(_:)``, but blocks.
     public func fetchAuthorizationCodeSynchronous(_ result: ServiceLoginResult) throws -> AuthorizationCode {
         try Blocking.wait { try await self.fetchAuthorizationCode(result) }
     }
 }
 
 extension IdentityProblem.Code {
-    /// Whether a refusal says that the process is over, so that nothing is to be signed in it any more.
+    /// `true` if a refusal ends the process, so that nothing more can be signed in the process.
     var endsTheProcess: Bool {
         switch self {
         case .sessionExpired, .sessionConsumed, .sessionUnknown, .sessionAborted, .sessionSuperseded,
             .activationDisabled, .activationUnknown, .correctionLimitExceeded, .serviceInactive, .mergeConflict,
-            // What comes during a rest is the end of its process, and so are values that are not there any more.
+            // A lockout that was already running ends the process of the refused request, and so do answers whose
+            // values no longer exist.
             .lockedOut, .answersOutdated:
             true
         default: false
@@ -292,7 +308,7 @@ extension IdentityProblem.Code {
 }
 
 extension CountersignErrorCode {
-    /// Whether a factor of this device is not to be had, or has refused to sign.
+    /// `true` if a factor of this device is not available, or has refused to sign.
     fileprivate var saysThatAFactorFailed: Bool {
         [
             .biometricCancelled, .biometricInvalidated, .biometricUnavailable, .biometricLockedOut, .factorNotEnrolled,

@@ -2,16 +2,18 @@ import Ceremony
 public import UAFClient
 import _Primitives
 
-/// Fingers and faces, as the operating system knows them. It throws ``CountersignError``, and nothing else; the forms that
-/// block (`…Synchronous`) are never called on the main thread, or in a task.
+/// The fingers and faces that the operating system recognises.
+///
+/// All functions throw ``CountersignError`` and nothing else. Never call the blocking forms (`…Synchronous`) on the
+/// main thread or in a task.
 public struct Biometrics: Sendable {
     let life: SDKLife
 
-    /// Asks the operating system for the finger or the face of whoever authenticates. Where the device's keys have it ask
-    /// themselves, its dialog shows when the authentication is finished.
+    /// Asks the operating system to recognise the finger or face of the person who authenticates. On a device whose
+    /// keys ask for the finger or face themselves, the dialog appears when the authentication is finished.
     ///
-    /// What was recognised counts for one signature, within two minutes. Throws ``CountersignError``: `notPersonalized`,
-    /// `factorNotEnrolled`, `biometricInvalidated` once other fingers or faces are enrolled, `biometricCancelled`,
+    /// A recognition is valid for one signature, within two minutes. Throws ``CountersignError``: `notPersonalized`,
+    /// `factorNotEnrolled`, `biometricInvalidated` if other fingers or faces are enrolled since, `biometricCancelled`,
     /// `biometricUnavailable`, `biometricLockedOut`.
     public func factor(idmIdentifier: String, prompt: SystemPrompt = SystemPrompt()) async throws
         -> sending BiometricFactor
@@ -23,7 +25,7 @@ public struct Biometrics: Sendable {
             })
     }
 
-    /// As ``factor(idmIdentifier:prompt:)``. It blocks.
+    /// Does the same as ``factor(idmIdentifier:prompt:)``, but blocks.
     public func factorSynchronous(idmIdentifier: String, prompt: SystemPrompt = SystemPrompt()) throws
         -> BiometricFactor
     {
@@ -37,8 +39,8 @@ public struct Biometrics: Sendable {
             })
     }
 
-    /// Asks the operating system for the finger or the face that is to be enrolled, with a personalization or later. The
-    /// factor ends when other fingers or faces are enrolled with the operating system.
+    /// Asks the operating system to recognise the finger or face for an enrolment, with a personalization or later. The
+    /// factor becomes invalid when other fingers or faces are enrolled in the operating system.
     ///
     /// Throws ``CountersignError``: `biometricCancelled`, `biometricUnavailable`, `biometricLockedOut`.
     public func factorForEnrolment(prompt: SystemPrompt = SystemPrompt()) async throws -> sending BiometricFactor {
@@ -48,7 +50,7 @@ public struct Biometrics: Sendable {
             })
     }
 
-    /// As ``factorForEnrolment(prompt:)``. It blocks.
+    /// Does the same as ``factorForEnrolment(prompt:)``, but blocks.
     public func factorForEnrolmentSynchronous(prompt: SystemPrompt = SystemPrompt()) throws -> BiometricFactor {
         let life = self.life
         return BiometricFactor(
@@ -59,14 +61,14 @@ public struct Biometrics: Sendable {
             })
     }
 
-    /// Whether a finger or a face can be enrolled on this device now: there is a sensor, and somebody is known to the
-    /// operating system. Throws ``CountersignError`` `notInitialized`.
+    /// `true` if a finger or face can be enrolled on this device now: the device has a sensor, and a finger or face is
+    /// enrolled in the operating system. Throws ``CountersignError`` `notInitialized`.
     public var isAvailable: Bool {
         get async throws {
             try await self.life.running { core in await IdentityFactors(core: core).canEnrollBiometric }
         }
     }
 
-    /// As ``isAvailable``. It blocks.
+    /// Does the same as ``isAvailable``, but blocks.
     public var isAvailableSynchronous: Bool { get throws { try Blocking.wait { try await self.isAvailable } } }
 }

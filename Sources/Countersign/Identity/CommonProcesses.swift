@@ -1,19 +1,23 @@
 import Ceremony
 import _Primitives
 
-/// What all processes of identities have in common. It throws ``CountersignError``, and nothing else; the forms that block
-/// (`…Synchronous`) are never called on the main thread, or in a task.
+/// The functions that all processes of identities share: codes, sessions and the security check.
+///
+/// All functions throw ``CountersignError`` and nothing else. Never call the blocking forms (`…Synchronous`) on the
+/// main thread or in a task.
 public struct CommonProcesses: Sendable {
     let life: SDKLife
 
-    /// Reads what was scanned, pasted or opened: a code, or a link of any scheme with a code behind its `#`. Nothing is sent:
-    /// whoever changes a letter of a code is found out here.
+    /// Reads a scanned, pasted or opened text: a code, or a link of any scheme with a code behind its `#`. The function
+    /// sends nothing and detects every change to a code.
     ///
-    /// Throws ``CountersignError``: `malformedData` for what is no code; `unknownManager`; `serverSignatureInvalid` for a code
-    /// that the server has not made, or by a key that it has had for less than a day and this device does not know yet;
-    /// `protocolVersionUnsupported`. Where the server's keys were never fetched, why they could not be: `connectionError` and
-    /// the other errors of the network; `serverSignatureInvalid` where the root key that the app names is not the server's.
-    /// Before it, ``refreshServerKeys()`` is the remedy for what is one.
+    /// Throws ``CountersignError``: `malformedData` if the text is not a code; `unknownManager`;
+    /// `serverSignatureInvalid` for a code that the server has not made, or for a code signed with a key that is less
+    /// than a day old and that this device does not know yet; `protocolVersionUnsupported`.
+    ///
+    /// If the server's keys were never fetched, the function throws the reason: `connectionError` and the other errors
+    /// of the network, or `serverSignatureInvalid` if the root key that the app names is not the server's. To avoid
+    /// these errors for a genuine code, call ``refreshServerKeys()`` before this function.
     public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
         let core = try self.life.core()
         return try CountersignError.running {
@@ -21,7 +25,7 @@ public struct CommonProcesses: Sendable {
             let server = try ProcessCode.uncheckedServer(of: text)
             guard let keys = try core.servers.keptKeys(of: server) else {
                 let failure = core.servers.failures.last(of: server).map(CountersignError.translating)
-                // That an answer was none of the server's is nothing that is wrong with the code.
+                // A fetch that failed because the answer was malformed does not mean that the code is wrong.
                 guard let failure, failure.errorCode != .malformedData else {
                     throw CountersignError(
                         .connectionError, failure?.reason ?? "the server's keys were never fetched")
@@ -29,18 +33,20 @@ public struct CommonProcesses: Sendable {
                 throw failure
             }
             let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
-            // The keys are those of one server, and the code says that it is of this one.
+            // The keys belong to one server, and the code names this server.
             guard code.server.hasSameBytes(as: server) else { throw CountersignError(.serverSignatureInvalid) }
             return ProcessInitializationData(code, isFromLink: isFromLink)
         }
     }
 
-    /// Fetches the keys of the servers whose keys are older than ten minutes, so that a code is judged by those that the server
-    /// has now. By itself the SDK does so once a day, when it is initialised and before it sends anything, and where an answer is
-    /// signed by a key that it does not know.
+    /// Fetches the keys of the servers whose keys are older than ten minutes, so that codes are checked with the
+    /// server's current keys.
     ///
-    /// Throws ``CountersignError``: the errors of the network, for the first server that fails. Every other one was asked all
-    /// the same.
+    /// The SDK itself fetches the keys once a day, at initialisation and before sending anything, and when an answer is
+    /// signed with an unknown key.
+    ///
+    /// Throws ``CountersignError``: the errors of the network, for the first server that fails. The function asks every
+    /// other server all the same.
     public func refreshServerKeys() async throws {
         try await self.life.running { core in
             var failure: (any Error)?
@@ -56,22 +62,23 @@ public struct CommonProcesses: Sendable {
         }
     }
 
-    /// As ``refreshServerKeys()``. It blocks.
+    /// Does the same as ``refreshServerKeys()``, but blocks.
     public func refreshServerKeysSynchronous() throws { try Blocking.wait { try await self.refreshServerKeys() } }
 
-    /// Gives a process up. The page that waits for it hears of it at once, and what the person has typed into the holder is
-    /// forgotten, also where the server does not answer or refuses.
+    /// Gives up a process. The page that waits for the process learns this at once. The holder forgets the person's
+    /// input even if the server does not answer or refuses.
     ///
-    /// Throws ``CountersignError``: `sessionExpired` and its neighbours where it has ended already.
+    /// Throws ``CountersignError``: `sessionExpired` and related errors if the process has already ended.
     public func abort(_ holder: any IdentitySessionHolder) async throws {
         try await self.life.running { core in
-            // Who gives up has no more use for what they have typed, whatever comes of the request.
+            // The input of a person who gives up is no longer needed, whatever the result of the request is.
             defer { Self.close(holder) }
             try await IdentitySessions(core: core).abort(holder.identitySession.claimed)
         }
     }
 
-    /// Nothing is signed in a process that is given up, nothing is sent again, and the PINs that were typed are of no use.
+    /// Closes the holder of a process that is given up: nothing is signed, nothing is sent again, and the typed PINs
+    /// are deleted.
     private static func close(_ holder: any IdentitySessionHolder) {
         (holder as? AuthenticateRequest)?.unanswered.forget()
         (holder as? ServiceLoginResult)?.unanswered.forget()
@@ -79,18 +86,18 @@ public struct CommonProcesses: Sendable {
         (holder as? ApiAccess)?.forget()
     }
 
-    /// As ``abort(_:)``. It blocks.
+    /// Does the same as ``abort(_:)``, but blocks.
     public func abortSynchronous(_ holder: any IdentitySessionHolder) throws {
         try Blocking.wait { try await self.abort(holder) }
     }
 
-    /// Gives the person more time, until ``IdentitySession/lastRequestBefore`` at the most. The session of the holder has the
-    /// new deadlines.
+    /// Gives the person more time, at most until ``IdentitySession/lastRequestBefore``. The session of the holder then
+    /// has the new deadlines.
     ///
-    /// Throws ``CountersignError``: `sessionExpired`; `grantExpired` where what was permitted (``ApiAccess``) was not done in
-    /// time; `sessionConsumed`, `sessionAborted` and `sessionSuperseded` for a process that is over; `wrongProcess` for a
-    /// ``ServiceLoginResult``, whose code is fetched at once and has no more time: the process goes on as it is;
-    /// ``CountersignLockoutError`` where the activation rests because of another process.
+    /// Throws ``CountersignError``: `sessionExpired`; `grantExpired` if the permitted operation (``ApiAccess``) was not
+    /// done in time; `sessionConsumed`, `sessionAborted` and `sessionSuperseded` if the process has ended;
+    /// `wrongProcess` for a ``ServiceLoginResult``, whose code is fetched at once and cannot be prolonged (the process
+    /// continues unchanged); ``CountersignLockoutError`` if another process has locked out the activation.
     @discardableResult public func prolongSession(holder: any IdentitySessionHolder) async throws -> IdentitySession {
         try await self.life.running { core in
             let session = holder.identitySession
@@ -99,16 +106,17 @@ public struct CommonProcesses: Sendable {
         }
     }
 
-    /// As ``prolongSession(holder:)``. It blocks.
+    /// Does the same as ``prolongSession(holder:)``, but blocks.
     @discardableResult public func prolongSessionSynchronous(holder: any IdentitySessionHolder) throws
         -> IdentitySession
     {
         try Blocking.wait { try await self.prolongSession(holder: holder) }
     }
 
-    /// Looks at the device, by the app's ``SecurityInspection``. What a server is told of it is a look of its own.
+    /// Inspects the device with the app's ``SecurityInspection``. The findings that a server receives come from a
+    /// separate inspection.
     ///
-    /// Throws ``CountersignError`` `invalidConfiguration` where the app has none.
+    /// Throws ``CountersignError`` `invalidConfiguration` if the app has no inspection.
     public func executeSecurityCheck() async throws -> SecurityCheckResult {
         try await self.life.running { core in
             guard let result = try await core.securityCheck() else {
@@ -118,7 +126,7 @@ public struct CommonProcesses: Sendable {
         }
     }
 
-    /// As ``executeSecurityCheck()``. It blocks.
+    /// Does the same as ``executeSecurityCheck()``, but blocks.
     public func executeSecurityCheckSynchronous() throws -> SecurityCheckResult {
         try Blocking.wait { try await self.executeSecurityCheck() }
     }

@@ -4,38 +4,38 @@ import UAF
 public import UAFClient
 import _Primitives
 
-/// Personalised identities on this device: what an app begins with.
+/// The entry point of the SDK for personalised identities on this device.
 ///
-/// One for an app, ``shared``, which is initialised once. A server personalises the app (``personalizer``), and from then on
-/// a person authenticates with it (``authenticator``) wherever services ask their server. What an app's own tests make beside
-/// it is a phone of its own.
+/// An app has one instance, ``shared``, and initialises it once. A server personalises the app (``personalizer``). From
+/// then on, a person authenticates with the app (``authenticator``) at every service that asks the server. An
+/// additional instance, made by an app's own tests, behaves as a separate phone.
 public final class CountersignSDK: Sendable {
-    /// The app's.
+    /// The instance of the app.
     public static let shared = CountersignSDK()
 
     private let life = SDKLife()
 
-    /// Another one than the app's.
+    /// Creates an instance in addition to the app's instance.
     public init() {}
 
-    /// Authenticates a person.
+    /// The functions that authenticate a person.
     public var authenticator: Authenticator { Authenticator(life: self.life) }
-    /// Makes identities, changes them and takes them away.
+    /// The functions that make, change and remove identities.
     public var personalizer: Personalizer { Personalizer(life: self.life) }
-    /// What all processes have in common: codes, sessions, and the look at the device.
+    /// The functions that all processes share: codes, sessions and the security check.
     public var common: CommonProcesses { CommonProcesses(life: self.life) }
-    /// Fingers and faces.
+    /// The functions for fingers and faces.
     public var biometrics: Biometrics { Biometrics(life: self.life) }
 
-    /// Gets ready: opens what is stored, fetches the servers' keys where they are older than a day, and brings to an end what
-    /// was interrupted. Without a network it gets ready all the same.
+    /// Initialises the SDK: opens the storage, fetches the servers' keys if the keys are older than a day, and
+    /// completes interrupted operations. The initialisation succeeds without a network too.
     ///
-    /// Identities are kept in the platform's storage, beside what a ``MobileAuthenticationClient`` over the same one keeps:
-    /// neither touches the other's.
+    /// Identities are stored in the platform's storage, beside the data of a ``MobileAuthenticationClient`` over the
+    /// same storage. Neither touches the other's data.
     ///
-    /// Throws ``CountersignError``: `alreadyInitialized`, `invalidConfiguration`, `deviceLockNotSet`, `storageUnavailable`,
-    /// `storageCorrupt`, `storageNewer`, `keyRemovedBySystem`, `cancelled`, `unexpected`; after each but the first it can be called
-    /// again.
+    /// Throws ``CountersignError``: `alreadyInitialized`, `invalidConfiguration`, `deviceLockNotSet`,
+    /// `storageUnavailable`, `storageCorrupt`, `storageNewer`, `keyRemovedBySystem`, `cancelled`, `unexpected`. After
+    /// each error except the first, the function can be called again.
     public func initialize(
         _ configuration: IdentityConfiguration, platform: DevicePlatform,
         transport: any Transport = URLSessionTransport(),
@@ -50,11 +50,12 @@ public final class CountersignSDK: Sendable {
                 } catch let error
                     where error is EngineError || error is JOSEError || error is JSONError || error is UAFError
                 {
-                    // What an app has named: its servers, their keys, and itself. What fails below is no mistake of its.
+                    // The app has configured the servers, their keys, and its own identity. A later failure is not the
+                    // app's mistake.
                     throw CountersignError(.invalidConfiguration, "\(error)")
                 }
             }
-            // Where the platform has no such ability there is nobody to ask, as the configuration says.
+            // Without this ability of the platform, nothing can report a passcode, as the configuration says.
             if configuration.isDeviceLockRequired, let passcode = platform.devicePasscode {
                 guard try await Self.hasPasscode(passcode) else { throw CountersignError(.deviceLockNotSet) }
             }
@@ -63,14 +64,16 @@ public final class CountersignSDK: Sendable {
         }
     }
 
-    /// Whether the device has a passcode, as far as can be told. Throws ``CountersignError``.
+    /// Returns `true` if the device reports a passcode; a failure of the sensor counts as no passcode. Throws
+    /// ``CountersignError``.
     private static func hasPasscode(_ passcode: any DevicePasscode) async throws -> Bool {
         try await CountersignError.running {
             do { return try await passcode.enrolment() != nil } catch is SensorError { return false }
         }
     }
 
-    /// As ``initialize(_:platform:transport:traceRecorder:)``. It blocks: not on the main thread, and not in a task.
+    /// Does the same as ``initialize(_:platform:transport:traceRecorder:)``, but blocks. Never call this function on
+    /// the main thread or in a task.
     public func initializeSynchronous(
         _ configuration: IdentityConfiguration, platform: DevicePlatform,
         transport: any Transport = URLSessionTransport(),
@@ -84,7 +87,7 @@ public final class CountersignSDK: Sendable {
 }
 
 extension CountersignSDK: CustomReflectable, CustomStringConvertible {
-    /// The type alone.
+    /// The type's name only.
     public var description: String { "CountersignSDK" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }

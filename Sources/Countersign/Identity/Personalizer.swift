@@ -3,26 +3,27 @@ import Foundation
 import UAFClient
 public import _Primitives
 
-/// Makes identities on this device, changes them and takes them away.
+/// The functions that make identities on this device, change them and remove them.
 ///
-/// Each function has a form that waits asynchronously, and one that blocks (`…Synchronous`): never call that one on the main
-/// thread, or in a task. They do the same and throw the same: ``CountersignError``, and nothing else. What a person has to
-/// confirm begins with `start…`, goes on with ``Authenticator``, and ends with `finish…`.
+/// Each function has an asynchronous form and a blocking form (`…Synchronous`). Never call the blocking form on the
+/// main thread or in a task. Both forms do the same and throw the same errors: ``CountersignError`` and nothing else. A
+/// process that a person must confirm begins with `start…`, continues with ``Authenticator``, and ends with `finish…`.
 public struct Personalizer: Sendable {
     let life: SDKLife
 
     // MARK: Personalization
 
-    /// Opens an activation with the PIN that goes with it. Only the server can say whether it is the right one.
+    /// Opens an activation with its PIN. Only the server can judge the PIN.
     ///
-    /// Throws ``CountersignError``: `activationDataExpired`, `activationDataConsumed`, `unknownManager`, `malformedData` for
-    /// an empty PIN, `storageUnavailable` where the device has no room for keys; ``CountersignLockoutError`` for a wrong PIN,
-    /// and while the activation rests; ``CountersignSecurityInsufficientError``.
+    /// Throws ``CountersignError``: `activationDataExpired`, `activationDataConsumed`, `unknownManager`,
+    /// `malformedData` for an empty PIN, `storageUnavailable` if the device has no room for keys;
+    /// ``CountersignLockoutError`` for a wrong PIN, and while the activation is locked out;
+    /// ``CountersignSecurityInsufficientError``.
     public func decryptPersonalizationInitializationData(data: PersonalizationInitializationData, pin: String)
         async throws -> PersonalizationResponse
     { try await self.decryptPersonalizationInitializationData(data: data, pin: SecretBytes(utf8: pin)) }
 
-    /// As ``decryptPersonalizationInitializationData(data:pin:)-(_,String)``. It blocks.
+    /// Does the same as ``decryptPersonalizationInitializationData(data:pin:)-(_,String)``, but blocks.
     public func decryptPersonalizationInitializationDataSynchronous(
         data: PersonalizationInitializationData, pin: String
     ) throws -> PersonalizationResponse {
@@ -30,7 +31,8 @@ public struct Personalizer: Sendable {
         return try Blocking.wait { try await self.decryptPersonalizationInitializationData(data: data, pin: pin) }
     }
 
-    /// As ``decryptPersonalizationInitializationData(data:pin:)-(_,String)``, for an app whose keyboard gives bytes.
+    /// Does the same as ``decryptPersonalizationInitializationData(data:pin:)-(_,String)``, for an app whose keyboard
+    /// gives bytes.
     public func decryptPersonalizationInitializationData(data: PersonalizationInitializationData, pin: SecretBytes)
         async throws -> PersonalizationResponse
     {
@@ -50,11 +52,16 @@ public struct Personalizer: Sendable {
         }
     }
 
-    /// Makes the identity: its keys, of which the server gets the public halves, and its PIN, which stays the activation's.
+    /// Makes the identity: its keys, whose public halves the server receives, and its PIN, which is the activation's
+    /// PIN.
     ///
-    /// Throws ``CountersignError``: `alreadyPersonalized`, `activationDataExpired`, `activationDataConsumed`, the errors of
-    /// fingers and faces; `sessionSuperseded` where the PIN was proven on another device in between: open the code again. After `connectionError` and `timeout` call it again, with the same request: what the server had taken
-    /// already is this identity, and what did not arrive is sent again. Where the app was ended meanwhile, open the code again.
+    /// Throws ``CountersignError``: `alreadyPersonalized`, `activationDataExpired`, `activationDataConsumed`, the
+    /// errors of fingers and faces; `sessionSuperseded` if the PIN was proven on another device in the meantime (open
+    /// the code again).
+    ///
+    /// After `connectionError` and `timeout`, call the function again, with the same request. If the server had already
+    /// accepted the keys, the identity is complete; otherwise the keys are sent again. If the app was terminated
+    /// meanwhile, open the code again.
     @discardableResult
     public func finishPersonalization(request: Personalization) async throws -> PersonalizedIdentity {
         try await self.life.running { core in
@@ -64,7 +71,7 @@ public struct Personalizer: Sendable {
         }
     }
 
-    /// As ``finishPersonalization(request:)``. It blocks.
+    /// Does the same as ``finishPersonalization(request:)``, but blocks.
     @discardableResult
     public func finishPersonalizationSynchronous(request: Personalization) throws -> PersonalizedIdentity {
         try Blocking.wait { try await self.finishPersonalization(request: request) }
@@ -82,8 +89,8 @@ public struct Personalizer: Sendable {
         }
     }
 
-    /// Takes an identity off this device, at once and without a question: its keys are gone. The server is told now where it
-    /// can be reached, and else the next time that the app is initialised. The account stays.
+    /// Removes an identity from this device, at once and without a question: its keys are deleted. The server is told
+    /// now if it can be reached, otherwise at the app's next initialisation. The account remains.
     ///
     /// Throws ``CountersignError``: `notPersonalized`, `storageUnavailable`.
     public func depersonalizeIdentityManager(idmIdentifier: String) async throws {
@@ -92,7 +99,7 @@ public struct Personalizer: Sendable {
         }
     }
 
-    /// As ``depersonalizeIdentityManager(idmIdentifier:)``. It blocks.
+    /// Does the same as ``depersonalizeIdentityManager(idmIdentifier:)``, but blocks.
     public func depersonalizeIdentityManagerSynchronous(idmIdentifier: String) throws {
         try Blocking.wait { try await self.depersonalizeIdentityManager(idmIdentifier: idmIdentifier) }
     }

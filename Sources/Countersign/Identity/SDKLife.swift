@@ -1,7 +1,7 @@
 import Foundation
 import UAFClient
 
-/// Whether the SDK is ready, and what its parts share from then on.
+/// The state of the SDK's initialisation, and the core that its parts share afterwards.
 // Safe to share: every access to `state` is within `lock`.
 final class SDKLife: @unchecked Sendable {
     private enum State {
@@ -13,7 +13,8 @@ final class SDKLife: @unchecked Sendable {
     private let lock = NSLock()
     private var state = State.new
 
-    /// Gets ready, once. Throws ``CountersignError`` `alreadyInitialized`, and what `make` throws: then it is as before.
+    /// Initialises the SDK, once. Throws ``CountersignError`` `alreadyInitialized`, and the errors of `make`. After an
+    /// error of `make` the SDK is uninitialised, as before.
     func begin(_ make: () async throws -> IdentityCore) async throws {
         try self.lock.withLock {
             guard case .new = self.state else { throw CountersignError(.alreadyInitialized) }
@@ -28,7 +29,7 @@ final class SDKLife: @unchecked Sendable {
         }
     }
 
-    /// What all parts share. Throws ``CountersignError`` `notInitialized`.
+    /// Returns the core that all parts share. Throws ``CountersignError`` `notInitialized`.
     func core() throws -> IdentityCore {
         try self.lock.withLock {
             guard case .ready(let core) = self.state else { throw CountersignError(.notInitialized) }
@@ -36,7 +37,7 @@ final class SDKLife: @unchecked Sendable {
         }
     }
 
-    /// Runs what an app has asked for, over what all parts share. Throws ``CountersignError``.
+    /// Runs an operation of the app with the shared core. Throws ``CountersignError``.
     func running<Value>(_ body: (IdentityCore) async throws -> Value) async throws -> Value {
         let core = try self.core()
         return try await CountersignError.running { try await body(core) }

@@ -2,20 +2,22 @@ import UAFClient
 import _Primitives
 
 extension CommonProcesses {
-    /// Looks at the device at once, and then again and again at moments that nobody can foresee, for as long as the task goes
-    /// on: 30 to 180 minutes after the look before, each moment as likely as any other.
+    /// Inspects the device at once, and then repeatedly at unpredictable moments, until the task is cancelled. Each
+    /// pause is 30 to 180 minutes long, and all lengths are equally likely.
     ///
-    /// It is for the time that the app is in the foreground. Begin it each time that the app comes there, and cancel its task
-    /// when the app leaves, so that there is a look each time: in SwiftUI by `task(id: scenePhase)`, which begins one at every
-    /// phase, and has to leave at once where that is not `active`.
+    /// The function is meant for the time during which the app is in the foreground. Call the function each time the
+    /// app comes to the foreground, and cancel its task when the app leaves, so that each visit begins with an
+    /// inspection. In SwiftUI, use `task(id: scenePhase)`; this modifier begins a task at every phase, so the task must
+    /// return at once if the phase is not `active`.
     ///
-    /// It returns when its task is cancelled, and has no form that blocks. What is found is given to `report`, and is the
-    /// app's to act on: a server is told of the looks that belong to its own processes.
+    /// The function returns when its task is cancelled, and has no blocking form. The findings go to `report`, and the
+    /// app decides the consequences. A server receives only the findings of inspections in its own processes.
     ///
-    /// - Parameter report: Gets each result. The next look is counted from its return.
+    /// - Parameter report: Receives each result. The next pause begins when `report` returns.
     ///
-    /// Throws ``CountersignError``: `notInitialized`; `invalidConfiguration` where the app has no ``SecurityInspection``; what
-    /// ``executeSecurityCheck()`` throws where one fails. Then nobody looks any more: take it as a device that is not sound.
+    /// Throws ``CountersignError``: `notInitialized`; `invalidConfiguration` if the app has no ``SecurityInspection``;
+    /// the errors of ``executeSecurityCheck()`` if an inspection fails. After an error no further inspection takes
+    /// place: treat the device as not secure.
     public func watchSecurity(_ report: @Sendable (SecurityCheckResult) async -> Void) async throws {
         while !Task.isCancelled {
             do {
@@ -30,12 +32,12 @@ extension CommonProcesses {
     }
 }
 
-/// How long an app waits until it looks at its device again.
+/// The pause between two inspections of the device.
 private enum SecurityCheckInterval {
-    /// What states ask of apps that hold an identity (Federal Office for Information Security, Germany).
+    /// The interval that states require of apps with an identity (Federal Office for Information Security, Germany).
     private static let minutes: ClosedRange<Int64> = 30...180
 
-    /// To the millisecond, both ends included.
+    /// Returns a random pause in milliseconds, both ends of the interval included.
     static func next(by random: RandomSource) -> Duration {
         let shortest = Self.minutes.lowerBound * 60_000
         let longest = Self.minutes.upperBound * 60_000

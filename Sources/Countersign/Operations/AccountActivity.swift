@@ -1,15 +1,16 @@
-/// What has happened on an account.
+/// The activity of an account.
 public struct AccountActivityResult: Hashable, Sendable {
-    /// Newest first; the server leaves the oldest ones out.
+    /// The notices, newest first; the server leaves out the oldest notices.
     public let notices: [AccountNotice]
-    /// The browsers that are signed in now, the one used last first.
+    /// The browsers that are signed in now, the most recently used browser first.
     public let sessions: [BrowserSession]
-    /// What services have that goes on without a browser, the newest first. Of a server that has no such list: none.
+    /// The grants of services, newest first: access that continues without a browser. Empty for a server without a list
+    /// of grants.
     public let grants: [ServiceGrant]
 }
 
-/// Asks what has happened on an account: its notices, the browsers that are signed in, and what services have that lasts.
-/// Configure it and execute it once.
+/// An operation that fetches an account's activity: its notices, the signed-in browsers, and the lasting grants of
+/// services. Configure the operation and execute it once.
 ///
 /// ```swift
 /// let activity = try await client.operations.accountActivity
@@ -23,7 +24,7 @@ public struct AccountActivity: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Asks.
+    /// Fetches the activity from the server.
     public func perform() async throws(OperationError) -> AccountActivityResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username = self.username?.normalizedUsername, let authorizationProvider else {
@@ -42,18 +43,20 @@ public struct AccountActivity: SingleOperation {
 }
 
 extension OperationBuilder where Operation == AccountActivity {
-    /// Whose account. Needed; an answer of the server about somebody else is refused.
+    /// Sets the account's user name. Required; an answer of the server about another person is refused.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``.
-    /// Needed.
+    /// Sets the provider that authenticates the request to the server: ``AuthenticationSuccess/authorizationProvider``
+    /// of an ``Authentication``. Required.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }
 }
 
-/// Ends a browser's session: the services there lose their access at once, and the browser must sign in anew. With
-/// `everySession()` the revocation ends all sessions of the account, and with them lasting grants, device secrets and
-/// consents. Configure it and execute it once.
+/// An operation that ends a browser's session: the services in the browser lose their access at once, and the browser
+/// must sign in again. With `everySession()`, the revocation ends all sessions of the account, and also lasting grants,
+/// device secrets and consents.
+///
+/// Configure the operation and execute it once.
 public struct SessionRevocation: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
@@ -63,7 +66,7 @@ public struct SessionRevocation: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Ends the session; `sessionUnknown` where it has ended before.
+    /// Ends the session. Throws `sessionUnknown` if the session has already ended.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let authorizationProvider, (self.sessionID == nil) == self.isEverySession else {
@@ -81,19 +84,19 @@ public struct SessionRevocation: SingleOperation {
 }
 
 extension OperationBuilder where Operation == SessionRevocation {
-    /// Which session: ``BrowserSession/id``. Either this or ``everySession()`` is needed.
+    /// Sets the session: ``BrowserSession/id``. Either this function or ``everySession()`` is required.
     public func sessionID(_ id: String) -> Self { self.changing { $0.sessionID = id } }
-    /// Ends all sessions of the account, also of the other devices and browsers, and everything that outlasts a session:
+    /// Ends all sessions of the account, including other devices and browsers, and everything that outlasts a session:
     /// lasting grants, device secrets and consents.
     public func everySession() -> Self { self.changing { $0.isEverySession = true } }
-    /// What proves to the server whose session it is. Needed.
+    /// Sets the provider that authenticates the session's account to the server. Required.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }
 }
 
-/// Takes back what a service has that goes on without a browser: the service loses its access at once. Configure it and
-/// execute it once.
+/// An operation that revokes the grant of a service that continues without a browser: the service loses its access at
+/// once. Configure the operation and execute it once.
 public struct GrantRevocation: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
@@ -102,7 +105,7 @@ public struct GrantRevocation: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Takes it back; `sessionUnknown` where it has ended before.
+    /// Revokes the grant. Throws `sessionUnknown` if the grant has already ended.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let grantID, let authorizationProvider else {
@@ -119,9 +122,9 @@ public struct GrantRevocation: SingleOperation {
 }
 
 extension OperationBuilder where Operation == GrantRevocation {
-    /// Which grant: ``ServiceGrant/id``. Needed.
+    /// Sets the grant: ``ServiceGrant/id``. Required.
     public func grantID(_ id: String) -> Self { self.changing { $0.grantID = id } }
-    /// What proves to the server whose grant it is. Needed.
+    /// Sets the provider that authenticates the grant's account to the server. Required.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

@@ -1,6 +1,8 @@
-/// Asks for the notices of an account: what has happened there, and is no end to anything. The device asks for itself, where
-/// the server knows its keys: nobody has to authenticate for it. Browsers and services with access are
-/// ``AccountActivity``, which needs the person. Configure it and execute it once.
+/// An operation that fetches the notices of an account. Notices report events, and end nothing.
+///
+/// If the server knows the device's keys, the device authenticates the request itself, and the person need not
+/// authenticate. The list of browsers and services with access is ``AccountActivity``, which needs the person.
+/// Configure the operation and execute it once.
 ///
 /// ```swift
 /// let notices = try await client.operations.accountNotices.username("alice").execute()
@@ -13,7 +15,7 @@ public struct AccountNotices: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Asks. Newest first; the server leaves the oldest ones out.
+    /// Fetches the notices, newest first; the server leaves out the oldest notices.
     public func perform() async throws(OperationError) -> [AccountNotice] {
         guard self.once.take() else { throw OperationError(.operationReused) }
         let (username, caller) = try await self.core.caller(self.authorizationProvider, named: self.username)
@@ -27,10 +29,11 @@ public struct AccountNotices: SingleOperation {
 }
 
 extension OperationBuilder where Operation == AccountNotices {
-    /// Whose account. Needed; an answer of the server about somebody else is refused.
+    /// Sets the account's user name. Required; an answer of the server about another person is refused.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``. In
-    /// the place of the device's own proof; needed where the server does not know the device's keys.
+    /// Sets the provider that authenticates the request to the server: ``AuthenticationSuccess/authorizationProvider``
+    /// of an ``Authentication``. The provider replaces the device's own authentication, and is required if the server
+    /// does not know the device's keys.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

@@ -9,19 +9,19 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What came of an authentication.
+/// The result of a successful authentication.
 public struct AuthenticationSuccess: Sendable {
-    /// Whose it was.
+    /// The account that authenticated.
     public let account: RegisteredAccount
-    /// What the server gave to act for the person, for instance for a further registration.
+    /// The server's authorization to act for the person, for instance for a further registration.
     public let authorizationProvider: (any AuthorizationProvider)?
-    /// The address that ends the sign-in of a browser on this same device: open it there. It works once, and its code
-    /// is a secret.
+    /// The address that completes the sign-in of a browser on this same device: open the address in that browser. The
+    /// address works once, and its code is a secret.
     public let location: URL?
 }
 
 extension AuthenticationSuccess: CustomStringConvertible, CustomReflectable {
-    /// Without the address, whose code signs a browser in, and without the token.
+    /// A description without the address, whose code signs a browser in, and without the token.
     public var description: String {
         "AuthenticationSuccess(hasLocation: \(self.location != nil), hasToken: \(self.authorizationProvider != nil))"
     }
@@ -30,7 +30,7 @@ extension AuthenticationSuccess: CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// What a selector or a confirmer has to show before anything is signed, and what was shown so far.
+/// The content that a selector or a confirmer must show before anything is signed, and the record of shown content.
 private struct Presentation {
     private let content: Confirmable?
     var disclosure: Disclosure
@@ -40,16 +40,16 @@ private struct Presentation {
         self.disclosure = Disclosure(hasContent: content != nil)
     }
 
-    /// What a screen still has to show.
+    /// The content that a screen still has to show.
     var unseen: Confirmable? { self.disclosure.isContentUnseen ? self.content : nil }
 }
 
-/// The questions of one authentication, on the app's screens, and its answer.
+/// One authentication: its questions on the app's screens, and its answer.
 struct AuthenticationRun: Sendable {
     private let core: ClientCore
     private let request: ReceivedRequest
     private let exchange: AuthenticationExchange
-    /// The account that the app has named, in the app.
+    /// The account that the app has named in an authentication started in the app.
     private let username: Username?
     private let screens: Screens
 
@@ -107,15 +107,16 @@ struct AuthenticationRun: Sendable {
         }
     }
 
-    /// Whether it is the account that the app has named; where it has named none, each is.
+    /// Returns `true` if the account is the account that the app has named. If the app has named no account, every
+    /// account matches.
     private func isMeant(_ record: StoredAccount) -> Bool {
         self.username.map { $0.hasSameBytes(as: record.username) } ?? true
     }
 
-    /// The accounts of this server that can meet the policy with what the app can ask for.
+    /// Returns the accounts of this server that can meet the policy with the app's screens.
     ///
-    /// Throws ``OperationError``: `missingInteraction` where one could with a screen that the app has not given, else
-    /// `noSuitableAuthenticator`.
+    /// Throws ``OperationError``: `missingInteraction` if an account could meet the policy with a screen that the app
+    /// has not given, else `noSuitableAuthenticator`.
     private func candidates(_ prepared: PreparedAuthentication) async throws -> [AuthenticationCandidate] {
         let all = await self.exchange.candidates(prepared, where: self.isMeant) { self.screens.canVerify($0) }
         let candidates = all.filter { !$0.ways.isEmpty }
@@ -128,7 +129,7 @@ struct AuthenticationRun: Sendable {
         return candidates
     }
 
-    /// What a selector gets to show: nothing where the app has a screen for nothing else.
+    /// Returns the content for a selector: nothing if the app has a screen that shows only the content.
     private func exhibit(_ presentation: Presentation) -> Exhibit {
         Exhibit(self.screens.transactionConfirmer == nil ? presentation.unseen : nil)
     }
@@ -166,7 +167,7 @@ struct AuthenticationRun: Sendable {
         else { return }
         disclosure.expectApprovalOfBrowser()
         guard let verifier = self.screens.requesterVerifier else {
-            // Nothing else can approve it: the person is spared the other questions.
+            // Nothing else can approve the browser. The person is therefore spared the other questions.
             _ = try disclosure.complete()
             return
         }
@@ -216,7 +217,7 @@ struct AuthenticationRun: Sendable {
 }
 
 extension ClientCore {
-    /// The app's screens for one operation, as the authenticators see them.
+    /// Returns the app's screens for one operation, in the form that the authenticators use.
     func interaction(_ username: Username, _ screens: Screens, showing transaction: Transaction? = nil) async
         -> AppInteraction
     {

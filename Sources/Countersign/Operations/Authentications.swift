@@ -1,38 +1,39 @@
 import UAF
 import _Primitives
 
-/// What every authentication takes, however it was started.
+/// The settings that every authentication accepts, however the authentication was started.
 public protocol AuthenticationOperation: InteractiveOperation
 where Success == AuthenticationSuccess, Failure == OperationError {}
 
 extension OperationBuilder where Operation: AuthenticationOperation {
-    /// Asks for the PIN. Without it a PIN cannot be chosen.
+    /// Sets the screen that asks for the PIN. Without this screen, the person cannot choose a PIN.
     public func pinUserVerifier(_ verifier: any PinUserVerifier) -> Self {
         self.changing { $0.screens.pinUserVerifier = verifier }
     }
-    /// Asks for the password. Without it a password cannot be chosen.
+    /// Sets the screen that asks for the password. Without this screen, the person cannot choose a password.
     public func passwordUserVerifier(_ verifier: any PasswordUserVerifier) -> Self {
         self.changing { $0.screens.passwordUserVerifier = verifier }
     }
-    /// Shows what is to be confirmed and asks. Without it the selectors must show it: see ``TransactionConfirmer``.
+    /// Sets the screen that shows the content and asks for confirmation. Without this screen, the selectors must show
+    /// the content: see ``TransactionConfirmer``.
     public func transactionConfirmer(_ confirmer: any TransactionConfirmer) -> Self {
         self.changing { $0.screens.transactionConfirmer = confirmer }
     }
-    /// Confirms a browser that the account has not used before. Without it such a browser's operation ends with
-    /// ``OperationError/Code/missingInteraction``.
+    /// Sets the screen that confirms a browser which the account has not used before. Without this screen, an operation
+    /// of such a browser ends with ``OperationError/Code/missingInteraction``.
     public func requesterVerifier(_ verifier: any RequesterVerifier) -> Self {
         self.changing { $0.screens.requesterVerifier = verifier }
     }
 }
 
-/// An authentication that was started elsewhere: a sign-in, or the confirmation of a transaction. Configure it and execute
-/// it once.
+/// An authentication that was started elsewhere: a sign-in, or the confirmation of a transaction. Configure the
+/// operation and execute it once.
 public struct OutOfBandAuthentication: AuthenticationOperation {
     private let core: ClientCore
     private let answer: ReceivedRequest
     private let recording: Recording
     private let once = OneShot()
-    /// The SDK's alone.
+    /// The screens, used by the SDK only.
     public var screens = Screens()
 
     init(core: ClientCore, answer: ReceivedRequest, recording: Recording) {
@@ -41,12 +42,12 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
         self.recording = recording
     }
 
-    /// Tells the server that nobody in this app can answer.
+    /// Tells the server that this app cannot answer.
     func decline() async {
         await ServerExchange(core: self.core, recording: self.recording).decline(self.answer, as: .unknown)
     }
 
-    /// Authenticates. Where the person gives up, the server has heard of it when this throws.
+    /// Authenticates the person. If the person gives up, the server has been told before this function throws.
     public func perform() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await AuthenticationRun(
@@ -56,23 +57,23 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
 }
 
 extension OperationBuilder where Operation == OutOfBandAuthentication {
-    /// Chooses the account. Needed where several accounts can answer.
+    /// Sets the screen that chooses the account. Required if several accounts can answer.
     public func accountSelector(_ selector: any AccountSelector) -> Self {
         self.changing { $0.screens.accountSelector = selector }
     }
 }
 
-/// An authentication that the app starts for a person whose name it knows. Configure it and execute it once.
+/// An authentication that the app starts for a person with a known name. Configure the operation and execute it once.
 public struct Authentication: AuthenticationOperation {
     private let core: ClientCore
     fileprivate var username: Username?
     private let once = OneShot()
-    /// The SDK's alone.
+    /// The screens, used by the SDK only.
     public var screens = Screens()
 
     init(core: ClientCore) { self.core = core }
 
-    /// Authenticates. Where the person gives up, the server has heard of it when this throws.
+    /// Authenticates the person. If the person gives up, the server has been told before this function throws.
     public func perform() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username = self.username?.normalizedUsername else {
@@ -94,6 +95,6 @@ public struct Authentication: AuthenticationOperation {
 }
 
 extension OperationBuilder where Operation == Authentication {
-    /// The name of the person who authenticates. Needed.
+    /// Sets the name of the person who authenticates. Required.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
 }

@@ -2,14 +2,14 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// Deletes an account's keys of this device: at the server first, and here once the server has. Configure it and execute
-/// it once.
+/// An operation that deletes an account's keys of this device: first at the server, then on the device. Configure the
+/// operation and execute it once.
 ///
-/// The account goes with its last key that a person answers with, and the device's name with the last account. A person
-/// who is not enrolled here is deregistered already: that is a success, and nothing is sent.
+/// The account is removed with its last key that a person uses, and the device's name with the last account. A person
+/// without an enrolment on this device is already deregistered: the operation succeeds and sends nothing.
 ///
-/// The device asks for itself where the server knows its own keys. Where it does not, the server refuses
-/// (``OperationError/Code-swift.struct/notAuthorized``): authenticate, and hand the provider in.
+/// If the server knows the device's own keys, the device authenticates the request itself. Otherwise the server refuses
+/// (``OperationError/Code-swift.struct/notAuthorized``): authenticate, and set the authorization provider.
 public struct Deregistration: SingleOperation {
     private let core: ClientCore
     fileprivate var username: Username?
@@ -19,8 +19,10 @@ public struct Deregistration: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Deregisters. Where the server refuses or does not answer, everything is still here, and asking again is right: the
-    /// server may have deleted its records. To delete here alone, see ``LocalData/deleteAuthenticator(username:aaid:)``.
+    /// Deregisters the keys. If the server refuses or does not answer, the device still has everything. Repeat the
+    /// operation then, because the server may have deleted its records.
+    ///
+    /// To delete keys only on the device, see ``LocalData/deleteAuthenticator(username:aaid:)``.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username = self.username?.normalizedUsername else {
@@ -41,7 +43,8 @@ public struct Deregistration: SingleOperation {
         }
     }
 
-    /// What goes: where nothing is left that a person answers with, also what came along with it.
+    /// Returns the keys to delete. If no key remains that a person uses, the list also includes the keys that were
+    /// registered along with the chosen key.
     private func keys(of record: StoredAccount) -> [KeyName] {
         guard let aaid else { return record.keys }
         let chosen = record.keys.filter { $0.aaid.text.hasSameBytes(as: aaid) }
@@ -59,7 +62,7 @@ public struct Deregistration: SingleOperation {
         let answer = try await ServerExchange(core: self.core, recording: self.core.newRecording()).request(
             GetUAFRequest(operation: .deregistration, context: context),
             path: self.core.configuration.deregistrationRequestPath, by: caller)
-        // The message can only name what was asked for: it confirms, and gives no orders of its own.
+        // The message can name only the requested keys: it confirms the request, and gives no other orders.
         let message = try DeregistrationRequest(parsing: (answer.message.uafRequest ?? "").utf8)
         let isConfirmed = keys.allSatisfy { key in
             message.authenticators.contains { $0.aaid == key.aaid && $0.keyID == key.keyID }
@@ -71,12 +74,14 @@ public struct Deregistration: SingleOperation {
 }
 
 extension OperationBuilder where Operation == Deregistration {
-    /// Whose keys. Needed.
+    /// Sets the person's user name. Required.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// The keys of that authenticator alone; without it, or with `nil`, all of the person's keys on this device.
+    /// Restricts the operation to the keys of one authenticator. Without this call, or with `nil`, the operation
+    /// deletes all keys of the person on this device.
     public func aaid(_ aaid: Aaid?) -> Self { self.changing { $0.aaid = aaid } }
-    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``. In
-    /// the place of the device's own proof; needed where the server does not know the device's keys.
+    /// Sets the provider that authenticates the request to the server: ``AuthenticationSuccess/authorizationProvider``
+    /// of an ``Authentication``. The provider replaces the device's own authentication, and is required if the server
+    /// does not know the device's keys.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

@@ -1,23 +1,25 @@
 /// An operation that asks a person.
 public protocol InteractiveOperation: SingleOperation {
-    /// The screens so far. The SDK's alone.
+    /// The screens that were set so far, used by the SDK only.
     var screens: Screens { get set }
 }
 
 extension OperationBuilder where Operation: InteractiveOperation {
-    /// Chooses the authenticator. Needed.
+    /// Sets the screen that chooses the authenticator. Required.
     public func authenticatorSelector(_ selector: any AuthenticatorSelector) -> Self {
         self.changing { $0.screens.authenticatorSelector = selector }
     }
-    /// Asks for a finger. Without it a fingerprint cannot be chosen.
+    /// Sets the screen that asks for a finger. Without this screen, the person cannot choose a fingerprint.
     public func fingerprintUserVerifier(_ verifier: any FingerprintUserVerifier) -> Self {
         self.changing { $0.screens.fingerprintUserVerifier = verifier }
     }
-    /// Announces that the operating system looks for a face. Without it a face cannot be chosen.
+    /// Sets the screen that announces the operating system's search for a face. Without this screen, the person cannot
+    /// choose a face.
     public func biometricUserVerifier(_ verifier: any BiometricUserVerifier) -> Self {
         self.changing { $0.screens.biometricUserVerifier = verifier }
     }
-    /// Announces that the operating system asks for the device's passcode. Without it that passcode cannot be chosen.
+    /// Sets the screen that announces the operating system's question for the device's passcode. Without this screen,
+    /// the person cannot choose the passcode.
     public func devicePasscodeUserVerifier(_ verifier: any DevicePasscodeUserVerifier) -> Self {
         self.changing { $0.screens.devicePasscodeUserVerifier = verifier }
     }

@@ -8,36 +8,37 @@ import _Primitives
     import Foundation
 #endif
 
-/// The operations of a client. Each is a builder that is executed once.
+/// The operations of a client. Each operation is a builder that is executed once.
 ///
-/// `try await` its `execute()`. Given a callback first, its `execute()` returns at once and ends in one call: exactly one
-/// where success and error each have their callback, none where the one alone that was given is not the end's.
+/// Call `try await` with its `execute()`. After a callback was set, `execute()` returns at once, and the operation ends
+/// with a callback. If both a success and an error callback are set, exactly one of them is called. If only one is set,
+/// it is called only for its own kind of end.
 public struct Operations: Sendable {
     let core: ClientCore
 
-    /// Reads what a QR code, a link or a message brought. Sends nothing.
+    /// Reads the text of a QR code, a link or a message as a payload. Sends nothing.
     public var outOfBandPayloadDecode: OutOfBandPayloadDecode { OutOfBandPayloadDecode(core: self.core) }
-    /// Redeems a payload's token and finds out what is to be done.
+    /// Redeems a payload's token and returns the operation that the token stands for.
     public var outOfBandOperation: OutOfBandOperation { OutOfBandOperation(core: self.core) }
-    /// Registers an authenticator for a person whom the server knows by an authorization provider.
+    /// Registers an authenticator for a person whose identity an authorization provider proves to the server.
     public var registration: Registration { Registration(core: self.core) }
-    /// Authenticates a person whose name the app knows.
+    /// Authenticates a person with a known name.
     public var authentication: Authentication { Authentication(core: self.core) }
-    /// Deletes an account's keys of this device, at the server and here.
+    /// Deletes an account's keys of this device, at the server and on the device.
     public var deregistration: Deregistration { Deregistration(core: self.core) }
-    /// What has happened on a person's account: notices, and the browsers that are signed in.
+    /// Fetches the activity of a person's account: notices, and the browsers that are signed in.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
-    /// The notices of a person's account alone, which the device asks for by itself.
+    /// Fetches only the notices of a person's account. The device itself authenticates the request.
     public var accountNotices: AccountNotices { AccountNotices(core: self.core) }
-    /// What services ask a person, without a browser.
+    /// Fetches the questions of services to a person, without a browser.
     public var waitingQuestions: WaitingQuestions { WaitingQuestions(core: self.core) }
     /// Ends a browser's session that ``accountActivity`` has listed.
     public var sessionRevocation: SessionRevocation { SessionRevocation(core: self.core) }
-    /// Takes back what a service has of a person that goes on without a browser.
+    /// Revokes a service's grant that continues without a browser.
     public var grantRevocation: GrantRevocation { GrantRevocation(core: self.core) }
 }
 
-/// Reads an out-of-band payload, from exactly one of its forms.
+/// An operation that reads an out-of-band payload from exactly one of its forms.
 public struct OutOfBandPayloadDecode: SingleOperation {
     fileprivate enum Input {
         case json(String)
@@ -53,7 +54,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Reads the payload; `operationReused` also where none or several forms are given.
+    /// Reads the payload. Throws `operationReused` also if no form or several forms are given.
     public func perform() async throws(OutOfBandPayloadError) -> OutOfBandPayload {
         guard self.once.take(), self.inputs.count == 1 else {
             throw OutOfBandPayloadError(.operationReused, "executed before, or not exactly one input")
@@ -67,7 +68,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
         }
     }
 
-    /// Ten letters of Crockford's base 32: no I, L, O, U; the letters that look like digits are read as these.
+    /// Reads ten letters of Crockford's base 32: no I, L, O, U. A letter that looks like a digit is read as the digit.
     private func payload(typedCode text: String) throws(OutOfBandPayloadError) -> OutOfBandPayload {
         let letters = text.asciiUppercased.filter { $0 != "-" && !$0.isWhitespace }
             .map { ["I": "1", "L": "1", "O": "0"][$0] ?? $0 }
@@ -84,22 +85,23 @@ public struct OutOfBandPayloadDecode: SingleOperation {
 }
 
 extension OperationBuilder where Operation == OutOfBandPayloadDecode {
-    /// The payload as JSON.
+    /// Sets the payload as JSON.
     public func json(_ text: String) -> Self { self.changing { $0.inputs.append(.json(text)) } }
-    /// The payload as base64url of JSON, padded or not.
+    /// Sets the payload as base64url of JSON, padded or not.
     public func base64URLEncoded(_ text: String) -> Self { self.changing { $0.inputs.append(.base64URLEncoded(text)) } }
-    /// A link that the operating system opened the app with. Give such a link as it is, never its payload alone: a code
-    /// that was made for scanning is refused from a link, since somebody else may have sent it.
+    /// Sets a link with which the operating system opened the app. Pass the link unchanged, never its payload alone: a
+    /// code that was made for scanning is refused from a link, because an attacker may have sent the link.
     public func link(_ text: String) -> Self { self.changing { $0.inputs.append(.link(text)) } }
-    /// What the app's own camera read from a QR code: the payload alone, as a sign-in page shows it, or a link.
+    /// Sets the text that the app's own camera read from a QR code: the payload alone, as a sign-in page shows it, or a
+    /// link.
     public func scanned(_ text: String) -> Self { self.changing { $0.inputs.append(.scanned(text)) } }
-    /// A sign-in code that a person typed, as the page shows it or without its dash, in either case: a token for the
-    /// configured server.
+    /// Sets a sign-in code that a person typed, as the page shows it or without its dash, in upper or lower case. The
+    /// code is a token for the configured server.
     public func typedCode(_ text: String) -> Self { self.changing { $0.inputs.append(.typedCode(text)) } }
 }
 
 extension OutOfBandPayloadDecode: CustomStringConvertible, CustomReflectable {
-    /// Without its input, which holds a token.
+    /// A description without the input, which holds a token.
     public var description: String { "OutOfBandPayloadDecode" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -8,16 +8,16 @@ import _Primitives
     import Foundation
 #endif
 
-/// What a deregistration that a service has started took from this device.
+/// The result of a deregistration that a service has started: the accounts on this device that lost keys.
 public struct DeregistrationResult: Hashable, Sendable {
-    /// The accounts that lost a key, oldest first; empty where this device had none of the keys. One that lost its last
-    /// is gone from ``LocalData/accounts``.
+    /// The accounts that lost a key, oldest first; empty if this device had none of the keys. An account that lost its
+    /// last key is no longer in ``LocalData/accounts``.
     public let accounts: [RegisteredAccount]
-    /// The service that had it done, fit to be shown.
+    /// The service that requested the deregistration, fit to be shown.
     public let requester: Requester?
 }
 
-/// Redeems a payload's token, once, and hands over the operation that it stands for.
+/// An operation that redeems a payload's token, once, and returns the operation that the token stands for.
 public struct OutOfBandOperation: OperationBuilder {
     let core: ClientCore
     private let once = OneShot()
@@ -25,37 +25,37 @@ public struct OutOfBandOperation: OperationBuilder {
 
     init(core: ClientCore) { self.core = core }
 
-    /// What a token stood for.
+    /// The operation that a token stands for.
     public enum Redeemed: Sendable {
-        /// A registration, to be configured and executed.
+        /// A registration, which the app configures and executes.
         case registration(OutOfBandRegistration)
-        /// An authentication, to be configured and executed.
+        /// An authentication, which the app configures and executes.
         case authentication(OutOfBandAuthentication)
-        /// A deregistration, which is done: the server has deleted keys, and so has this device.
+        /// A deregistration, which is already done: the server has deleted keys, and so has this device.
         case deregistration(DeregistrationResult)
     }
 
-    /// Calls back with a registration.
+    /// Sets the callback for a registration.
     public func onRegistration(_ body: @escaping @Sendable (OutOfBandRegistration) -> Void) -> WithCallbacks {
         WithCallbacks(operation: self).onRegistration(body)
     }
-    /// Calls back with an authentication.
+    /// Sets the callback for an authentication.
     public func onAuthentication(_ body: @escaping @Sendable (OutOfBandAuthentication) -> Void) -> WithCallbacks {
         WithCallbacks(operation: self).onAuthentication(body)
     }
-    /// Calls back when a service has had keys deleted, at the server and here.
+    /// Sets the callback for a deregistration: a service has deleted keys at the server and on this device.
     public func onDeregistration(_ body: @escaping @Sendable (DeregistrationResult) -> Void) -> WithCallbacks {
         WithCallbacks(operation: self).onDeregistration(body)
     }
-    /// Calls back with the error.
+    /// Sets the callback for an error.
     public func onError(_ body: @escaping @Sendable (OperationError) -> Void) -> WithCallbacks {
         WithCallbacks(operation: self).onError(body)
     }
 
     /// Redeems the token. Throws ``OperationError``.
     ///
-    /// The token goes to the configured hosts alone. A payload that came by a link, with a token that the server did
-    /// not make for one, ends here with ``OperationError/Code/codeCameByLink``; the server has heard of it.
+    /// The token is sent only to the configured hosts. If the payload came by a link, but the server did not make the
+    /// token for a link, the operation ends here with ``OperationError/Code/codeCameByLink``; the server has been told.
     public func execute() async throws -> Redeemed {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let payload else { throw OperationError(.missingInteraction, "no payload") }
@@ -68,12 +68,12 @@ public struct OutOfBandOperation: OperationBuilder {
                 self.isForDeregistrations(redeemData.redeemURL)
                 ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemURL)
                 : try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemURL)
-            // The server has deleted its keys already, however the token came here.
+            // The server has already deleted its keys, independent of the way in which the token arrived.
             if answer.message.operation == .deregistration {
                 let (accounts, requester) = try await deregistration.carryOut(answer, token: redeemData.token)
                 return .deregistration(DeregistrationResult(accounts: accounts.map(\.account), requester: requester))
             }
-            // Only the redeemed token says how it was meant to travel.
+            // Only the redeemed token reveals the channel for which the token was made.
             guard !payload.isFromLink || answer.isForLinks else {
                 await exchange.decline(answer)
                 throw OperationError(.codeCameByLink, answer.message.dispatchChannel ?? "")
@@ -94,15 +94,15 @@ public struct OutOfBandOperation: OperationBuilder {
         }
     }
 
-    /// Whether an address is the one where a token is written down before it leaves, in whichever way the configuration
-    /// spells its path.
+    /// Returns `true` if a token for the address must be stored before the token is sent. The spelling of the path in
+    /// the configuration does not matter.
     private func isForDeregistrations(_ url: URL) -> Bool {
         let configuration = self.core.configuration
         return configuration.address(configuration.deregistrationRedeemPath)?.path().hasSameBytes(as: url.path())
             ?? false
     }
 
-    /// The operation with callbacks: what is left to give it can still be chained, in any order.
+    /// An out-of-band operation with callbacks. The remaining settings can still be chained, in any order.
     public struct WithCallbacks: OperationBuilder {
         private var operation: OutOfBandOperation
         private var registration: (@Sendable (OutOfBandRegistration) -> Void)?
@@ -112,42 +112,44 @@ public struct OutOfBandOperation: OperationBuilder {
 
         init(operation: OutOfBandOperation) { self.operation = operation }
 
-        /// The same with a changed operation. The SDK's alone.
+        /// Returns a copy with a changed operation. Used by the SDK only.
         public func changing(_ change: (inout OutOfBandOperation) -> Void) -> Self {
             var copy = self
             change(&copy.operation)
             return copy
         }
 
-        /// Calls back with a registration.
+        /// Sets the callback for a registration.
         public func onRegistration(_ body: @escaping @Sendable (OutOfBandRegistration) -> Void) -> Self {
             var copy = self
             copy.registration = body
             return copy
         }
-        /// Calls back with an authentication.
+        /// Sets the callback for an authentication.
         public func onAuthentication(_ body: @escaping @Sendable (OutOfBandAuthentication) -> Void) -> Self {
             var copy = self
             copy.authentication = body
             return copy
         }
-        /// Calls back when a service has had keys deleted, at the server and here.
+        /// Sets the callback for a deregistration: a service has deleted keys at the server and on this device.
         public func onDeregistration(_ body: @escaping @Sendable (DeregistrationResult) -> Void) -> Self {
             var copy = self
             copy.deregistration = body
             return copy
         }
-        /// Calls back with the error.
+        /// Sets the callback for an error.
         public func onError(_ body: @escaping @Sendable (OperationError) -> Void) -> Self {
             var copy = self
             copy.failure = body
             return copy
         }
 
-        /// Starts it and returns; it ends in one call at the most, of the callback for what the token stood for or of
-        /// `onError`, where that one was given. Where the token stands for an operation whose callback was not given, the
-        /// token is used up, the server hears that there will be no answer, and the error is `missingInteraction`; a
-        /// deregistration is carried out all the same. Dropping the handle cancels nothing.
+        /// Starts the operation and returns. The operation ends with at most one call: the callback for the token's
+        /// operation, or `onError`, if the callback was set.
+        ///
+        /// If the token stands for an operation without a callback, the token is used up, the server is told that no
+        /// answer will come, and the error is `missingInteraction`. A deregistration is carried out all the same.
+        /// Dropping the handle cancels nothing.
         @discardableResult
         public func execute() -> OperationHandle {
             OperationHandle {
@@ -180,6 +182,6 @@ public struct OutOfBandOperation: OperationBuilder {
 }
 
 extension OperationBuilder where Operation == OutOfBandOperation {
-    /// What ``OutOfBandPayloadDecode`` read.
+    /// Sets the payload that ``OutOfBandPayloadDecode`` read.
     public func payload(_ payload: OutOfBandPayload) -> Self { self.changing { $0.payload = payload } }
 }

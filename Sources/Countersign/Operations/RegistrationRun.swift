@@ -3,31 +3,32 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// What came of a registration.
+/// The result of a registration.
 public struct RegistrationResult: Hashable, Sendable {
     /// The account that can answer now, or as soon as the registration is confirmed.
     public let account: RegisteredAccount
-    /// There when the registration has to be confirmed where it was asked for: show the number to the person.
+    /// The number that confirms the registration; show it to the person. `nil` if the registration needs no
+    /// confirmation at the place where it was requested.
     public let confirmation: RegistrationConfirmation?
-    /// Whether the keys lie in a store for development: say so to the person.
+    /// `true` if the keys are stored in a store for development: tell the person.
     public let isDevelopmentStore: Bool
 }
 
-/// A number that confirms a registration. Until it is given where the registration was asked for, the server refuses
-/// the account's authentications with 1403.
+/// A number that confirms a registration. Until the person enters the number at the place where the registration was
+/// requested, the server refuses the account's authentications with 1403.
 public struct RegistrationConfirmation: Hashable, Sendable {
-    /// Decimal digits.
+    /// The number in decimal digits.
     public let number: String
-    /// How long it can be given, from now.
+    /// The time in seconds, from now, during which the number can be entered.
     public let expiresInSeconds: Int
 }
 
-/// The questions of one registration, on the app's screens, and its answer.
+/// One registration: its questions on the app's screens, and its answer.
 struct RegistrationRun: Sendable {
     private let core: ClientCore
     private let request: ReceivedRequest
     private let exchange: RegistrationExchange
-    /// For whom the app registers, in the app.
+    /// The person for whom the app registers, in a registration started in the app.
     private let username: Username?
     private let screens: Screens
 
@@ -40,7 +41,7 @@ struct RegistrationRun: Sendable {
         self.screens = screens
     }
 
-    /// Unless the server has taken a key, none is left.
+    /// Runs the registration. Unless the server has accepted a key, no key is left on the device.
     func run() async throws(OperationError) -> RegistrationResult {
         do {
             return try await self.answer()
@@ -83,8 +84,9 @@ struct RegistrationRun: Sendable {
         }
     }
 
-    /// What meets the policy, of the authenticators that the app can ask for; and by what the person would choose what
-    /// needs a screen that the app has not given.
+    /// Returns the combinations of authenticators that meet the policy with the app's screens, and the authenticators
+    /// that meet the policy but need a screen that the app has not given. Each of the latter is named by the
+    /// authenticator that a person would choose.
     private func selections(_ prepared: PreparedRegistration, _ owner: RegistrationExchange.Owner) async throws -> (
         usable: [[AuthenticatorModel]], screenless: Set<Aaid>
     ) {
@@ -112,12 +114,13 @@ struct RegistrationRun: Sendable {
         return (usable, Set(possible.map(Self.name)).subtracting(usable.map(Self.name)))
     }
 
-    /// A person chooses by what they do; what needs nothing of them comes along.
+    /// Returns the authenticator by which a person chooses a combination: the authenticator with an action of the
+    /// person. Silent authenticators come along.
     private static func name(_ selection: [AuthenticatorModel]) -> Aaid {
         (selection.first { !$0.info.isSilent } ?? selection[0]).aaid.text
     }
 
-    /// What to register with: the app's choice among what meets the policy.
+    /// Returns the combination to register: the app's choice among the combinations that meet the policy.
     private func select(
         _ selector: any AuthenticatorSelector, among selections: [[AuthenticatorModel]], _ screenless: Set<Aaid>,
         _ username: Username
@@ -154,7 +157,8 @@ struct RegistrationRun: Sendable {
             isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
     }
 
-    /// Where the answer of the server is lost, the key is gone from here, and a code is used up.
+    /// Returns the error for the app. If the server's answer is lost, the key is gone from this device, and a code is
+    /// used up.
     private func ended(by error: Unanswered) -> OperationError {
         let known = OperationError(error)
         guard error.isJudgementLost, known.recovery == .checkOutcome else { return known }

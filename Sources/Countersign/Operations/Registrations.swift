@@ -2,35 +2,39 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// What every registration takes, however it was started.
+/// The settings that every registration accepts, however the registration was started.
 public protocol RegistrationOperation: InteractiveOperation
 where Success == RegistrationResult, Failure == OperationError {}
 
 extension OperationBuilder where Operation: RegistrationOperation {
-    /// What the device is called. Needed for the first registration; ignored as the device's name after that.
+    /// Sets the device's name. Required for the first registration; ignored afterwards.
     public func deviceInformation(_ information: DeviceInformation) -> Self {
         self.changing { $0.screens.deviceInformation = information }
     }
-    /// Whether the new key of a fingerprint or a face ends when fingers or faces are added or removed: true unless it is
-    /// given. Its next use then ends with ``FidoErrorCode/keyDisappearedPermanently``. It holds for the key's life.
+    /// Sets whether the new key of a fingerprint or a face becomes invalid when fingers or faces are added or removed.
+    /// The default is `true`.
+    ///
+    /// The next use of an invalid key ends with ``FidoErrorCode/keyDisappearedPermanently``. The setting applies for
+    /// the key's whole life.
     public func invalidateOnNewOsBiometrics(_ invalidates: Bool) -> Self {
         self.changing { $0.screens.biometricOptions.invalidatesOnNewBiometrics = invalidates }
     }
-    /// Asks for a new PIN. Without it a PIN cannot be chosen.
+    /// Sets the screen that asks for a new PIN. Without this screen, the person cannot choose a PIN.
     public func pinEnroller(_ enroller: any PinEnroller) -> Self { self.changing { $0.screens.pinEnroller = enroller } }
-    /// Asks for a new password. Without it a password cannot be chosen.
+    /// Sets the screen that asks for a new password. Without this screen, the person cannot choose a password.
     public func passwordEnroller(_ enroller: any PasswordEnroller) -> Self {
         self.changing { $0.screens.passwordEnroller = enroller }
     }
 }
 
-/// A registration that was started elsewhere: the token says for whom. Configure it and execute it once.
+/// A registration that was started elsewhere; the token determines the person. Configure the operation and execute it
+/// once.
 public struct OutOfBandRegistration: RegistrationOperation {
     private let core: ClientCore
     private let answer: ReceivedRequest
     private let recording: Recording
     private let once = OneShot()
-    /// The SDK's alone.
+    /// The screens, used by the SDK only.
     public var screens = Screens()
 
     init(core: ClientCore, answer: ReceivedRequest, recording: Recording) {
@@ -39,15 +43,15 @@ public struct OutOfBandRegistration: RegistrationOperation {
         self.recording = recording
     }
 
-    /// Tells the server that nobody in this app can answer.
+    /// Tells the server that this app cannot answer.
     func decline() async {
         await ServerExchange(core: self.core, recording: self.recording).decline(self.answer, as: .unknown)
     }
 
-    /// Registers. Unless the server has taken the key, none is left on the device.
+    /// Registers the person. Unless the server has accepted the key, no key is left on the device.
     ///
-    /// Where the server's answer is lost, none is left either, though the server may have taken the key: the recovery is
-    /// then ``OperationError/Recovery-swift.enum/enrollAgain``, with a new link.
+    /// If the server's answer is lost, no key is left either, though the server may have accepted the key. The recovery
+    /// is then ``OperationError/Recovery-swift.enum/enrollAgain``, with a new link.
     public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await RegistrationRun(
@@ -56,19 +60,19 @@ public struct OutOfBandRegistration: RegistrationOperation {
     }
 }
 
-/// A registration that the app starts, for a person whom the server knows by an authorization provider. Configure it and
-/// execute it once.
+/// A registration that the app starts, for a person whose identity an authorization provider proves to the server.
+/// Configure the operation and execute it once.
 public struct Registration: RegistrationOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var username: Username?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
-    /// The SDK's alone.
+    /// The screens, used by the SDK only.
     public var screens = Screens()
 
     init(core: ClientCore) { self.core = core }
 
-    /// Registers. Unless the server has taken the key, none is left on the device.
+    /// Registers the person. Unless the server has accepted the key, no key is left on the device.
     public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username = self.username?.normalizedUsername else {
@@ -91,9 +95,9 @@ public struct Registration: RegistrationOperation {
 }
 
 extension OperationBuilder where Operation == Registration {
-    /// For whom. Needed; a request of the server for somebody else is refused.
+    /// Sets the person's user name. Required; a request of the server for another person is refused.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// What proves to the server who registers.
+    /// Sets the provider that authenticates the person to the server.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

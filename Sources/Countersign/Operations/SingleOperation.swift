@@ -1,27 +1,28 @@
-/// What is configured by chaining: an operation itself, or one that has been given a callback. The parts of an operation
-/// can be given to either, in any order.
+/// A builder that is configured by chaining: an operation, or an operation with a callback. Both accept the settings of
+/// the operation, in any order.
 public protocol OperationBuilder: Sendable {
-    /// The operation that is configured.
+    /// The type of the configured operation.
     associatedtype Operation: OperationBuilder where Operation.Operation == Operation
-    /// The same with a changed operation. The SDK's alone.
+    /// Returns a copy with a changed operation. Used by the SDK only.
     func changing(_ change: (inout Operation) -> Void) -> Self
 }
 
 /// An operation of the SDK: configured by chaining, then executed once.
 ///
-/// `try await` its ``execute()``. Once it has been given a callback, with ``onSuccess(_:)`` or ``onError(_:)``, it is an
-/// ``OperationWithCallbacks``, whose `execute()` returns at once.
+/// Call `try await` with its ``execute()``. After a callback was set with ``onSuccess(_:)`` or ``onError(_:)``, the
+/// operation is an ``OperationWithCallbacks``, whose `execute()` returns at once.
 public protocol SingleOperation: OperationBuilder where Operation == Self {
-    /// What comes of it.
+    /// The result of a successful operation.
     associatedtype Success: Sendable
-    /// Why nothing came of it.
+    /// The error of a failed operation.
     associatedtype Failure: Error
-    /// What `execute()` does. The SDK's alone: a second time, by either form, ends with the code `operationReused`.
+    /// Performs the operation for `execute()`. Used by the SDK only. A second execution, in either form, ends with the
+    /// code `operationReused`.
     func perform() async throws(Failure) -> Success
 }
 
 extension OperationBuilder where Operation == Self {
-    /// The same with a change. The SDK's alone.
+    /// Returns a changed copy. Used by the SDK only.
     public func changing(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)
@@ -30,27 +31,27 @@ extension OperationBuilder where Operation == Self {
 }
 
 extension SingleOperation {
-    /// Calls back with the result.
+    /// Sets the callback for the result.
     public func onSuccess(_ body: @escaping @Sendable (Success) -> Void) -> OperationWithCallbacks<Self> {
         OperationWithCallbacks(operation: self).onSuccess(body)
     }
-    /// Calls back with the error.
+    /// Sets the callback for an error.
     public func onError(_ body: @escaping @Sendable (Failure) -> Void) -> OperationWithCallbacks<Self> {
         OperationWithCallbacks(operation: self).onError(body)
     }
 
-    /// Does it. A second time ends with the code `operationReused`.
+    /// Executes the operation. A second call ends with the code `operationReused`.
     ///
-    /// Throws the operation's `Failure` and nothing else. The signature does not say so: Swift 6.3 does not compile an
-    /// app's `catch let error as OperationError where …` around a call that names its error, unless another clause
-    /// takes the rest.
+    /// Throws the operation's `Failure` and nothing else. The signature does not name the error type: around a call
+    /// with a typed error, Swift 6.3 does not compile an app's `catch let error as OperationError where …`, unless
+    /// another clause catches the rest.
     public func execute() async throws -> Success { try await self.perform() }
 }
 
-/// An operation that was given a callback: what is left to give it can still be chained, in any order.
+/// An operation with at least one callback. The remaining settings can still be chained, in any order.
 ///
-/// With both callbacks it ends in exactly one call, of `onSuccess` or of `onError`; where one alone was given, an end that
-/// is the other's is told nobody.
+/// With both callbacks, the operation ends with exactly one call, of `onSuccess` or of `onError`. With a single
+/// callback, the other kind of end is reported nowhere.
 public struct OperationWithCallbacks<Operation: SingleOperation>: OperationBuilder {
     private var operation: Operation
     private var success: (@Sendable (Operation.Success) -> Void)?
@@ -58,28 +59,28 @@ public struct OperationWithCallbacks<Operation: SingleOperation>: OperationBuild
 
     init(operation: Operation) { self.operation = operation }
 
-    /// The same with a changed operation. The SDK's alone.
+    /// Returns a copy with a changed operation. Used by the SDK only.
     public func changing(_ change: (inout Operation) -> Void) -> Self {
         var copy = self
         change(&copy.operation)
         return copy
     }
 
-    /// Calls back with the result.
+    /// Sets the callback for the result.
     public func onSuccess(_ body: @escaping @Sendable (Operation.Success) -> Void) -> Self {
         var copy = self
         copy.success = body
         return copy
     }
 
-    /// Calls back with the error.
+    /// Sets the callback for an error.
     public func onError(_ body: @escaping @Sendable (Operation.Failure) -> Void) -> Self {
         var copy = self
         copy.failure = body
         return copy
     }
 
-    /// Starts it and returns. Dropping the handle cancels nothing.
+    /// Starts the operation and returns. Dropping the handle cancels nothing.
     @discardableResult
     public func execute() -> OperationHandle {
         OperationHandle {
@@ -94,21 +95,21 @@ public struct OperationWithCallbacks<Operation: SingleOperation>: OperationBuild
 }
 
 extension OperationWithCallbacks: CustomStringConvertible, CustomReflectable {
-    /// Without the operation's input, which may hold a secret.
+    /// A description without the operation's input, which may hold a secret.
     public var description: String { "OperationWithCallbacks<\(Operation.self)>" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A started operation, to be given up from outside.
+/// A handle of a started operation, with which the app can cancel the operation.
 public struct OperationHandle: Sendable {
     private let task: Task<Void, Never>
 
     init(_ body: @escaping @Sendable () async -> Void) { self.task = Task { await body() } }
 
-    /// Gives the operation up, as the person may: it ends with `userCanceled`, and the server hears of it, for which it has
+    /// Cancels the operation, as the person may: the operation ends with `userCanceled`, and the server is told within
     /// five seconds. `onError` is called as for any other end.
     ///
-    /// Once the signed answer has left, it is too late: the operation ends as the server judges, and takes as long as the
-    /// network does.
+    /// After the signed answer was sent, cancelling is too late: the operation ends as the server judges, and takes as
+    /// long as the network takes.
     public func cancel() { self.task.cancel() }
 }

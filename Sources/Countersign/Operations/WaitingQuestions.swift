@@ -1,4 +1,5 @@
-/// Asks what services want the person asked, without a browser. Configure it and execute it once.
+/// An operation that fetches the questions that services ask the person without a browser. Configure the operation and
+/// execute it once.
 ///
 /// ```swift
 /// let questions = try await client.operations.waitingQuestions
@@ -9,8 +10,9 @@
 /// }
 /// ```
 ///
-/// The device asks for itself, and the person is asked nothing. A server that does not know the device's own keys, which it
-/// learns at the enrolment or with an authentication, has to be shown an authorization provider.
+/// The device authenticates the request itself, and the person is asked nothing. The server learns the device's own
+/// keys at the enrolment or with an authentication. A server that does not know the keys requires an authorization
+/// provider.
 public struct WaitingQuestions: SingleOperation {
     private let core: ClientCore
     private let once = OneShot()
@@ -19,7 +21,7 @@ public struct WaitingQuestions: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Asks. The newest come first; of a server that has no such list: none.
+    /// Fetches the questions, newest first. Returns an empty list for a server without such questions.
     public func perform() async throws(OperationError) -> [ServiceQuestion] {
         guard self.once.take() else { throw OperationError(.operationReused) }
         let (username, caller) = try await self.core.caller(self.authorizationProvider, named: self.username)
@@ -33,10 +35,11 @@ public struct WaitingQuestions: SingleOperation {
 }
 
 extension OperationBuilder where Operation == WaitingQuestions {
-    /// Whose phone this is. Needed; an answer of the server about somebody else is refused.
+    /// Sets the user name of the phone's owner. Required; an answer of the server about another person is refused.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
-    /// What proves to the server who asks: from ``AuthenticationSuccess/authorizationProvider`` of an ``Authentication``. In
-    /// the place of the device's own proof; needed where the server does not know the device's keys.
+    /// Sets the provider that authenticates the request to the server: ``AuthenticationSuccess/authorizationProvider``
+    /// of an ``Authentication``. The provider replaces the device's own authentication, and is required if the server
+    /// does not know the device's keys.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

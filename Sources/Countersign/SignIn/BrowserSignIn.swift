@@ -10,33 +10,37 @@ import _Primitives
     import Foundation
 #endif
 
-/// One sign-in by the browser: away with a challenge, back with a code (RFC 6749, RFC 7636, RFC 8252).
+/// One sign-in by the browser: the app sends a challenge with the browser and receives a code (RFC 6749, RFC 7636, RFC
+/// 8252).
 struct BrowserSignIn: Sendable {
     let core: SignInCore
     let recording: Recording
     private let verifier: CodeVerifier
 
-    /// A sign-in with a secret of its own. Of the secret's hash, which goes with the browser, is the run's id: so the server
-    /// knows which run the browser's requests are of, though they have no header that says it.
+    /// Creates a sign-in with a new secret. The run's id is derived from the secret's hash, which the browser carries.
+    /// The server can therefore assign the browser's requests to the run, though the requests have no header for the
+    /// run.
     init(core: SignInCore) {
         self.core = core
         self.verifier = CodeVerifier(random: core.platform.random)
         self.recording = core.server.newRecording(of: TraceID(hash: self.verifier.challenge.digest))
     }
 
-    /// What the server gives for the code that the browser brings back.
+    /// Opens the browser, and returns the server's tokens for the browser's code.
     func tokens(provingBy key: SigningKey) async throws -> IssuedTokens {
         let configuration = self.core.configuration
         guard let browser = self.core.platform.webAuthentication else {
             throw SignInError(.misconfigured, "the platform has no browser")
         }
         let session = try await browser.prepare(for: configuration.redirectURI)
-        // Requests of the sign-in service name no address: the browser comes back to the registered one, to the letter.
+        // Requests of the sign-in service state no redirect address: the browser returns to the registered address,
+        // byte for byte.
         guard configuration.face == .openID || session.redirectURI.hasSameBytes(as: configuration.redirectURI) else {
             throw SignInError(.misconfigured, "at the sign-in service a loopback address has a port of its own")
         }
         let random = self.core.platform.random
-        // 256 random bits each, and never used again: an answer to an earlier sign-in is none to this one.
+        // The state and the nonce have 256 random bits each and are never used again, so an answer to an earlier
+        // sign-in does not match this sign-in.
         let request = BrowserRequest(
             redirectURI: session.redirectURI, state: random.token(byteCount: 32), nonce: random.token(byteCount: 32),
             verifier: self.verifier)
@@ -55,16 +59,18 @@ struct BrowserSignIn: Sendable {
         async throws -> String
     {
         self.recording.note(.signInStarted)
-        // An app that ends meanwhile is told of it at its next start. That nothing can be written down keeps nobody waiting.
+        // If the app ends meanwhile, its next start reports the interruption. A failure to store this note must not
+        // delay the person.
         try? self.core.store.setBrowserOpened(self.core.platform.clock.now())
         defer { try? self.core.store.setBrowserOpened(nil) }
         return try await session.open(page) { (try? Self.parameters(of: $0, answering: request)) != nil }
     }
 
-    /// The code of an answer to this request. Anybody can send the browser to the app's address, with a code of their own.
+    /// Returns the code of an answer to this request. The check matters because anybody can send the browser to the
+    /// app's address with a code of their own.
     private func code(in address: String, answering request: BrowserRequest) throws -> String {
         let parameters = try Self.parameters(of: address, answering: request)
-        // RFC 9207, section 2.4: a code of another server must not be shown to this one.
+        // RFC 9207, section 2.4: a code of another server must not be shown to this server.
         switch (parameters["iss"], self.core.configuration.issuer) {
         case (let named?, let issuer?) where named.hasSameBytes(as: issuer): break
         case (nil, nil): break
@@ -75,7 +81,7 @@ struct BrowserSignIn: Sendable {
         return code
     }
 
-    /// What an address says that has the state of this request.
+    /// Returns the parameters of an address that has the state of this request.
     private static func parameters(of address: String, answering request: BrowserRequest) throws -> Parameters {
         let parts = address.splitBytes(at: "?", maxSplits: 1)
         guard parts.count == 2, parts[0].hasSameBytes(as: request.redirectURI) else {
@@ -94,8 +100,8 @@ struct BrowserSignIn: Sendable {
 }
 
 extension SignInConfiguration {
-    /// An ID token is this server's, for this app and this sign-in (OpenID Connect Core 1.0, section 3.1.3.7). Without a
-    /// sign-in of its own, as by another app's, there is no nonce.
+    /// Checks that an ID token was issued by this server for this app and this sign-in (OpenID Connect Core 1.0,
+    /// section 3.1.3.7). A sign-in through another app has no nonce.
     func check(_ idToken: String?, nonce: String?) throws {
         guard self.face == .openID, self.scopes.containsBytes(of: Scope.openID) else { return }
         guard let claims = idToken.flatMap(StatedClaims.init(of:)) else {

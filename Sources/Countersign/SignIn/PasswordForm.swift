@@ -1,58 +1,59 @@
 public import Observation
 
-/// An app's own sign-in screen: its two fields, its button, and what has come of it. For an app of the server's own operator,
-/// as ``SignIn/withPassword(username:password:offeringBiometrics:secondFactor:)`` is.
+/// The model of an app's own sign-in screen: two fields, a button, and the result. Meant for an app of the server's own
+/// operator, like ``SignIn/withPassword(username:password:offeringBiometrics:secondFactor:)``.
 ///
 /// Bind two fields to ``username`` and ``password``, disable the button unless ``canSubmit``, call
-/// ``submit(offeringBiometrics:secondFactor:)`` behind it, and show what ``state`` says. However it ends the password's field
-/// is empty then: what somebody has typed is not there for whoever picks up the device next.
+/// ``submit(offeringBiometrics:secondFactor:)`` from the button, and show ``state``. After every end of a sign-in the
+/// password's field is empty: the next user of the device does not find a typed password.
 @MainActor
 @Observable
 public final class PasswordForm {
-    /// What the screen shows.
+    /// The state of the screen.
     public enum State: Sendable {
-        /// Fields that can be typed in. So it is, too, when the person has given up.
+        /// The person can type in the fields. The state is the same after the person has given up.
         case typing
-        /// The server is being asked.
+        /// The form waits for the server's answer.
         case waiting
-        /// The person is signed in: show what is theirs.
+        /// The person is signed in. Show the person's content.
         case signedIn
-        /// The person is not signed in; ``PasswordForm/message`` says why. Mostly ``SignInError``, whose codes say what
-        /// the app does next.
+        /// The sign-in failed; ``PasswordForm/message`` states the reason. The error is usually a ``SignInError``,
+        /// whose codes state the remedy for the app.
         case failed(any Error)
     }
 
-    /// The field of the person's name at the server.
+    /// The text of the field for the person's name at the server.
     public var username = ""
-    /// The field of their password.
+    /// The text of the field for the person's password.
     public var password = ""
-    /// What has come of it.
+    /// The state of the sign-in.
     public private(set) var state = State.typing
     private let signIn: SignIn
 
-    /// Empty fields of somebody who is to sign in to this.
+    /// Creates an empty form for a sign-in with `signIn`.
     public nonisolated init(_ signIn: SignIn) {
         self.signIn = signIn
     }
 
-    /// Whether the button does something: both fields are filled, and no answer is waited for.
+    /// `true` if the button has an effect: both fields are filled, and no sign-in is running.
     public var canSubmit: Bool {
         if case .waiting = self.state { return false }
         return SignIn.canSubmit(username: self.username, password: self.password)
     }
 
-    /// Why the person is not signed in and what they can do, in English and fit to be shown; `nil` unless it has failed.
+    /// The reason of the failure and the person's remedy, in English and fit to be shown; `nil` unless the sign-in has
+    /// failed.
     public var message: String? {
         guard case .failed(let error) = self.state else { return nil }
         guard let error = error as? SignInError else { return "That did not work. Try again." }
         return [error.errorDescription, error.recoverySuggestion].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Signs in with what the fields hold, and empties the password's. Does nothing unless ``canSubmit``.
+    /// Signs in with the content of the fields, and empties the password's field. Does nothing unless ``canSubmit``.
     ///
     /// - Parameters:
-    ///   - offer: As ``SignIn/withPassword(username:password:offeringBiometrics:secondFactor:)`` has it.
-    ///   - secondFactor: Likewise.
+    ///   - offer: The same as in ``SignIn/withPassword(username:password:offeringBiometrics:secondFactor:)``.
+    ///   - secondFactor: The same as in that function.
     public func submit(
         offeringBiometrics offer: SignIn.BiometricOffer? = nil, secondFactor: SignIn.SecondFactorPrompt? = nil
     ) async {

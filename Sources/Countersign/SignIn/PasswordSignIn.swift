@@ -3,21 +3,23 @@ import JOSE
 import OAuth
 import _Primitives
 
-/// The name and the password that a sign-in has gone by, where they are saved.
+/// The saved name and password with which a sign-in was made.
 struct UsedCredentials: Sendable {
-    /// What is saved with them is encrypted to this key.
+    /// The key to which data saved with the credentials is encrypted.
     let key: JWK
-    /// The session that they have begun before; `nil` for none.
+    /// The session that began with the credentials before; `nil` for none.
     let formerSession: FormerSession?
 }
 
-/// A session that a saved name and password have begun, and that ends with the next sign-in by them: it is not kept itself,
-/// so that a later process of the app knows nothing else of it.
+/// A session that began with a saved name and password. The next sign-in with the credentials ends this session. The
+/// session itself is not kept, so that a later process of the app knows only this value.
 struct FormerSession: Sendable {
-    /// A refresh token of it. Each one that the session has had names it to the server, the latest or not.
+    /// A refresh token of the session. Every refresh token of the session identifies the session to the server, even an
+    /// old one.
     let refreshToken: String
 
-    /// As it is encrypted. No name and password are read as a session, and no session as those.
+    /// The text that is encrypted. A name and password are never read as a session, nor a session as a name and
+    /// password.
     var text: String { JSON.object(["refresh_token": .string(self.refreshToken)]).text }
 
     init(refreshToken: String) { self.refreshToken = refreshToken }
@@ -30,7 +32,7 @@ struct FormerSession: Sendable {
     }
 }
 
-/// A name and a password on their way to the server: never in a description.
+/// A name and a password on their way to the server. They never appear in a description.
 struct TypedCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     let username: String
     let password: String
@@ -38,7 +40,7 @@ struct TypedCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     var description: String { "TypedCredentials" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Whether there is something of both.
+    /// `true` if neither the name nor the password is empty.
     var areWhole: Bool { !self.username.isEmpty && !self.password.isEmpty }
 
     var text: String {
@@ -59,9 +61,9 @@ struct TypedCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// One sign-in by what a person types into the app (OAuth 2.0 for First-Party Applications).
+/// One sign-in with the name and password that a person types into the app (OAuth 2.0 for First-Party Applications).
 struct PasswordSignIn: Sendable {
-    /// What the server wants next.
+    /// The next step that the server requests.
     private enum Step {
         case code(String)
         case more(session: String, next: [String])
@@ -69,10 +71,11 @@ struct PasswordSignIn: Sendable {
 
     let core: SignInCore
     let recording: Recording
-    /// Asks for a code of the person's authenticator app; `nil` where the app asks for none.
+    /// Asks for a code of the person's authenticator app; `nil` if the app asks for no code.
     let secondFactor: SignIn.SecondFactorPrompt?
 
-    /// What the server gives for name and password. Throws ``SignInError``: `wrongCredentials` where it does not take them.
+    /// Returns the server's tokens for a name and a password. Throws ``SignInError``: `wrongCredentials` if the server
+    /// does not accept them.
     func tokens(for credentials: TypedCredentials, provingBy key: SigningKey) async throws -> IssuedTokens {
         let configuration = self.core.configuration
         guard configuration.face == .openID else {
@@ -105,7 +108,7 @@ struct PasswordSignIn: Sendable {
                 try configuration.check(tokens.idToken, nonce: request.nonce)
                 return tokens
             case .more(_, let next) where next.containsBytes(of: "password"):
-                // After a code it is the server that begins anew, as it takes no further code.
+                // After a code, the server itself begins again if it accepts no further code.
                 throw SignInError(
                     form["otp"] == nil ? .wrongCredentials : .wrongSecondFactor,
                     serverCode: "insufficient_authorization")
@@ -126,7 +129,7 @@ struct PasswordSignIn: Sendable {
         }
     }
 
-    /// Shows one thing, and reads what comes of it.
+    /// Sends one form, and reads the server's next step.
     private func step(_ form: Parameters, _ key: SigningKey) async throws -> Step {
         let response = try await self.core.server.post(
             FormRequest(path: "/oauth2/challenge", parameters: form), key: key, self.recording,

@@ -1,22 +1,23 @@
-/// What an app needs to know to ask for a code of the person's authenticator app.
+/// The information that an app needs to ask for a code of the person's authenticator app.
 public struct SecondFactorQuestion: Hashable, Sendable {
-    /// The most codes that one sign-in takes. After as many wrong ones it ends with ``SignInError/Code/wrongSecondFactor``.
+    /// The maximum number of codes in one sign-in. After as many wrong codes, the sign-in ends with
+    /// ``SignInError/Code/wrongSecondFactor``.
     public static let maximumTries = 5
 
-    /// Why the code before did not help: show it. `nil` with the first question.
+    /// The reason why the previous code was not accepted; show it to the person. `nil` for the first question.
     public let lastError: SecondFactorError?
-    /// How many codes the person can still type in this sign-in, the next one included.
+    /// The number of codes that the person can still type in this sign-in, the next code included.
     public let triesLeft: Int
 
-    /// A question, for an app's own tests too.
+    /// Creates a question. Public also for an app's own tests.
     public init(lastError: SecondFactorError? = nil, triesLeft: Int = Self.maximumTries) {
         self.lastError = lastError
         self.triesLeft = triesLeft
     }
 }
 
-/// Why a code did not help. The person types another.
+/// The reason why a code was not accepted. The person types another code.
 public enum SecondFactorError: Hashable, Sendable {
-    /// The server does not take the code: it is another, too old, or was used before.
+    /// The server does not accept the code: the code is wrong, too old, or was used before.
     case invalidCode
 }

@@ -4,21 +4,23 @@ import OAuth
 import _Primitives
 
 extension SignIn {
-    /// Whether another app of the same maker has left something on this device that this app can sign in by: no dialog, no
-    /// network. Throws ``SignInError`` `storageError`.
+    /// `true` if another app of the same maker has left credentials on this device with which this app can sign in. The
+    /// property uses no dialog and no network. Throws ``SignInError`` `storageError`.
     public var canUseGroup: Bool {
         get throws {
             do { return try self.core.store.group() != nil } catch { throw SignInError.translating(error) }
         }
     }
 
-    /// Signs in by what another app of the same maker has left on this device (OpenID Connect Native SSO for Mobile Apps 1.0):
-    /// its ID token and the device's secret, in the storage that both share. Nobody types anything.
+    /// Signs in with the credentials that another app of the same maker has left on this device (OpenID Connect Native
+    /// SSO for Mobile Apps 1.0): its ID token and the device's secret, in the storage that both apps share. The person
+    /// types nothing.
     ///
-    /// The two apps are of one group at the server. What the person would have to agree to for this app is asked in the
-    /// browser (`browserNeeded`); what the server takes no more is deleted (`sessionEnded`).
+    /// Both apps belong to one group at the server. If the person must agree to something for this app, the function
+    /// throws `browserNeeded`, and the browser asks the person. If the server no longer accepts the credentials, they
+    /// are deleted (`sessionEnded`).
     ///
-    /// - Parameter offer: As in ``withBrowser(offeringBiometrics:)``.
+    /// - Parameter offer: The same as in ``withBrowser(offeringBiometrics:)``.
     public func withGroup(offeringBiometrics offer: BiometricOffer? = nil) async throws {
         let recording = self.core.server.newRecording()
         try await Self.running {
@@ -52,7 +54,7 @@ extension SignIn {
 }
 
 extension SignInCore {
-    /// What the server gives for another app's sign-in; `nil` where that has ended.
+    /// Returns the server's tokens for another app's sign-in; `nil` if the other app's sign-in has ended.
     fileprivate func given(_ form: FormRequest, key: SigningKey, _ recording: Recording) async throws -> IssuedTokens? {
         do {
             return try await self.issued(form, key: key, recording, noting: .sessionWanted)

@@ -4,25 +4,26 @@ public import UAFClient
 import _Primitives
 
 extension SignIn {
-    /// Whether name and password can be sent: while one of them is empty, an app's button to sign in does nothing.
+    /// Returns `true` if the name and the password can be sent. While either is empty, an app's sign-in button does
+    /// nothing.
     public static func canSubmit(username: String, password: String) -> Bool {
         TypedCredentials(username: username, password: password).areWhole
     }
 
-    /// Signs in with what the person has typed, for an app of the server's own operator: any other uses the browser, where
-    /// nobody but the server sees a password.
+    /// Signs in with the name and password that the person has typed. Meant for an app of the server's own operator:
+    /// any other app uses the browser, so that only the server sees a password.
     ///
-    /// Where the person wants finger or face next time, both are saved behind them before they are sent, and count as saved
-    /// once the server has said yes: whatever else comes of it, they are deleted again. Empty the password's field when this
-    /// returns or throws, as ``PasswordForm`` does.
+    /// If the person wants to use finger or face next time, both texts are saved behind the finger or face before they
+    /// are sent. They count as saved only after the server has accepted them; after any other result they are deleted
+    /// again. Empty the password's field when the function returns or throws, as ``PasswordForm`` does.
     ///
     /// - Parameters:
     ///   - username: The person's name at the server.
-    ///   - password: Their password.
-    ///   - offer: Asked before anything is sent, where a finger or a face is enrolled and the person has not been asked before;
-    ///     `nil` asks nobody.
-    ///   - secondFactor: Asks for a code of the person's authenticator app, where the server wants one. After five wrong codes
-    ///     the sign-in ends (`wrongSecondFactor`).
+    ///   - password: The person's password.
+    ///   - offer: Called before anything is sent, if a finger or a face is enrolled and the person has not been asked
+    ///     before; with `nil` the person is not asked.
+    ///   - secondFactor: Asks for a code of the person's authenticator app, if the server requires a code. After five
+    ///     wrong codes the sign-in ends (`wrongSecondFactor`).
     public func withPassword(
         username: String, password: String, offeringBiometrics offer: BiometricOffer? = nil,
         secondFactor: SecondFactorPrompt? = nil
@@ -49,11 +50,11 @@ extension SignIn {
         }
     }
 
-    /// Signs in with the saved name and password, after a finger or a face. The person is asked once. The session that they have
-    /// begun before, in an earlier process of the app, ends at the server.
+    /// Signs in with the saved name and password, after a finger or a face. The person is asked once. The session that
+    /// began with the same credentials in an earlier process of the app ends at the server.
     ///
-    /// Where the server does not take them any more they are deleted (`wrongCredentials`): show the fields. Where the enrolled
-    /// fingers or faces are others than before, they are gone too (`biometricsChanged`).
+    /// If the server no longer accepts the name and password, they are deleted (`wrongCredentials`): show the fields.
+    /// If the enrolled fingers or faces have changed, the name and password are deleted too (`biometricsChanged`).
     public func withSavedPassword(
         prompt: SystemPrompt = SystemPrompt(), secondFactor: SecondFactorPrompt? = nil
     ) async throws {
@@ -74,7 +75,7 @@ extension SignIn {
                     throw SignInError(.notSignedIn, "what was saved is none")
                 }
                 recording.note(.credentialsReleased)
-                // The person signs in whatever has become of what is known of the session before.
+                // The sign-in continues even if the data of the former session cannot be read.
                 let former = saved.formerSession.flatMap { try? opened.read($0) }.flatMap(FormerSession.init(text:))
                 let used = opened.publicKey.map { UsedCredentials(key: $0, formerSession: former) }
                 try await self.signIn(credentials, by: used, secondFactor, recording)
@@ -87,7 +88,8 @@ extension SignIn {
         }
     }
 
-    /// Saves them before anybody has judged them; gives what they look like in the storage, and what they are encrypted to.
+    /// Saves the name and password before the server has judged them. Returns their stored form, and the key to which
+    /// they are encrypted.
     private func save(_ credentials: TypedCredentials) async throws -> (sealed: String, key: JWK) {
         let (core, store) = (self.core, self.core.store)
         guard let box = store.credentialsBox else { throw SignInError(.biometricsUnavailable, "no biometric keys") }
@@ -99,7 +101,8 @@ extension SignIn {
         }
     }
 
-    /// What the server has said of saved ones counts for those alone: another sign-in may have saved others since.
+    /// Applies the server's judgement to the saved credentials that were judged. The judgement does not apply to other
+    /// credentials that another sign-in may have saved since.
     private func judge(_ saved: String?, areGood: Bool) async throws {
         guard let saved else { return }
         let store = self.core.store
@@ -117,7 +120,7 @@ extension SignIn {
         let key = try ProofKey.make(random: self.core.platform.random)
         let tokens = try await PasswordSignIn(core: self.core, recording: recording, secondFactor: secondFactor)
             .tokens(for: credentials, provingBy: key.signing)
-        // Name and password open it again, where the person wants that, and not the session.
+        // The name and password reopen the session if the person wants so; the session itself is not kept.
         try await self.core.begin(tokens, provenBy: key, keeping: false, by: used, recording)
     }
 }

@@ -8,37 +8,37 @@ import _Primitives
     public import Foundation
 #endif
 
-/// A page that was opened in a view of the app's.
+/// A page that was opened in a view of the app.
 public struct OpenedWebView: Sendable {
     /// The view.
     public let view: any SignInWebView
-    /// Whether the page is open and the person is signed in there. An app that asked for a session tells the person where
-    /// there is none.
+    /// `true` if the page is open and the person is signed in in the view. An app that requested a session tells the
+    /// person if the view has no session.
     public var isSignedIn: Bool { self.failure == nil && self.useSSO }
-    /// Why nobody is signed in in a view that was to have a session, or why the page is not there; `nil` where neither is so.
-    /// Where the page did not load the view has no cookies any more: see ``SignIn/reload(_:)``.
+    /// The reason why a view without the requested session is signed out, or why the page did not load; `nil` if
+    /// neither happened. If the page did not load, the view has no cookies any more: see ``SignIn/reload(_:)``.
     public let failure: SignInError?
     let url: URL
     let useSSO: Bool
 }
 
 extension SignIn {
-    /// Opens a page in a view of the app's, with the person's session on the web where that is asked for.
+    /// Opens a page in a view of the app, with the person's web session if requested.
     ///
-    /// With `useSSO` the view gets a session of its own: its cookies are fetched anew, before the page is loaded, by the access
-    /// token and the device's secret. They are for the service's host or its domain, by `https`; what they are is looked at
-    /// before they are taken, and again in the view's store. Only then are pages of the configured hosts told that there is a
-    /// session, and only these are opened with one. Where
-    /// any of that fails, the page is opened signed out, and ``OpenedWebView/failure`` says why. So it does where the page
-    /// does not load (`networkError`); the view's cookies are deleted then.
+    /// With `useSSO`, the view gets its own session: its cookies are fetched with the access token and the device's
+    /// secret before the page is loaded. The cookies are for the service's host or its domain, by `https`. They are
+    /// checked before they are accepted, and again in the view's store. Only then are pages of the configured hosts
+    /// told of the session, and only these pages are opened with a session. If any step fails, the page is opened
+    /// signed out, and ``OpenedWebView/failure`` states the reason. A page that does not load also sets a failure
+    /// (`networkError`); the view's cookies are then deleted.
     ///
-    /// Without `useSSO` nothing is fetched and no page is told anything.
+    /// Without `useSSO`, nothing is fetched and no page is told of a session.
     ///
     /// - Parameters:
-    ///   - url: The page.
-    ///   - displayTitle: What stands above it.
-    ///   - useSSO: Whether the person is to be signed in there.
-    /// - Throws: ``SignInError`` `misconfigured` where the platform has no web views; `storageError` where what the view has
+    ///   - url: The address of the page.
+    ///   - displayTitle: The title above the page.
+    ///   - useSSO: `true` if the person must be signed in in the view.
+    /// - Throws: ``SignInError`` `misconfigured` if the platform has no web views; `storageError` if the view's data
     ///   cannot be deleted; `CancellationError`, with nothing left in the view.
     @discardableResult
     public func webView(_ url: URL, displayTitle: String, useSSO: Bool = false) async throws -> OpenedWebView {
@@ -48,8 +48,8 @@ extension SignIn {
         return try await self.open(url, in: try await views.makeView(displayTitle: displayTitle), useSSO: useSSO)
     }
 
-    /// Loads a page again, for a person who asks for it after it did not load: as at the first time, with cookies that are
-    /// fetched anew.
+    /// Loads a page again, at the person's request, after the page did not load. The cookies are fetched again, like
+    /// the first time.
     @discardableResult
     public func reload(_ opened: OpenedWebView) async throws -> OpenedWebView {
         try await Self.empty(opened.view)
@@ -64,7 +64,7 @@ extension SignIn {
             do {
                 if useSSO { sites = try await self.signedIn(view, for: url, in: epoch) }
             } catch let error as SignInError {
-                // Half a session is none.
+                // An incomplete session does not count as a session.
                 try await Self.empty(view)
                 try Task.checkCancellation()
                 failure = error
@@ -72,7 +72,7 @@ extension SignIn {
             try await view.load(url, session: WebViewSession(sites: sites))
             if sites != nil { try await self.checkSignedIn(since: epoch) }
         } catch {
-            // Nobody looks at this view: a session in it would last for nothing.
+            // The view is not shown to the person: a session in it would serve no purpose.
             try await Self.empty(view)
             guard !Task.isCancelled, !(error is CancellationError) else { throw CancellationError() }
             failure = failure ?? Self.failure(ofLoading: error)
@@ -88,13 +88,15 @@ extension SignIn {
         return sites
     }
 
-    /// Sees to it that nobody has signed out meanwhile, or in as somebody else: the views were emptied then, and what was put
-    /// into one afterwards is a session that nobody has any more. To be asked after that.
+    /// Checks that nobody has signed out, or signed in as another person, since `epoch`. Such an event emptied the
+    /// views, and later cookies in a view would belong to a session that is gone. Call this function after putting the
+    /// cookies into the view.
     private func checkSignedIn(since epoch: Int) async throws {
         guard await self.core.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
     }
 
-    /// In a task of its own: what a cancelled one has put into a view must go, too.
+    /// Empties a view in a separate task, because the data that a cancelled task has put into a view must be deleted
+    /// too.
     private static func empty(_ view: any SignInWebView) async throws {
         do {
             try await Task { try await view.clear() }.value
@@ -140,7 +142,7 @@ extension SignIn {
 }
 
 extension SignInCore {
-    /// Has the sign-in service open a session of the web for this one. An access token whose time has passed on the way, or
+    /// Asks the sign-in service to open a web session for this session. An access token that has expired on the way, or
     /// that was revoked, is renewed once.
     func openedWebSession(for application: String, at path: String, _ recording: Recording) async throws
         -> TransportResponse

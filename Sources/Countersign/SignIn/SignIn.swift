@@ -10,9 +10,9 @@ import _Primitives
     public import Foundation
 #endif
 
-/// Signs a person in to an app, and keeps them signed in.
+/// The sign-in of an app: signs a person in, and keeps the person signed in.
 ///
-/// One for an app, kept for the app's life:
+/// An app creates one instance, and keeps it for the app's whole life:
 ///
 /// ```swift
 /// let signIn = try await SignIn(configuration, platform: platform)
@@ -22,19 +22,20 @@ import _Primitives
 /// }
 /// ```
 ///
-/// Its functions throw ``SignInError``, whose codes say what the app does next, and `CancellationError` where the task was
-/// cancelled.
+/// Its functions throw ``SignInError``, whose codes state the remedy for the app, and `CancellationError` if the task
+/// was cancelled.
 public struct SignIn: Sendable {
-    /// Asks the person whether they want to use finger or face next time. It is called once: the answer is remembered.
+    /// Asks the person for permission to use finger or face next time. The SDK calls the function once, because the
+    /// answer is remembered.
     public typealias BiometricOffer = @Sendable () async -> Bool
 
-    /// Asks for a code of the person's authenticator app; `nil` where the person gives up. It is called again where the code was
-    /// wrong, and says so.
+    /// Asks for a code of the person's authenticator app; `nil` if the person gives up. If the code was wrong, the SDK
+    /// calls the function again, and the question says so.
     public typealias SecondFactorPrompt = @Sendable (SecondFactorQuestion) async -> String?
 
-    /// What an app finds at its start, before it asks anybody anything.
+    /// The kept data that an app finds at its start, before the app asks the person anything.
     public enum Kept: Hashable, Sendable {
-        /// Nothing. Show the sign-in screen.
+        /// Nothing is kept. Show the sign-in screen.
         case nothing
         /// A session that opens without a question: ``SignIn/restore(prompt:)``.
         case session
@@ -46,12 +47,12 @@ public struct SignIn: Sendable {
 
     let core: SignInCore
 
-    /// Gets ready. Nothing is sent, but orders to revoke that an earlier sign-out had to leave: they are sent in the
-    /// background, and again at the next start where the network is still gone.
+    /// Initialises the sign-in. The function sends nothing, except orders to revoke that an earlier sign-out could not
+    /// send. These orders are sent in the background, and again at the next start if the network is still missing.
     ///
-    /// The first start after an install deletes what an earlier install has left on the device.
+    /// The first start after an install deletes the data that an earlier install has left on the device.
     ///
-    /// Throws ``SignInError``: `storageError`, and `misconfigured` where the server's address is neither `https` nor this
+    /// Throws ``SignInError``: `storageError`, and `misconfigured` if the server's address is neither `https` nor this
     /// device.
     public init(
         _ configuration: SignInConfiguration, platform: SignInPlatform,
@@ -67,7 +68,8 @@ public struct SignIn: Sendable {
         Task { try? await core.sendOrders() }
     }
 
-    /// What is kept on the device: no dialog, no sensor, no network. Throws ``SignInError`` `storageError`, `storageNewer`.
+    /// The data that is kept on the device. Reading uses no dialog, no sensor and no network. Throws ``SignInError``
+    /// `storageError`, `storageNewer`.
     public var kept: Kept {
         get throws {
             do {
@@ -81,13 +83,13 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// That the app ended while the person was signing in with the browser, in the last ten minutes: ``SignInError`` `interrupted`,
-    /// whose words can be shown. `nil` where nothing was interrupted.
+    /// The error of a sign-in with the browser that was interrupted by the end of the app, in the last ten minutes:
+    /// ``SignInError`` `interrupted`, whose text can be shown. `nil` if no sign-in was interrupted.
     ///
-    /// Ask at the app's start. Nobody can finish that sign-in, as its secrets have ended with the process: pass over the address
-    /// that the browser comes back with, say the word, and call ``withBrowser(offeringBiometrics:)``. The browser may be signed
-    /// in by now, and then asks the person for nothing. A sign-in that another process of this app has open counts too. Throws
-    /// ``SignInError`` `storageError`.
+    /// Read this property at the app's start. The interrupted sign-in cannot be finished, because its secrets have
+    /// ended with the process: ignore the address with which the browser returns, show the text, and call
+    /// ``withBrowser(offeringBiometrics:)``. The browser may be signed in by now, and then asks the person nothing. An
+    /// open sign-in in another process of this app counts too. Throws ``SignInError`` `storageError`.
     public var interruption: SignInError? {
         get throws {
             do {
@@ -100,13 +102,13 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// How long an interrupted sign-in is told of: no server's page waits longer.
+    /// The time during which an interrupted sign-in is reported: no page of a server waits longer.
     private static let interruptionLifetime = Duration.seconds(600)
 
-    /// Whether somebody is signed in now, in this process.
+    /// `true` if a person is signed in now, in this process.
     public var isSignedIn: Bool { get async { await self.core.live != nil } }
 
-    /// Whether the person wants to use finger or face next time; `nil` where they have not been asked. Throws
+    /// `true` if the person wants to use finger or face next time; `nil` if the person has not been asked. Throws
     /// ``SignInError`` `storageError`.
     public var wantsBiometrics: Bool? {
         get throws {
@@ -114,11 +116,12 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// Changes the person's choice, for a switch in the app's settings. A session that runs goes behind their finger or face,
-    /// or is forgotten when the app ends, and by the app's other processes at once.
+    /// Changes the person's choice about finger and face, for a switch in the app's settings. With `true`, a running
+    /// session is put behind the person's finger or face. With `false`, the session is forgotten when the app ends, and
+    /// at once by the app's other processes.
     ///
-    /// Throws ``SignInError``, and nothing is changed: `biometricsUnavailable` where nothing is enrolled to choose,
-    /// `renewedElsewhere` where another process has renewed the session, which ``restore(prompt:)`` opens again.
+    /// Throws ``SignInError``, and changes nothing: `biometricsUnavailable` if no finger or face is enrolled,
+    /// `renewedElsewhere` if another process has renewed the session, which ``restore(prompt:)`` opens again.
     public func setBiometrics(_ areWanted: Bool) async throws {
         try await Self.running {
             let isPossible = try await self.core.platform.biometricKeys?.isEnrolled() ?? false
@@ -136,11 +139,11 @@ public struct SignIn: Sendable {
 
     /// Signs in with the system's browser.
     ///
-    /// The person chooses there who vouches for them, and authenticates; the app never sees with what. What comes back is
-    /// taken where it names the state that was just made and the server that was asked.
+    /// In the browser the person chooses an identity provider, and authenticates; the app never sees the
+    /// authentication. The browser's answer is accepted if it names the new state and the server that was asked.
     ///
-    /// - Parameter offer: Asked after the server has said yes, where a finger or a face is enrolled and the person has not been
-    ///   asked before; `nil` asks nobody.
+    /// - Parameter offer: Called after the server has accepted the person, if a finger or a face is enrolled and the
+    ///   person has not been asked before; with `nil` the person is not asked.
     public func withBrowser(offeringBiometrics offer: BiometricOffer? = nil) async throws {
         let browser = BrowserSignIn(core: self.core)
         let recording = browser.recording
@@ -152,25 +155,26 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// Signs in with what is kept: asks for finger or face where it lies behind them, and renews it at the server, once
-    /// however often this is called meanwhile.
+    /// Signs in with the kept session. If the session lies behind a finger or face, the function asks for it. The
+    /// session is renewed at the server, and only once for all calls at the same time.
     ///
-    /// Where the person gives up, nothing is lost (`cancelled`). Where the enrolled fingers or faces are others than before,
-    /// everything is (`biometricsChanged`).
+    /// If the person gives up, nothing is lost (`cancelled`). If the enrolled fingers or faces have changed, the
+    /// session is lost (`biometricsChanged`).
     public func restore(prompt: SystemPrompt = SystemPrompt()) async throws {
         let recording = self.core.server.newRecording()
         try await Self.showing(recording) { _ = try await self.core.restored(prompt, recording) }
     }
 
-    /// The header fields with which the app calls its own back end: an access token, renewed where its time is nearly over,
-    /// and where it is bound to this device, a proof for this one request.
+    /// Returns the header fields with which the app calls its own back end: an access token, which is renewed if it is
+    /// about to expire, and a proof for this request if the token is bound to this device.
     ///
     /// - Parameters:
     ///   - method: The request's method, in upper case.
     ///   - url: The request's address.
-    ///   - nonce: What the back end has asked for in an answer's field `DPoP-Nonce`; without it, what the server has.
-    ///   - refused: The `Authorization` field that the back end has refused (401), for the one try that follows: the token in
-    ///     it is renewed, once for all requests that it was refused to.
+    ///   - nonce: The value that the back end has requested in an answer's field `DPoP-Nonce`; without it, the server's
+    ///     value is used.
+    ///   - refused: The `Authorization` field that the back end has refused (401), for a single further try. The token
+    ///     in the field is renewed, once for all requests with the refused token.
     public func authorization(
         method: String, url: URL, nonce: String? = nil, insteadOf refused: String? = nil
     ) async throws -> [(name: String, value: String)] {
@@ -188,17 +192,18 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// Signs out. When this returns, nothing is left on this device but the person's choice about finger and face; the server
-    /// is told to end the session and all that was spawned from it.
+    /// Signs out. When the function returns, the device has nothing left except the person's choice about finger and
+    /// face. The server is told to end the session and everything that was derived from the session.
     ///
-    /// Where the network is gone, one order to revoke stays until the server has it: the key without which the tokens in it
-    /// are worth nothing is deleted at once.
+    /// Without a network, one order to revoke stays until the server receives it. The key without which the order's
+    /// tokens are useless is deleted at once.
     ///
-    /// Returns whether the server has heard of all of it. It has not where a session lies behind a finger or a face that was
-    /// not opened, so that its token cannot be named: call ``restore(prompt:)`` before, or that session ends there by its time.
-    /// So it is with a session that a saved password has begun in an earlier process, until
-    /// ``withSavedPassword(prompt:secondFactor:)`` has ended it.
-    /// Throws ``SignInError`` `storageError` where something could not be deleted; the rest is.
+    /// Returns `true` if the server has received the whole order. The result is `false` if a session lies behind a
+    /// finger or a face that was not opened, because its token cannot be named. Call ``restore(prompt:)`` before, or
+    /// the session ends at the server by expiry. The same applies to a session that a saved password began in an
+    /// earlier process, until ``withSavedPassword(prompt:secondFactor:)`` has ended that session.
+    ///
+    /// Throws ``SignInError`` `storageError` if something could not be deleted; everything else is deleted.
     @discardableResult
     public func signOut() async throws -> Bool {
         try await Self.running {
@@ -215,12 +220,12 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// Sends what earlier sign-outs had to leave, for an app that learns that the network is back.
+    /// Sends the orders that earlier sign-outs could not send. Meant for an app that learns that the network is back.
     public func sendOrders() async throws { try await Self.running { try await self.core.sendOrders() } }
 
     // MARK: Parts
 
-    /// Takes a new session on, and asks about finger and face where that is to be asked.
+    /// Begins a new session, and asks the person about finger and face if necessary.
     func begin(
         _ tokens: IssuedTokens, provenBy key: ProofKey, _ offer: BiometricOffer?, _ recording: Recording
     ) async throws {
@@ -231,7 +236,7 @@ public struct SignIn: Sendable {
         try await self.core.begin(tokens, provenBy: key, keeping: isGuarded, recording)
     }
 
-    /// The person's choice, asked for where there is none yet and something is enrolled to choose.
+    /// Returns the person's choice. The person is asked if no choice exists yet and a finger or face is enrolled.
     func biometricsWanted(_ offer: BiometricOffer?, _ recording: Recording) async throws -> Bool {
         guard let keys = self.core.platform.biometricKeys, try await keys.isEnrolled() else { return false }
         if let choice = try self.core.store.choice() { return choice }
@@ -243,13 +248,13 @@ public struct SignIn: Sendable {
         return choice
     }
 
-    /// Runs what the person waits for: however it ends, the app shows it to them.
+    /// Runs an operation for which the person waits. The app shows the person every kind of end.
     static func showing(_ recording: Recording, _ body: () async throws -> Void) async throws {
         defer { recording.note(.resultShown) }
         try await Self.running(body)
     }
 
-    /// Runs a part; what goes wrong there is an error of this face.
+    /// Runs a part of an operation, and translates its errors into the errors of this face.
     static func running<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -260,6 +265,6 @@ public struct SignIn: Sendable {
 }
 
 extension SignIn: CustomReflectable {
-    /// Nothing: behind it are tokens and keys.
+    /// A mirror without children, because the object holds tokens and keys.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

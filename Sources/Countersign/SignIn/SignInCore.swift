@@ -10,33 +10,33 @@ import _Primitives
     import Foundation
 #endif
 
-/// A session as the running app has it: the access token is nowhere else.
+/// A session in the running app. The access token exists only here.
 struct LiveSession: Sendable {
-    /// Which one of this process it is.
+    /// The number of the session in this process.
     let serial: Int
     let accessToken: String
     let isBound: Bool
-    /// When the access token ends, by the clock that nobody can set.
+    /// The end of the access token, by the clock that nobody can set.
     let expiresAt: Duration
-    /// `nil` where the server gave none.
+    /// The refresh token; `nil` if the server issued no refresh token.
     let refreshToken: String?
-    /// What its tokens are bound to.
+    /// The key to which the session's tokens are bound.
     let proofKey: ProofKey
-    /// Which of what is kept this is; `nil` where nothing is kept.
+    /// The mark of the kept session that belongs to this session; `nil` if nothing is kept.
     let mark: KeptSession.Mark?
 }
 
-/// What the parts of a sign-in share: who is signed in, and the one renewal that runs at a time.
+/// The shared state of a sign-in: the signed-in session, and the single renewal that runs at a time.
 actor SignInCore {
-    /// An access token is renewed when no more than this is left of it: it has to arrive, too.
+    /// The remaining lifetime at which an access token is renewed. The token still has to reach the receiver.
     private static let margin = Duration.seconds(10)
-    /// How long an access token counts whose server does not say it.
+    /// The lifetime of an access token if the server states none.
     private static let usualLifetime = Duration.seconds(300)
 
-    /// So often is an order sent to what does not answer as the server does.
+    /// The maximum number of times that an order is sent to a server that gives no proper answer.
     private static let maximumUnheard: Int64 = 8
 
-    /// With these a proof was refused, and not the token that came with it.
+    /// The error codes that refuse a proof, and not the token sent with the proof.
     private static let ofProofs = [OAuthError.Code.useDPoPNonce.rawValue, OAuthError.Code.invalidDPoPProof.rawValue]
 
     nonisolated let configuration: SignInConfiguration
@@ -46,7 +46,8 @@ actor SignInCore {
     private(set) var live: LiveSession?
     private var renewing: Task<LiveSession, any Error>?
     private var serial = 0
-    /// How often somebody has signed in or out in this process: what was begun before that counts no more.
+    /// The number of sign-ins and sign-outs in this process. An operation that began before the last of them no longer
+    /// counts.
     private(set) var epoch = 0
 
     init(
@@ -63,23 +64,24 @@ actor SignInCore {
             random: platform.random, registration: configuration.registration, issuer: configuration.issuer)
     }
 
-    /// The first start after an install wipes what an earlier one has left. The mark is set last: a start that was cut off
-    /// wipes again.
+    /// Deletes the data of an earlier install at the first start after an install. The mark is set last: a start that
+    /// was cut off deletes the data again.
     func start() throws {
         if try !self.platform.installation.isSet() {
             try self.store.wipe()
             try self.platform.installation.set()
         }
-        // The server never said yes to it, or nobody here heard it.
+        // The server never accepted the saved credentials, or its acceptance did not arrive here.
         if let saved = try self.store.credentials(), !saved.isGood { try self.store.removeCredentials() }
     }
 
     // MARK: Signing in
 
-    /// Puts a new session in the place of whatever there was: on the device first, as far as it is to be kept, and then in
-    /// memory. What was there before ends here, and is to end at the server.
+    /// Replaces any present session by a new session: first on the device, if the session is kept, then in memory. The
+    /// earlier session ends on the device, and an order is made to end it at the server.
     ///
-    /// - Parameter credentials: The saved name and password that this sign-in has gone by; `nil` takes away whatever is saved.
+    /// - Parameter credentials: The saved name and password with which this sign-in was made; `nil` deletes any saved
+    ///   name and password.
     func begin(
         _ tokens: IssuedTokens, provenBy key: ProofKey, keeping isGuarded: Bool, by credentials: UsedCredentials? = nil,
         _ recording: Recording
@@ -120,14 +122,14 @@ actor SignInCore {
         guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
         self.live = self.session(tokens, refreshToken: tokens.refreshToken, provenBy: key, mark: mark)
         if replaces {
-            // The person is signed in whatever comes of these: an order that is not heard stays.
+            // The person is signed in whatever the result of these calls is: an order that is not received stays.
             try? await self.platform.webViews?.clear()
             try? await self.sendOrders()
         }
     }
 
-    /// What is kept of a new session. To be done alone with the record that it goes into: a guarded key takes the place of the
-    /// one before.
+    /// Returns the record of a new session for the storage. Call this function only alone with the record, because a
+    /// new guarded key replaces the key of the record before.
     private nonisolated func kept(_ refreshToken: String, _ proofKey: ProofKey, isGuarded: Bool) async throws
         -> KeptSession
     {
@@ -147,8 +149,8 @@ actor SignInCore {
         return guardian
     }
 
-    /// Puts the running session behind the person's finger or face, or forgets it on the device. No renewal runs meanwhile,
-    /// here or in another process.
+    /// Puts the running session behind the person's finger or face, or forgets the session on the device. No renewal
+    /// runs meanwhile, in this process or in another process.
     func setGuarded(_ isGuarded: Bool) async throws {
         try await self.platform.storage.withLock(SignInStore.renewalLock) { try await self.setGuardedAlone(isGuarded) }
     }
@@ -156,7 +158,7 @@ actor SignInCore {
     private func setGuardedAlone(_ isGuarded: Bool) async throws {
         guard let live, let refreshToken = live.refreshToken else { return }
         let mark = try await self.changeRecord(of: live.mark, in: self.epoch) { before in
-            // What lies behind it already stays there, with its key.
+            // A session that already lies behind the finger or face stays there, with its key.
             guard !isGuarded || before?.key == nil else { return before }
             return isGuarded ? try await self.kept(refreshToken, live.proofKey, isGuarded: true) : nil
         }
@@ -165,8 +167,9 @@ actor SignInCore {
             refreshToken: refreshToken, proofKey: live.proofKey, mark: mark)
     }
 
-    /// Changes what is kept, where it still is what it was when the change was begun, and nobody has signed in or out in this
-    /// process since: another session's record is not this one's to write. Otherwise this process has no session any more.
+    /// Changes the kept session if the session is still the same as at the start of the change, and nobody has signed
+    /// in or out in this process since: the record of another session must not be overwritten. Otherwise this process
+    /// loses its session.
     @discardableResult
     private func changeRecord(
         of mark: KeptSession.Mark?, in epoch: Int,
@@ -192,7 +195,7 @@ actor SignInCore {
         }
     }
 
-    /// Forgets a session that opens no more, unless another one is in its place.
+    /// Forgets a session that can no longer be opened, unless another session has taken its place.
     private func forget(_ mark: KeptSession.Mark?, in epoch: Int) async throws {
         guard self.epoch == epoch else { return }
         self.live = nil
@@ -215,27 +218,28 @@ actor SignInCore {
 
     // MARK: Being signed in
 
-    /// The session with an access token that is good for a while; renewed where it is not.
+    /// Returns the session with an access token that is valid for a while; renews the token if necessary.
     func current(_ recording: Recording) async throws -> LiveSession {
         guard let live else { throw SignInError(.notSignedIn) }
         guard self.platform.clock.uptime() + Self.margin >= live.expiresAt else { return live }
         return try await self.renewed(after: live, recording)
     }
 
-    /// A session with another access token than that one, which a resource has refused or whose time is over.
+    /// Returns a session with another access token than `old`, whose token a resource has refused or whose time is
+    /// over.
     func renewed(after old: LiveSession, _ recording: Recording) async throws -> LiveSession {
         if let live, live.serial != old.serial { return live }
         return try await self.sharing { try await $0.renewLive(recording) }
     }
 
-    /// Signs in with what is kept.
+    /// Signs in with the kept session.
     func restored(_ prompt: SystemPrompt, _ recording: Recording) async throws -> LiveSession {
         if let live { return live }
         return try await self.sharing { try await $0.renewKept(prompt, recording) }
     }
 
-    /// All who want a renewal while one runs get what comes of that one. It goes on where one of them is cancelled, who waits
-    /// for it no longer.
+    /// Shares one renewal among all callers: callers that want a renewal while one runs get its result. The renewal
+    /// continues if a caller is cancelled; the cancelled caller stops waiting.
     private func sharing(_ renewal: @escaping @Sendable (isolated SignInCore) async throws -> LiveSession) async throws
         -> LiveSession
     {
@@ -251,7 +255,7 @@ actor SignInCore {
             continuation.yield(with: await task.result)
             continuation.finish()
         }
-        // A stream ends for who is cancelled.
+        // A stream ends for a cancelled caller.
         for try await session in results { return session }
         throw CancellationError()
     }
@@ -260,11 +264,12 @@ actor SignInCore {
         try await self.platform.storage.withLock(SignInStore.renewalLock) { try await self.renewLiveAlone(recording) }
     }
 
-    /// Within the lock: what another process has made of the session meanwhile counts, and not what this one remembers.
+    /// Renews the session within the lock. The result of another process counts, and not the memory of this process.
     private func renewLiveAlone(_ recording: Recording) async throws -> LiveSession {
         guard let live else { throw SignInError(.notSignedIn) }
         guard let refreshToken = live.refreshToken else {
-            // Whoever refused the access token is one of many: it stays what there is until its time is over.
+            // The resource that refused the access token is one of many: the session stays until the token's time is
+            // over.
             if self.platform.clock.uptime() + Self.margin >= live.expiresAt { self.live = nil }
             throw SignInError(.sessionEnded, "the server gave nothing to renew with")
         }
@@ -300,7 +305,7 @@ actor SignInCore {
         }
         let box = opened
         return try await self.platform.storage.withLock(SignInStore.renewalLock) {
-            // Another process may have renewed it while the person was asked: the key is the same.
+            // Another process may have renewed the session while the person was asked: the key is the same.
             guard let kept = try self.store.session() else { throw SignInError(.notSignedIn, "nothing is kept") }
             guard kept.mark.id.hasSameBytes(as: found.mark.id) else { throw SignInError(.renewedElsewhere) }
             recording.note(.tokenUnlocked)
@@ -312,7 +317,7 @@ actor SignInCore {
         }
     }
 
-    /// Opens what is kept; what does not open any more is forgotten.
+    /// Opens a kept session; forgets the session if it can no longer be opened.
     private func forgetting<Value: Sendable>(
         _ kept: KeptSession, in epoch: Int, _ open: @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -324,8 +329,8 @@ actor SignInCore {
         }
     }
 
-    /// Renews by the first of the tokens that the server takes: the newest, and where the app was killed before it forgot the
-    /// one before, that one.
+    /// Renews the session with the first token that the server accepts: the newest token, or the token before if the
+    /// app was killed before it forgot that token.
     private func renew(
         by tokens: [String], provenBy key: ProofKey, from kept: KeptSession?, _ recording: Recording
     ) async throws -> LiveSession {
@@ -351,8 +356,8 @@ actor SignInCore {
         throw SignInError(.sessionEnded, "the server refused what was kept")
     }
 
-    /// The new token is on the device before the old one is forgotten. Where it cannot be written, the old one stays the one
-    /// that counts, here and on the device: the server takes it until the new one was used.
+    /// Stores the new token on the device before the old token is forgotten. If the new token cannot be written, the
+    /// old token stays valid, in memory and on the device: the server accepts the old token until the new one was used.
     private func keep(_ issued: IssuedTokens, insteadOf old: String, from kept: KeptSession, in epoch: Int) async throws
         -> LiveSession
     {
@@ -370,7 +375,7 @@ actor SignInCore {
         do {
             try await self.changeRecord(of: kept.mark, in: epoch) { _ in both }
         } catch is StorageError {
-            // Nothing is lost: the access token is good, and the old refresh token renews it again.
+            // Nothing is lost: the access token is valid, and the old refresh token renews it again.
             return self.session(issued, refreshToken: old, provenBy: kept.proofKey, mark: kept.mark)
         }
         do {
@@ -378,12 +383,12 @@ actor SignInCore {
         } catch let error as SignInError {
             throw error
         } catch {
-            // It costs nothing that the old one is still there: the new one is tried first.
+            // Keeping the old token does no harm: the new token is tried first.
         }
         return self.session(issued, refreshToken: new, provenBy: kept.proofKey, mark: newest.mark)
     }
 
-    /// What the server gives for a form; `nil` where it says that the token in it is worth nothing.
+    /// Returns the server's tokens for a form; `nil` if the server says that the token in the form is invalid.
     func issued(_ form: FormRequest, key: SigningKey?, _ recording: Recording, noting event: TraceEvent)
         async throws -> IssuedTokens?
     {
@@ -392,7 +397,7 @@ actor SignInCore {
         let face = self.configuration.spoken
         switch response.status {
         case 200: return try face.tokens(in: body)
-        // The sign-in service answers 401 to every refresh token that it does not take.
+        // The sign-in service answers 401 to every refresh token that it does not accept.
         case 400, 401, 403:
             let refusal = face.refusal(in: body).map(SignInError.word) ?? "status \(response.status)"
             let isOver =
@@ -406,7 +411,7 @@ actor SignInCore {
         }
     }
 
-    /// What the server gives for a code. Throws ``SignInError`` where it gives nothing.
+    /// Returns the server's tokens for a code. Throws ``SignInError`` if the server issues none.
     func exchanged(_ form: FormRequest, key: SigningKey, _ recording: Recording) async throws -> IssuedTokens {
         guard let tokens = try await self.issued(form, key: key, recording, noting: .sessionWanted) else {
             throw SignInError(.refused, serverCode: "invalid_grant", "the code was refused")
@@ -416,8 +421,8 @@ actor SignInCore {
 
     // MARK: Signing out
 
-    /// Forgets everything on the device, and keeps orders to end it at the server. Returns once nothing is left here: whether
-    /// all that there was could be named.
+    /// Forgets everything on the device, and stores orders to end the sessions at the server. Returns once the device
+    /// has nothing left: `true` if the orders could name all sessions.
     func end() async throws -> Bool {
         let former = self.live
         self.live = nil
@@ -426,9 +431,10 @@ actor SignInCore {
         return try await store.alone {
             let (kept, isReadable) = try store.sessionToEnd()
             let (orders, areAll) = try self.orders(for: former, kept, begunBySaved: nil, replacedBy: nil)
-            // A session that a saved password has begun, in a process of before: its token lies behind the finger.
+            // A saved password may have begun a session in an earlier process, and the token of that session lies
+            // behind the finger.
             let isNamed = try former != nil || store.credentials()?.formerSession == nil
-            // What cannot be noted or taken from the others is deleted here all the same.
+            // The device deletes its data even if an order cannot be stored or the shared data cannot be removed.
             let results: [Result<Void, any Error>] = [
                 Result { if !orders.isEmpty { try store.setOrders(store.orders() + orders) } },
                 Result { for secret in orders.compactMap(\.deviceSecret) { try store.removeGroup(by: secret) } },
@@ -439,8 +445,8 @@ actor SignInCore {
         }
     }
 
-    /// What is to end at the server of a session in memory and what is kept, and whether that is all of it: a token that lies
-    /// behind a finger, and is not in memory, too, cannot be named.
+    /// Returns the orders to end the sessions in memory and on the device at the server, and `true` if the orders are
+    /// complete. A token that lies behind a finger, and is not in memory too, cannot be named.
     private nonisolated func orders(
         for live: LiveSession?, _ kept: KeptSession?, begunBySaved former: FormerSession?,
         replacedBy newSecret: String?
@@ -455,10 +461,11 @@ actor SignInCore {
             tokens = [nil]
             areAll = false
         }
-        // A session that only this process has had, or whose newest token it does not know: an older one is better than none.
+        // This covers a session that exists only in this process, and a session whose newest token this process does
+        // not know: an older token is better than none.
         if kept != nil, let live, live.mark?.id != kept?.mark.id || !areAll { tokens.insert(live.refreshToken, at: 0) }
         if let former, live == nil {
-            // The device's secret goes with a session, where there is one.
+            // The device's secret goes with a session if one exists.
             if tokens == [nil] { tokens = [former.refreshToken] } else { tokens.insert(former.refreshToken, at: 0) }
         }
         var secret = try self.store.deviceSecret()
@@ -471,8 +478,9 @@ actor SignInCore {
         return (orders.filter { !self.configuration.spoken.revocations(of: $0).isEmpty }, areAll)
     }
 
-    /// Tells the server what is to end, as far as the network goes. It has heard what it took, and what it refused in words of
-    /// its own; another answer is somebody else's, and after a few of them an order is given up.
+    /// Sends the stored orders to the server, as far as the network allows. An order counts as received if the server
+    /// accepted it, or refused it with a proper error. Any other answer comes from another system, and after several
+    /// such answers the order is given up.
     func sendOrders() async throws {
         let recording = self.server.newRecording()
         let (store, spoken) = (self.store, self.configuration.spoken)

@@ -1,11 +1,12 @@
 import _Primitives
 
-/// The fields `Set-Cookie` of an answer, which Foundation gives as one, with commas between them.
+/// The fields `Set-Cookie` of an answer, which Foundation joins into one field with commas.
 ///
-/// Two of them in one field are no list (RFC 9110, section 5.3): a comma can stand within one, in the date of `Expires`. What
-/// follows a comma is another cookie where it begins with a name and `=`, as a date does not.
+/// Fields `Set-Cookie` do not form a list (RFC 9110, section 5.3): a comma can occur within a cookie, in the date of
+/// `Expires`. The text after a comma is another cookie if the text begins with a name and `=`; a date does not begin
+/// so.
 enum JoinedCookieFields {
-    /// Each by itself, as the server has sent it.
+    /// Returns each field by itself, as the server has sent it.
     static func parted(_ field: String) -> [String] {
         var fields: [[UInt8]] = [[]]
         let bytes = Array(field.utf8)
@@ -19,7 +20,7 @@ enum JoinedCookieFields {
         return fields.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether a name and `=` come next.
+    /// Returns `true` if the bytes begin with a name and `=`.
     private static func beginsCookie(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.drop { $0 == 0x20 }.prefix { $0 > 0x20 && !Array("=;,".utf8).contains($0) }
         return !name.isEmpty && name.endIndex < bytes.endIndex && bytes[name.endIndex] == UInt8(ascii: "=")

@@ -7,8 +7,8 @@ import _Primitives
 #endif
 
 extension URL {
-    /// The address of a path at the server whose base address this is: below its scheme, host, port and path, nothing else
-    /// of it.
+    /// Returns the address of a path at the server with this base address. The path is appended to scheme, host, port
+    /// and path of the base address; its other parts are dropped.
     func address(of path: String) -> URL? {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return nil }
         let base = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path
@@ -18,8 +18,8 @@ extension URL {
         return parts.url
     }
 
-    /// Host and port in the one spelling in which they are compared: lower case, the port only where it is not the
-    /// scheme's own. `nil` where there is no host, or one with letters outside ASCII.
+    /// Host and port in the normalized spelling for comparisons: lower case, and the port only if it is not the
+    /// scheme's default. `nil` if the address has no host, or a host with letters outside ASCII.
     var authority: String? {
         guard let host = self.host()?.asciiLowercased, !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 }) else {
             return nil

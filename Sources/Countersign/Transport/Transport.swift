@@ -11,19 +11,19 @@ import _Primitives
 public struct TransportRequest: Sendable {
     /// `GET`, `POST` or `DELETE`.
     public var method: String
-    /// Where it goes: `https`, or `http` on `localhost` or a literal loopback address. The SDK has checked that before it
-    /// hands it over.
+    /// The request's address: `https`, or `http` on `localhost` or a literal loopback address. The SDK has checked the
+    /// address before the transport receives the request.
     public var url: URL
-    /// Header fields in the order they are sent.
+    /// The header fields, in the order in which they are sent.
     public var headers: [(name: String, value: String)]
     /// The body; empty for `GET` and `DELETE`.
     public var body: [UInt8]
-    /// How long the whole exchange may take.
+    /// The maximum time of the whole exchange.
     public var timeout: Duration
-    /// The most bytes of a body that the SDK reads; a longer answer is an error.
+    /// The maximum number of bytes of a body that the SDK reads; a longer answer is an error.
     public var maximumResponseLength: Int
 
-    /// A request of the given parts.
+    /// Creates a request of the given parts.
     public init(
         method: String, url: URL, headers: [(name: String, value: String)], body: [UInt8], timeout: Duration,
         maximumResponseLength: Int = 65_536
@@ -38,7 +38,7 @@ public struct TransportRequest: Sendable {
 }
 
 extension TransportRequest: CustomStringConvertible, CustomReflectable {
-    /// Method, host and lengths alone: header fields and body carry tokens, a path can name a session.
+    /// The method, host and length only: header fields and body carry tokens, and a path can name a session.
     public var description: String {
         "TransportRequest(\(self.method) \(self.url.host() ?? ""), \(self.body.count) bytes)"
     }
@@ -53,13 +53,14 @@ public struct TransportResponse: Sendable {
     public var headers: [(name: String, value: String)]
     /// The body.
     public var body: [UInt8]
-    /// The certificate, DER, that the server has shown on the very connection that this answer came through; `nil` in
-    /// the clear, and where the implementation does not see it. What answers a request binds to it (ChannelBinding, UAF
-    /// Protocol 1.1 §3.1.8): one of another connection, though to the same server, would hide whoever sits
-    /// on this one.
+    /// The certificate, DER, that the server has shown on the very connection of this answer. `nil` for an unencrypted
+    /// connection, and if the implementation cannot see the certificate.
+    ///
+    /// The device's answer to a request is bound to this certificate (ChannelBinding, UAF Protocol 1.1 §3.1.8). The
+    /// certificate of another connection, even to the same server, would hide an attacker on this connection.
     public var serverCertificate: [UInt8]?
 
-    /// An answer of the given parts.
+    /// Creates an answer of the given parts.
     public init(
         status: Int, headers: [(name: String, value: String)], body: [UInt8], serverCertificate: [UInt8]? = nil
     ) {
@@ -69,56 +70,56 @@ public struct TransportResponse: Sendable {
         self.serverCertificate = serverCertificate
     }
 
-    /// The first header field of that name, in any case.
+    /// Returns the value of the first header field with the name; letter case does not matter.
     public func header(_ name: String) -> String? {
         self.headers.first { $0.name.asciiLowercased.hasSameBytes(as: name.asciiLowercased) }?.value
     }
 }
 
 extension TransportResponse: CustomStringConvertible, CustomReflectable {
-    /// Status and length alone: header fields and body carry tokens.
+    /// The status and length only: header fields and body carry tokens.
     public var description: String { "TransportResponse(\(self.status), \(self.body.count) bytes)" }
     public var customMirror: Mirror { Mirror(self, children: ["status": self.status, "bytes": self.body.count]) }
 }
 
-/// How the SDK reaches the network.
+/// The SDK's access to the network.
 ///
 /// Duties of an implementation:
-/// - It checks the server's certificate and name; no setting turns that off.
+/// - It checks the server's certificate and name; no setting turns the check off.
 /// - It follows no redirect, keeps and sends no cookie, and caches nothing.
 /// - It stops at ``TransportRequest/timeout``, at ``TransportRequest/maximumResponseLength`` and when the task is
 ///   cancelled.
-/// - It throws ``TransportError`` where no complete answer came.
+/// - It throws ``TransportError`` if no complete answer arrived.
 public protocol Transport: Sendable {
-    /// Sends a request and returns the answer, whatever its status.
+    /// Sends a request and returns the answer, whatever the answer's status is.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 }
 
-/// Why no complete answer came. Two are equal when their codes are.
+/// The reason why no complete answer arrived. Two errors are equal if their codes are equal.
 public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of the error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case unreachable, timedOut, untrustedServer, tooLarge, insecure }
         private let base: Base
-        /// No connection, or it broke. Transient.
+        /// The connection could not be made, or broke. Transient.
         public static let unreachable = Self(base: .unreachable)
-        /// No complete answer in time. Transient.
+        /// No complete answer arrived in time. Transient.
         public static let timedOut = Self(base: .timedOut)
-        /// The server's certificate or name does not hold.
+        /// The server's certificate or name is not valid.
         public static let untrustedServer = Self(base: .untrustedServer)
-        /// The answer is longer than the SDK reads.
+        /// The answer is longer than the SDK's limit.
         public static let tooLarge = Self(base: .tooLarge)
         /// The address is neither `https` nor loopback; nothing was sent.
         public static let insecure = Self(base: .insecure)
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened, and what to do about it.
+    /// The kind of the error, which also determines the remedy.
     public let code: Code
-    /// For the log: never a part of a body.
+    /// The reason for the log: never a part of a body.
     public let reason: String
 
-    /// An error of that code; `reason` goes to the log alone.
+    /// Creates an error with the code; `reason` goes only to the log.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
@@ -129,11 +130,11 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
-/// Sends over a transport, but never in the clear.
+/// A channel that sends requests over a transport, but never unencrypted.
 struct SecureChannel: Sendable {
     let transport: any Transport
 
-    /// Whether an address is `https`, or `http` on a literal loopback address or `localhost`.
+    /// Returns `true` if an address is `https`, or `http` on a literal loopback address or `localhost`.
     static func isSecure(_ url: URL) -> Bool {
         guard let host = url.host()?.asciiLowercased, !host.isEmpty else { return false }
         switch url.scheme?.asciiLowercased {
@@ -143,8 +144,9 @@ struct SecureChannel: Sendable {
         }
     }
 
-    /// Sends after checking the address: a plain `http` address throws before any byte. `event` is noted when nothing
-    /// but the network stands between the request and its address.
+    /// Checks the address and sends the request: a plain `http` address throws before any byte is sent.
+    ///
+    /// `event` is recorded when only the network stands between the request and its address.
     func send(_ request: TransportRequest, _ recording: Recording, noting event: TraceEvent? = nil) async throws
         -> TransportResponse
     {

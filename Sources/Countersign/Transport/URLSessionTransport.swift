@@ -10,19 +10,21 @@ import _Primitives
 
 /// The transport over Foundation's URL loading, with the system's certificate authorities.
 ///
-/// On Apple's systems answers come with the server's certificate, so that authenticators bind to the TLS channel. The
-/// Foundation of other systems shows it to nobody: a server that demands a channel binding refuses what comes through
-/// this transport there (1490), and an app brings a transport of its own.
+/// On Apple's systems, answers include the server's certificate, so that authenticators bind to the TLS channel.
+/// Foundation on other systems does not reveal the certificate. On these systems, a server that demands a channel
+/// binding refuses every message through this transport (1490), and an app brings its own transport.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = Exchanges()
 
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// A session of its own, without cookies, credentials or cache.
+    /// Creates a transport with its own session, without cookies, credentials or cache.
     public convenience init() { self.init(sleep: { try await Task.sleep(for: $0) }) }
 
-    /// - Parameter sleep: Waits for the time that an exchange may take: for tests, which have clocks that they move.
+    /// Creates a transport whose time limits use a given clock.
+    ///
+    /// - Parameter sleep: Waits for the time limit of an exchange. Tests pass their own function, to control the clock.
     package init(sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.sleep = sleep
         let configuration = URLSessionConfiguration.ephemeral
@@ -37,7 +39,7 @@ public final class URLSessionTransport: Transport {
 
     deinit { self.session.finishTasksAndInvalidate() }
 
-    /// Sends one request; see ``Transport`` for what it throws.
+    /// Sends one request. See ``Transport`` for the errors.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let seconds = Double(request.timeout.components.seconds)
         var message = URLRequest(url: request.url, timeoutInterval: max(1, seconds))
@@ -56,7 +58,7 @@ public final class URLSessionTransport: Transport {
         }
     }
 
-    /// The time limit holds for the whole exchange, where Foundation's own holds between two packets.
+    /// Limits the time of the whole exchange, because Foundation's own limit applies between two packets.
     private func limited(
         to limit: Duration, _ body: @escaping @Sendable () async throws -> TransportResponse
     ) async throws -> TransportResponse {
@@ -74,10 +76,10 @@ public final class URLSessionTransport: Transport {
 }
 
 #if canImport(Security)
-    /// What servers have shown to a session, as far as the system trusts it.
+    /// The certificates that servers have shown in a session and that the system trusts.
     ///
-    /// The system tells it when it makes a connection, and not when it uses one again. Of such a one the certificate is
-    /// known only where its server, by host and port, has never shown another.
+    /// The system reports the certificate of a new connection, but not of a reused connection. On a reused connection
+    /// the certificate is known only if the server, by host and port, has never shown a second certificate.
     private struct ShownCertificates {
         private var byTask: [Int: [UInt8]] = [:]
         private var byServer: [ExactText: [UInt8]] = [:]
@@ -95,7 +97,7 @@ public final class URLSessionTransport: Transport {
             self.byTask[task.taskIdentifier] = certificate
         }
 
-        /// The certificate of the connection that a task has used; asked for once.
+        /// Returns the certificate of the connection that a task has used. The function is called once for each task.
         mutating func take(_ task: URLSessionTask) -> [UInt8]? {
             if let certificate = self.byTask.removeValue(forKey: task.taskIdentifier) { return certificate }
             guard let url = task.originalRequest?.url, url.scheme?.asciiLowercased == "https", let host = url.host()
@@ -108,8 +110,8 @@ public final class URLSessionTransport: Transport {
     }
 #endif
 
-/// Collects the answers of running tasks, as far as their limits go, and answers every redirect with "no", so that the
-/// redirect itself becomes the answer.
+/// The delegate that collects the answers of running tasks up to their length limits. Every redirect is declined, so
+/// that the redirect itself becomes the answer.
 // Safe to share: every access to `running` and `shown` is within `lock`.
 private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Exchange {
@@ -124,7 +126,8 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
     #if canImport(Security)
         private var shown = ShownCertificates()
 
-        /// Looks at the certificate. Whether it is trusted is the system's business, as without this method.
+        /// Records the certificate. The system decides whether to trust the certificate, as the system does without
+        /// this method.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

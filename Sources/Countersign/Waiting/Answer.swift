@@ -1,8 +1,8 @@
 import Foundation
 
-/// The one answer to one question: whoever gives it first.
+/// The only answer to a question: the first answer counts.
 ///
-/// A person, a timer and a cancelled task compete for it from different threads; the others' attempts do nothing.
+/// A person, a timer and a cancelled task compete from different threads; every later attempt does nothing.
 // Safe to share: every access to `state` is within `lock`, and a continuation is resumed once, outside of it.
 package final class Answer<Value: Sendable>: @unchecked Sendable {
     private enum State {
@@ -15,7 +15,7 @@ package final class Answer<Value: Sendable>: @unchecked Sendable {
 
     package init() {}
 
-    /// Gives the answer, unless there is one.
+    /// Gives the answer, unless an answer was already given.
     package func give(_ result: Result<Value, any Error>) {
         let waiting: [CheckedContinuation<Value, any Error>] = self.lock.withLock {
             guard case .open(let waiting) = self.state else { return [] }
@@ -25,7 +25,7 @@ package final class Answer<Value: Sendable>: @unchecked Sendable {
         for continuation in waiting { continuation.resume(with: result) }
     }
 
-    /// The answer, as soon as there is one. A cancelled task answers with `CancellationError`.
+    /// The answer, as soon as an answer is given. A cancelled task answers with `CancellationError`.
     package var value: Value {
         get async throws {
             try await withTaskCancellationHandler {
@@ -47,13 +47,13 @@ package final class Answer<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// Whether a builder was executed: all copies of it share this.
+/// The flag that a builder was executed. All copies of the builder share the flag.
 // Safe to share: every access to `isUsed` is within `lock`.
 final class OneShot: @unchecked Sendable {
     private let lock = NSLock()
     private var isUsed = false
 
-    /// True for the first caller alone.
+    /// Returns `true` for the first caller only.
     func take() -> Bool {
         self.lock.withLock {
             defer { self.isUsed = true }

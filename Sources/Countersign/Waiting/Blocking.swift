@@ -1,12 +1,13 @@
 import Dispatch
 import Foundation
 
-/// Waits for asynchronous work on a thread that has nothing else to do.
+/// A blocking wait for asynchronous work on a thread that has nothing else to do.
 enum Blocking {
-    /// Blocks the calling thread until `body` is done, and gives what it gives. It sleeps meanwhile.
+    /// Blocks the calling thread until `body` is done, and returns the result of `body`. The thread sleeps meanwhile.
     ///
-    /// Never on the main thread, whose screens would stand still: a debug build ends there. Nor in a task: the few threads
-    /// that tasks share could all wait for a task that finds none.
+    /// Never call this function on the main thread, because the screens would stand still: a debug build ends with an
+    /// assertion. Never call it in a task either: tasks share few threads, and all of these threads could wait for a
+    /// task that finds no thread.
     static func wait<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
         Self.assertNothingIsDrawnHere()
         let outcome = Outcome<Value>()
@@ -17,12 +18,12 @@ enum Blocking {
     private static func assertNothingIsDrawnHere() {
         assert(!Thread.isMainThread, "a …Synchronous function blocks, and this is the main thread: use its async form")
         #if DEBUG
-            // What draws a program's screens need not be its first thread.
+            // The thread that draws a program's screens need not be the program's first thread.
             dispatchPrecondition(condition: .notOnQueue(.main))
         #endif
     }
 
-    /// What a piece of work came to, once.
+    /// The result of a piece of work, written once.
     // Safe to share: `result` is written once, before the semaphore is signalled, and read after it was waited for.
     private final class Outcome<Value: Sendable>: @unchecked Sendable {
         private let semaphore = DispatchSemaphore(value: 0)

@@ -1,15 +1,15 @@
 import UAFClient
 
-/// Asks a person and waits, but not for ever.
+/// A question to a person with a limited time for the answer.
 struct Patience: Sendable {
     let clock: any DeviceClock
     let limit: Duration
 
     /// Starts a question and waits for its answer.
     ///
-    /// The screen runs in a task of its own, so that it may wait for the person in there or return at once. That task is
-    /// cancelled where the answer is not wanted any more. Throws ``UserVerificationError``: `cancelled` when the handler
-    /// says so, `notResponsive` when the time is over.
+    /// The screen runs in its own task, so that the screen may wait for the person inside the task or return at once.
+    /// The task is cancelled as soon as the answer is no longer needed. Throws ``UserVerificationError``: `cancelled`
+    /// if the handler says so, `notResponsive` if the time is over.
     func ask<Value: Sendable>(_ start: @escaping @Sendable (Answer<Value>) async -> Void) async throws -> Value {
         let answer = Answer<Value>()
         try Task.checkCancellation()
@@ -22,15 +22,15 @@ struct Patience: Sendable {
         }
     }
 
-    /// What code of the app gives, as long as it comes in time. It runs as a question does: code that does not stop when it
-    /// is cancelled holds up nobody.
+    /// Returns the result of the app's code if the result arrives in time. The code runs like a question: code that
+    /// ignores its cancellation delays no caller.
     func compute<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await self.ask { answer in
             do { answer.give(.success(try await body())) } catch { answer.give(.failure(error)) }
         }
     }
 
-    /// What `body` gives, as long as it comes in time; a task that loses is cancelled and awaited.
+    /// Returns the result of `body` if the result arrives in time. A task that loses the race is cancelled and awaited.
     func first<Value: Sendable>(
         unless refusal: Answer<Value>? = nil, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

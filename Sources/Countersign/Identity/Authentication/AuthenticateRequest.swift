@@ -4,19 +4,22 @@ public import PersonalInformation
 public import UAF
 import _Primitives
 
-/// As what a person can come to a service.
+/// A role in which the person can authenticate to a service.
 public struct RequestedRole: Hashable, Sendable {
-    /// The server's name for it.
+    /// The server's identifier of the role.
     public let id: String
-    /// The name, to be shown: one line.
+    /// The name of the role, to be shown: one line.
     public let name: String
-    /// What to sign with: alternatives, each of which is met by all of its types together. Those that this identity can meet
-    /// on this device or, where it can meet none, all of them. Never empty.
+    /// The alternative combinations of factors for signing. A combination is complete with all of its types together.
+    ///
+    /// The list holds the combinations that this identity can complete on this device. If the identity can complete
+    /// none, the list holds all combinations. The list is never empty.
     public let requestedAuthenticators: [[AuthenticatorType]]
-    /// What this identity lacks for every alternative; empty where it can meet one.
+    /// The factors that this identity lacks for every alternative; empty if the identity can complete an alternative.
     public let missingAuthenticators: Set<AuthenticatorType>
 
-    /// `nil` where this version knows none of the alternatives.
+    /// Creates the role from a role of the server's request; `nil` if this version knows none of the role's
+    /// alternatives.
     init?(_ role: RequestDocument.Role, from enrolled: Set<AuthenticatorType>) {
         guard let matrix = try? AuthenticatorMatrix(names: role.alternatives) else { return nil }
         let request = matrix.request(from: enrolled)
@@ -30,38 +33,40 @@ public struct RequestedRole: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { self.id.hashBytes(into: &hasher) }
 }
 
-/// What a service asks of a person: who asks, as what the person can come, and which data go there.
+/// A service's request to a person: the service, the roles that the person can choose, and the data that the service
+/// receives.
 ///
-/// Have a role chosen where there are several (``setSelection(_:)``), the attributes confirmed (``info``), and go on with
-/// ``Authenticator/prepareAuthenticationUserInformation(request:)``.
+/// If there are several roles, let the person choose a role (``setSelection(_:)``). Let the person confirm the
+/// attributes (``info``), and continue with ``Authenticator/prepareAuthenticationUserInformation(request:)``.
 // Safe to share: every access to `selected` is within `lock`, and everything else never changes.
 public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendable, CustomStringConvertible,
     CustomReflectable
 {
-    /// The process.
+    /// The session of the process.
     public let identitySession: IdentitySession
-    /// What it is for.
+    /// The purpose of the authentication.
     public var purpose: AuthenticationPurpose { self.document.purpose }
-    /// As what the person can come; at least one.
+    /// The roles in which the person can authenticate; at least one.
     public let roles: [RequestedRole]
-    /// What the service asks to know. Its properties are `nil` where it asks for nothing.
+    /// The attributes that the service requests. A property is `nil` if the service does not request the attribute.
     public let info: AuthenticationPersonalInformation
-    /// Who asks: the name, to be shown.
+    /// The name of the service, to be shown.
     public let serviceName: String
-    /// Who asks: the web origin, to be shown, so that a person sees where they are signed in.
+    /// The web origin of the service, to be shown, so that the person sees the site of the sign-in.
     public let serviceURL: String
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
     let document: RequestDocument
-    /// Whether the person has begun it in this app, with their own account.
+    /// `true` if the person began the operation in this app, with their own account.
     let isOwnOperation: Bool
-    /// The answers that have left, where what the server said to them was lost.
+    /// The answers that were sent and whose reply from the server was lost.
     let unanswered = UnansweredRequests<SentAnswers>()
     private let lock = NSLock()
     private var selected: RequestedRole?
 
-    /// Throws ``EngineError`` `unreadable` where this version knows no way to answer in any role.
+    /// Creates the request from the server's document. Throws ``CountersignError`` `protocolVersionUnsupported` if this
+    /// version knows no way to answer in any role.
     init(
         _ document: RequestDocument, _ claimed: ClaimedSession, isOwnOperation: Bool,
         from enrolled: Set<AuthenticatorType>, birthdate: BirthdateValidator
@@ -78,28 +83,31 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
         self.selected = self.roles.count == 1 ? self.roles[0] : nil
     }
 
-    /// Takes the role that the person has chosen, and returns it. `nil`, which changes nothing, for `nil` and for a role that
-    /// is not among ``roles``: a mistake in the app's code. The only role is chosen already.
+    /// Selects the role that the person has chosen, and returns the role. A request with a single role has that role
+    /// selected from the beginning.
+    ///
+    /// Returns `nil`, and changes nothing, for `nil` and for a role that is not among ``roles``: a mistake in the app's
+    /// code.
     @discardableResult public func setSelection(_ role: RequestedRole?) -> RequestedRole? {
         guard let role, let adopted = self.roles.first(where: { $0 == role }) else { return nil }
         self.lock.withLock { self.selected = adopted }
         return adopted
     }
 
-    /// The role that is chosen.
+    /// The selected role.
     var selection: RequestedRole? { self.lock.withLock { self.selected } }
 
-    /// Who asks.
+    /// The web origin of the service.
     public var description: String { "AuthenticateRequest(\(self.serviceURL))" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What came of ``Authenticator/prepareAuthenticationUserInformation(request:)``.
+/// The result of ``Authenticator/prepareAuthenticationUserInformation(request:)``.
 public enum PrepareAuthenticationUserInformationResult: Sendable {
-    /// Something is wrong with the attributes: the same request, in which each attribute says what. Have it corrected, and
-    /// prepare again, a few times.
+    /// Some attributes are wrong. The value is the same request, in which each wrong attribute states its error. Let
+    /// the person correct the attributes, and prepare again. Only a few corrections are possible.
     case failure(AuthenticateRequest)
-    /// Sign it.
+    /// The attributes are accepted, and the information is ready to be signed.
     case success(AuthenticationUserInformation)
 }

@@ -2,30 +2,31 @@ import Ceremony
 public import Foundation
 import _Primitives
 
-/// What came of an authentication. Which of them is decided by how it was begun; ``lockout(lockoutInformation:authenticationUserInformation:)``
-/// can always come.
+/// The result of an authentication. The way in which the authentication began determines the case;
+/// ``lockout(lockoutInformation:authenticationUserInformation:)`` is always possible.
 public enum AuthenticationResult: Sendable {
-    /// A browser, or another app, is signed in. Nothing more is to be done.
+    /// A browser, or another app, is signed in. The app has nothing more to do.
     case userLogin(UserLoginResult)
-    /// This app is signed in: ``Authenticator/fetchAuthorizationCode(_:)``.
+    /// This app is signed in. Continue with ``Authenticator/fetchAuthorizationCode(_:)``.
     case serviceLogin(ServiceLoginResult)
-    /// A factor may be added: ``Personalizer/finishAddAuthenticationFactor(request:)``.
+    /// The app may add a factor: ``Personalizer/finishAddAuthenticationFactor(request:)``.
     case apiAccessAddFactor(ApiAccessAddFactor)
-    /// The PIN may be changed: ``Personalizer/finishChangePin(request:)``.
+    /// The app may change the PIN: ``Personalizer/finishChangePin(request:)``.
     case apiAccessChangePin(ApiAccessChangePin)
-    /// The invitation's account is part of the person's own now: tell them that the invitation's code is void.
+    /// The invitation's account is now part of the person's own account. Tell the person that the invitation's code is
+    /// void.
     case apiAccessMergeComplete(idmIdentifier: String)
-    /// Another device may be given an activation: ``Personalizer/finishRequestNewActivationData(_:)``.
+    /// The app may request an activation for another device: ``Personalizer/finishRequestNewActivationData(_:)``.
     case apiAccessRequestNewActivationData(ApiAccessRequestNewActivationData)
-    /// The account may be deleted: ``Personalizer/finishDeletion(request:)``.
+    /// The app may delete the account: ``Personalizer/finishDeletion(request:)``.
     case apiAccessDelete(ApiAccessDelete)
-    /// A factor was wrong or missing; which, nobody says. After the rest everything is signed again, with the same object,
-    /// which holds no signature any more.
+    /// A factor was wrong or missing; the server does not reveal the factor. After the lockout, the person signs
+    /// everything again with the same object, which holds no signatures any more.
     case lockout(
         lockoutInformation: LockoutInformation, authenticationUserInformation: AuthenticationUserInformation)
 }
 
-/// Who was signed in where, to be shown.
+/// The sign-in of a person at a service, to be shown.
 public struct UserLoginResult: Hashable, Sendable {
     /// The service's name.
     public let relyingPartyName: String
@@ -33,10 +34,12 @@ public struct UserLoginResult: Hashable, Sendable {
     public let relyingPartyURL: String
     /// The name of the role.
     public let roleName: String
-    /// When the server accepted the factors.
+    /// The time at which the server accepted the factors.
     public let finishedAt: Date
-    /// The address that the app has to open now, in the browser of this device: where the login was begun by a link, it is
-    /// done once the browser that has shown the link is back. `nil` for a login that began elsewhere.
+    /// The address that the app must open now, in the browser of this device. `nil` for a login that began elsewhere.
+    ///
+    /// A login that was begun by a link is complete only when the browser that has shown the link is back at this
+    /// address.
     public let returnAddress: URL?
 
     init(_ session: AcceptedSession) {
@@ -48,17 +51,17 @@ public struct UserLoginResult: Hashable, Sendable {
     }
 }
 
-/// That this app may fetch its authorization code, once and soon.
+/// The permission for this app to fetch its authorization code, once and soon.
 public struct ServiceLoginResult: IdentitySessionHolder {
-    /// The process.
+    /// The session of the process.
     public let identitySession: IdentitySession
-    /// Who was signed in where, to be shown.
+    /// The sign-in of the person at the service, to be shown.
     public let login: UserLoginResult
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String { self.identitySession.claimed.server }
-    /// Until when the code can be fetched, by the server's clock.
+    /// The latest time at which the app can fetch the code, by the server's clock.
     public let validUntil: Date?
-    /// The request for the code that has left, where its answer was lost.
+    /// The request for the code that was sent and whose answer was lost.
     let unanswered = UnansweredRequests<Void>()
 
     init(_ session: IdentitySession, _ accepted: AcceptedSession) {

@@ -3,8 +3,8 @@ import Foundation
 public import UAF
 import _Primitives
 
-/// What a person agrees to and what they sign it with. Sign with every factor of one of ``requestedAuthenticators``, then
-/// ``Authenticator/finishAuthentication(userInfo:)``.
+/// The content to which a person agrees, and the factors that sign the content. Sign with every factor of one of
+/// ``requestedAuthenticators``, then call ``Authenticator/finishAuthentication(userInfo:)``.
 // Safe to share: every access to `state` is within `lock`, and everything else never changes.
 public final class AuthenticationUserInformation: IdentitySessionHolder, @unchecked Sendable, CustomStringConvertible,
     CustomReflectable
@@ -13,28 +13,32 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         var checked: CheckedSession
         var factors: [AuthenticatorType: SuppliedFactor] = [:]
         var isTextShown = false
-        /// Whether the session waits for another signature.
+        /// `true` if the session waits for another signature.
         var isOpen = true
     }
 
-    /// The process.
+    /// The session of the process.
     public let identitySession: IdentitySession
-    /// What to sign with, in the role that was chosen: alternatives, each of which is met by all of its types together and by
-    /// no other. Those that this identity can meet on this device or, where it can meet none, all of them. Never empty.
+    /// The alternative combinations of factors for signing, in the chosen role. A combination is complete with all of
+    /// its types together and with no other type.
+    ///
+    /// The list holds the combinations that this identity can complete on this device. If the identity can complete
+    /// none, the list holds all combinations. The list is never empty.
     public let requestedAuthenticators: [[AuthenticatorType]]
-    /// What this identity lacks for every alternative; empty where it can meet one.
+    /// The factors that this identity lacks for every alternative; empty if the identity can complete an alternative.
     public let missingAuthenticators: Set<AuthenticatorType>
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
-    /// The factors that have left, where what the server has judged was lost.
+    /// The factors that were sent and whose judgement by the server was lost.
     let unanswered = UnansweredRequests<SentFactors>()
-    /// Whether nothing is signed before the text was shown.
+    /// `true` if the text must be shown before anything is signed.
     private let demandsText: Bool
     private let lock = NSLock()
     private var state: State
 
-    /// Throws ``CountersignError`` `protocolVersionUnsupported` where this version knows none of the alternatives.
+    /// Creates the information of a checked session. Throws ``CountersignError`` `protocolVersionUnsupported` if this
+    /// version knows none of the alternatives.
     init(
         _ checked: CheckedSession, _ session: IdentitySession, demandingText: Bool,
         from enrolled: Set<AuthenticatorType>
@@ -50,10 +54,11 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         self.state = State(checked: checked)
     }
 
-    /// What else the person agrees to, to be shown before they sign; `nil` where there is nothing.
+    /// The additional text to which the person agrees, to be shown before the person signs; `nil` if there is no text.
     ///
-    /// Nothing is signed before it was read where somebody else asks. What the person has begun in this app, with their own
-    /// account, is signed also by an app that has no place for the text: such a text says again what they have begun.
+    /// If another party requests the authentication, nothing is signed before the app has read this property. An
+    /// operation that the person began in this app, with their own account, can be signed without reading the text: the
+    /// text then only repeats the operation.
     public var transactionText: String? {
         self.lock.withLock {
             self.state.isTextShown = true
@@ -61,24 +66,27 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Whether there is a ``transactionText``. Asking counts for nothing.
+    /// `true` if a ``transactionText`` exists. Reading this property does not count as showing the text.
     public var hasContent: Bool { self.lock.withLock { self.state.checked.document.text != nil } }
 
-    /// Says that a screen has the text, for an app that shows it by other means than ``transactionText``. Call it before
-    /// ``Authenticator/finishAuthentication(userInfo:)``.
+    /// Declares that a screen shows the text, for an app that shows the text by other means than ``transactionText``.
+    /// Call this function before ``Authenticator/finishAuthentication(userInfo:)``.
     public func contentWasShown() { self.lock.withLock { self.state.isTextShown = true } }
 
-    /// What goes to the service with the signatures, in the order of the attributes: to be said before the person signs. What
-    /// the service cannot do without is among them also where it had but one value, and nobody was asked.
+    /// The attributes that the service receives with the signatures, in the order of the attributes. Show them before
+    /// the person signs.
+    ///
+    /// The list includes every attribute that the service requires, even if the attribute had a single value and the
+    /// person was not asked.
     public var confirmedAttributes: [ConfirmedAttribute] {
         self.lock.withLock { self.state.checked.document.confirmedAttributes }
     }
 
-    /// Takes a factor, in the place of one of its type. It signs when the authentication is finished; a wrong PIN is one like
-    /// any other, and comes out then.
+    /// Adds a factor, in place of an earlier factor of the same type. The factor signs when the authentication is
+    /// finished. A wrong PIN is accepted here and detected when the authentication is finished.
     ///
-    /// Throws ``CountersignError``: `factorNotSupported` for what is reserved, `factorNotRequested` for a type that is in no
-    /// alternative, `sessionExpired` once the process is over.
+    /// Throws ``CountersignError``: `factorNotSupported` for a reserved type, `factorNotRequested` for a type that is
+    /// in no alternative, `sessionExpired` after the end of the process.
     public func sign(factor: AuthenticationFactor) throws {
         guard let supplied = factor.supplied else { throw CountersignError(.factorNotSupported) }
         guard self.requestedAuthenticators.contains(where: { $0.contains(supplied.type) }) else {
@@ -90,7 +98,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Takes what is to be signed and the factors out: each is used once.
+    /// Removes and returns the content to be signed with the factors. Each factor is used once.
     ///
     /// Throws ``CountersignError`` `factorMissing`, `sessionExpired`; ``EngineError`` `undisclosed`.
     func take() throws -> (CheckedSession, [SuppliedFactor], Disclosure.Complete) {
@@ -101,13 +109,13 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
             if self.state.isTextShown { disclosure.contentWasShown() }
             let complete = try disclosure.complete()
             defer { self.state.factors = [:] }
-            // In one order, whatever the app's was.
+            // The factors have one fixed order, independent of the app's order.
             let factors = AuthenticatorType.allCases.compactMap { self.state.factors[$0] }
             return (self.state.checked, factors, complete)
         }
     }
 
-    /// Puts factors back that have signed nothing that has left; none where the process was given up meanwhile.
+    /// Puts factors back whose signatures were not sent. Puts none back if the process was given up meanwhile.
     func put(back factors: [SuppliedFactor]) {
         self.lock.withLock {
             guard self.state.isOpen else { return }
@@ -117,7 +125,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Waits for new signatures over another document, or for none.
+    /// Waits for new signatures over another document, or ends the waiting for `nil`.
     func move(to checked: CheckedSession?) {
         self.unanswered.forget()
         self.lock.withLock {
@@ -129,7 +137,7 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         if let deadlines = checked?.prepared.deadlines { self.identitySession.move(to: deadlines) }
     }
 
-    /// The type alone: there are PINs in here.
+    /// The type's name only, because the object holds PINs.
     public var description: String { "AuthenticationUserInformation" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }

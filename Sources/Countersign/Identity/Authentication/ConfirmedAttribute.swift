@@ -2,16 +2,16 @@ import Ceremony
 public import PersonalInformation
 import _Primitives
 
-/// An attribute that goes to a service with a signature.
+/// An attribute that a service receives with a signature.
 public struct ConfirmedAttribute: Hashable, Sendable {
-    /// Which one.
+    /// The kind of the attribute.
     public let attribute: PersonalAttribute
-    /// The words by which the person knows the value, to be shown: one line. `nil` for a value that was typed.
+    /// The words by which the person knows the value, to be shown: one line. `nil` for a value that the person typed.
     public let alias: String?
 }
 
 extension SessionDocument {
-    /// What goes to the service, in the order of the attributes.
+    /// The attributes that the service receives, in the order of the attributes.
     var confirmedAttributes: [ConfirmedAttribute] {
         PersonalAttribute.allCases.compactMap { attribute in
             switch self.attributes[attribute] {

@@ -5,17 +5,17 @@ import UAFClient
 import _Primitives
 
 extension CountersignError {
-    /// Runs what an app has asked for. Throws ``CountersignError`` and nothing else.
+    /// Runs an operation of the app. Throws ``CountersignError`` and nothing else.
     static func running<Value>(_ body: () async throws -> Value) async throws -> Value {
         do { return try await body() } catch { throw self.translating(error) }
     }
 
-    /// As ``running(_:)-(()_async->Value)``, for what asks nobody.
+    /// Does the same as ``running(_:)-(()_async->Value)``, for an operation that does not wait.
     static func running<Value>(_ body: () throws -> Value) throws -> Value {
         do { return try body() } catch { throw self.translating(error) }
     }
 
-    /// The one place where errors of the layers below become those of the identities.
+    /// Translates errors of the lower layers into errors of the identities. No other place translates them.
     static func translating(_ error: any Error) -> CountersignError {
         switch error {
         case let error as CountersignError: error
@@ -49,7 +49,8 @@ extension CountersignError {
         }
     }
 
-    /// A refusal of the server. Where there is no answer of the server, it is the app's own policy that has refused.
+    /// Translates a refusal of the server. Without an answer of the server (`now` is `nil`), the app's own policy has
+    /// refused.
     private static func translating(_ problem: IdentityProblem, at now: Timestamp?) -> CountersignError {
         switch problem.code {
         case .lockedOut:
@@ -129,7 +130,8 @@ extension CountersignError {
     private static func code(of error: PinSchemeError) -> CountersignErrorCode {
         switch error.code {
         case .unavailable: .unexpected
-        // As with an answer that another has signed: it is not what the server of the enrolment says.
+        // The case is the same as an answer with another signer: the answer does not come from the server of the
+        // enrolment.
         case .notProven: .serverSignatureInvalid
         default: .malformedData
         }

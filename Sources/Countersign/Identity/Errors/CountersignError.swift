@@ -4,8 +4,9 @@
     public import Foundation
 #endif
 
-/// Why a process of a personalised identity has not come to its end: what every function of ``Authenticator``,
-/// ``Personalizer`` and their neighbours throws, and nothing else. Three kinds of it carry more, and are caught before it.
+/// The reason why a process of a personalised identity has failed. Every function of ``Authenticator``,
+/// ``Personalizer`` and their companions throws this error and nothing else. Three subclasses carry more information;
+/// catch them before this class.
 ///
 /// ```swift
 /// do {
@@ -16,16 +17,16 @@
 ///     show(error.errorCode)
 /// }
 /// ```
-// Safe to share: no property of it or of its kinds, which are all in this file, ever changes.
+// Safe to share: no property of this class or of its subclasses, which are all in this file, ever changes.
 public class CountersignError: Error, @unchecked Sendable, CustomStringConvertible {
-    /// What happened, and what the app does about it.
+    /// The kind of the error, which also determines the app's remedy.
     public let errorCode: CountersignErrorCode
-    /// For the log: never a secret, and nothing that the server or a person wrote.
+    /// The reason for the log: never a secret, and never a text that the server or a person wrote.
     public let reason: String
-    /// With ``CountersignErrorCode/tooManyRequests``: how long to wait before the next try, counted from the answer, where the
-    /// server has said it. `nil` with every other code.
+    /// With ``CountersignErrorCode/tooManyRequests``: the time to wait before the next try, counted from the answer, if
+    /// the server has stated a time. `nil` with every other code.
     public let retryAfter: Duration?
-    /// With ``CountersignErrorCode/appRenamed``: the name that the app had when the identity was made
+    /// With ``CountersignErrorCode/appRenamed``: the app's name at the time when the identity was made
     /// (``IdentityConfiguration/facetID``). `nil` with every other code.
     public let formerFacetID: String?
 
@@ -46,16 +47,17 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
 }
 
 extension CountersignError: LocalizedError {
-    /// What happened, in English and fit to be shown.
+    /// A description of the error in English, fit to be shown.
     public var errorDescription: String? {
         guard let formerFacetID else { return self.errorCode.explanation }
         return "This app was called \(formerFacetID) when it was enrolled. Nothing is lost."
     }
 }
 
-/// The server, or something on the way to it, has answered without an answer that can be used: its HTTP status.
+/// The error of an HTTP answer that cannot be used, from the server or from a system on the way to the server; with the
+/// HTTP status.
 public final class CountersignHttpError: CountersignError, @unchecked Sendable {
-    /// The status of the answer.
+    /// The HTTP status of the answer.
     public let httpStatus: Int
 
     init(_ errorCode: CountersignErrorCode, httpStatus: Int, _ reason: String = "") {
@@ -64,9 +66,10 @@ public final class CountersignHttpError: CountersignError, @unchecked Sendable {
     }
 }
 
-/// The activation rests after failed attempts, or does so from now on. The process is over: wait, and begin anew.
+/// The activation is locked out after failed attempts: the lockout was already running, or has just begun. The process
+/// is over. Wait, and begin again.
 public final class CountersignLockoutError: CountersignError, @unchecked Sendable {
-    /// How long.
+    /// The duration of the lockout.
     public let information: LockoutInformation
 
     init(_ information: LockoutInformation) {
@@ -75,9 +78,10 @@ public final class CountersignLockoutError: CountersignError, @unchecked Sendabl
     }
 }
 
-/// The device is not as sound as the server, or the app itself, wants it. Tell the person; it counts for no failed attempt.
+/// The device is less secure than the server, or the app itself, requires. Tell the person; the refusal does not count
+/// as a failed attempt.
 public final class CountersignSecurityInsufficientError: CountersignError, @unchecked Sendable {
-    /// In what, by the names that the server or the app's own policy has for it, such as `rooted` and `hooked`.
+    /// The names of the problems, such as `rooted` and `hooked`, as the server or the app's own policy names them.
     public let reasons: [String]
 
     init(reasons: [String]) {

@@ -1,5 +1,5 @@
-/// What has happened to a process of a personalised identity, and what the app does about it. The set is open: an app that
-/// switches over it has a default.
+/// The kind of a ``CountersignError``, with advice for the app. The set is open: an app that switches over the codes
+/// needs a default.
 public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible {
     fileprivate enum Base: String {
         case notInitialized, alreadyInitialized, invalidConfiguration, connectionError, timeout, tlsError
@@ -23,162 +23,176 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
 
     // MARK: The SDK itself
 
-    /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` was not called, or has not ended. A mistake in
-    /// the app's code.
+    /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` was not called, or has not finished. A
+    /// mistake in the app's code.
     public static let notInitialized = Self(base: .notInitialized)
-    /// It was initialised before. A mistake in the app's code.
+    /// The SDK was already initialised. A mistake in the app's code.
     public static let alreadyInitialized = Self(base: .alreadyInitialized)
-    /// The configuration does not do: no server, an address that is not secure, a root key that is none. A mistake in the
+    /// The configuration is invalid: no server, an address that is not secure, or an invalid root key. A mistake in the
     /// app's code.
     public static let invalidConfiguration = Self(base: .invalidConfiguration)
-    /// The device's storage failed. Transient: try again, then report it.
+    /// The device's storage failed. Transient: try again, then report the error.
     public static let storageUnavailable = Self(base: .storageUnavailable)
-    /// What is stored cannot be opened. The identities are lost: the app wipes the storage, and the person is personalised
-    /// anew.
+    /// The stored data cannot be opened. The identities are lost: the app wipes the storage, and the person is
+    /// personalised again.
     public static let storageCorrupt = Self(base: .storageCorrupt)
-    /// A later version of the app has written what is stored. Nothing is lost: have the person update the app.
+    /// A later version of the app has written the stored data. Nothing is lost: ask the person to update the app.
     public static let storageNewer = Self(base: .storageNewer)
-    /// The operating system or the person has removed the device's keys. Personalise anew.
+    /// The operating system or the person has removed the device's keys. Personalise again.
     public static let keyRemovedBySystem = Self(base: .keyRemovedBySystem)
-    /// The app had another name when the identity was made: ``CountersignError/formerFacetID``. Nothing is lost: with that
-    /// name all factors sign again. A mistake of the build or its configuration; do not have the person personalise anew, and
-    /// take no identity off the device.
+    /// The app had another name when the identity was made: ``CountersignError/formerFacetID``. Nothing is lost: with
+    /// the former name all factors sign again.
+    ///
+    /// The cause is a mistake of the build or its configuration. Do not ask the person to personalise again, and remove
+    /// no identity from the device.
     public static let appRenamed = Self(base: .appRenamed)
-    /// The device has no passcode, and the app wants one. Ask the person to set one.
+    /// The device has no passcode, and the app requires one. Ask the person to set a passcode.
     public static let deviceLockNotSet = Self(base: .deviceLockNotSet)
-    /// The task was cancelled. What had not left by then has not happened.
+    /// The task was cancelled. Messages that had not been sent by then were never sent.
     public static let cancelled = Self(base: .cancelled)
-    /// Something that nobody foresaw. Try again, then report it.
+    /// An unforeseen error. Try again, then report the error.
     public static let unexpected = Self(base: .unexpected)
 
     // MARK: The server
 
-    /// The server's operator has not listed this app (`countersign serve --facets`; <doc:Facets>), which is named by
-    /// ``IdentityConfiguration/facetID``. A mistake of the deployment; it costs the person no attempt, unless the server has
-    /// a PIN service (`pin/2`): who has asked that keeps the attempt, and is told a lockout.
+    /// The server's operator has not listed this app (`countersign serve --facets`; <doc:Facets>), which is identified
+    /// by ``IdentityConfiguration/facetID``. A mistake of the deployment.
+    ///
+    /// The error costs the person no attempt, unless the server has a PIN service (`pin/2`). A PIN that was already
+    /// sent to the PIN service still counts as an attempt, and the app is told a lockout.
     public static let untrustedFacetID = Self(base: .untrustedFacetID)
-    /// The server does not answer, or its keys were never fetched. Transient: let the person try again. Where a step had left,
-    /// the server may have taken it: the function says whether it can be called once more.
+    /// The server does not answer, or its keys were never fetched. Transient: let the person try again.
+    ///
+    /// If a step had already been sent, the server may have accepted the step. The documentation of the function says
+    /// if the app can call the function once more.
     public static let connectionError = Self(base: .connectionError)
-    /// The server did not answer in time. Transient, as ``connectionError`` is.
+    /// The server did not answer in time. Transient, like ``connectionError``.
     public static let timeout = Self(base: .timeout)
-    /// The server's certificate or name does not hold. Nothing was sent. Report it.
+    /// The server's certificate or name is not valid. Nothing was sent. Report the error.
     public static let tlsError = Self(base: .tlsError)
-    /// No key of the server has signed what came in its name. Nothing of it was used. Report it.
+    /// A message in the server's name has no valid signature of the server. Nothing in the message was used. Report the
+    /// error.
     public static let serverSignatureInvalid = Self(base: .serverSignatureInvalid)
-    /// The server is none of those that the app was configured with. Nothing was sent.
+    /// The server is not among the servers of the app's configuration. Nothing was sent.
     public static let unknownManager = Self(base: .unknownManager)
     /// App and server have no version of the protocol in common. Ask the person to update the app.
     public static let protocolVersionUnsupported = Self(base: .protocolVersionUnsupported)
-    /// The code, the link or the server's answer makes no sense. Nothing was sent on its account.
+    /// The code, the link or the server's answer is malformed. Nothing was sent because of it.
     public static let malformedData = Self(base: .malformedData)
-    /// The device's clock is too far from the server's, and to correct it did not help. Ask the person to set the clock.
+    /// The device's clock differs too much from the server's clock, and the SDK's correction did not help. Ask the
+    /// person to set the clock.
     public static let clockSkew = Self(base: .clockSkew)
-    /// Too many requests. Wait as long as ``CountersignError/retryAfter`` says, or a while, and try again.
+    /// The server received too many requests. Wait for the time in ``CountersignError/retryAfter``, or for a while, and
+    /// try again.
     public static let tooManyRequests = Self(base: .tooManyRequests)
 
     // MARK: Identities
 
-    /// There is no identity of that server on this device. Personalise first.
+    /// This device has no identity of the server. Personalise first.
     public static let notPersonalized = Self(base: .notPersonalized)
-    /// There is an identity of that server on this device already, and a device has one.
+    /// This device already has an identity of the server. A device has at most one identity of each server.
     public static let alreadyPersonalized = Self(base: .alreadyPersonalized)
-    /// The server does not know the activation. Depersonalise, and personalise anew.
+    /// The server does not know the activation. Depersonalise, and personalise again.
     public static let activationUnknown = Self(base: .activationUnknown)
-    /// The activation is disabled for good. Depersonalise, and ask another device, or the organisation, for a new one.
+    /// The activation is disabled permanently. Depersonalise, and request a new activation from another device or from
+    /// the organisation.
     public static let activationDisabled = Self(base: .activationDisabled)
-    /// The activation's code was not used in time. Ask for a new one.
+    /// The activation's code was not used in time. Request a new code.
     public static let activationDataExpired = Self(base: .activationDataExpired)
-    /// The activation's code was used before. Ask for a new one, unless it was this device that used it.
+    /// The activation's code was used before. Request a new code, unless this device was the device that used the code.
     public static let activationDataConsumed = Self(base: .activationDataConsumed)
     /// The invitation's account cannot be merged with this one any more.
     public static let mergeConflict = Self(base: .mergeConflict)
 
     // MARK: Sessions
 
-    /// The session's time is over. Begin anew.
+    /// The session's time is over. Begin again.
     public static let sessionExpired = Self(base: .sessionExpired)
-    /// Another device has taken the code, or the process has ended. Begin anew.
+    /// Another device has taken the code, or the process has ended. Begin again.
     public static let sessionConsumed = Self(base: .sessionConsumed)
-    /// The session was given up, here or at the service.
+    /// The session was given up, on this device or at the service.
     public static let sessionAborted = Self(base: .sessionAborted)
-    /// The service has begun a newer session in its place.
+    /// The service has begun a newer session in place of this session.
     public static let sessionSuperseded = Self(base: .sessionSuperseded)
-    /// What was handed over belongs to another kind of process, such as the code of an activation to an authentication: a
-    /// mistake in the app's code, or the person scanned another code. Or the server took for something else what was begun in
-    /// this app, and nothing came of it: report it.
+    /// The data belongs to another kind of process, for example the code of an activation passed to an authentication.
+    /// The cause is a mistake in the app's code, or the person scanned another code.
+    ///
+    /// The error also occurs if the server treats a process that was begun in this app as another kind of process.
+    /// Nothing has happened then: report the error.
     public static let wrongProcess = Self(base: .wrongProcess)
-    /// A code that was made to be scanned from a page came in a link: whoever sent the link waits at that page to be signed in
-    /// as this person. The process was given up. Warn the person.
+    /// A code that was made to be scanned from a page arrived in a link. The sender of the link waits at the page to be
+    /// signed in as this person. The process was given up. Warn the person.
     public static let codeCameByLink = Self(base: .codeCameByLink)
-    /// There are several roles, and none was chosen. Have the person choose.
+    /// The request has several roles, and none was chosen. Let the person choose.
     public static let roleNotSelected = Self(base: .roleNotSelected)
-    /// Reserved: no function of this version throws it. Where a required attribute is missing, preparing ends with
-    /// ``PrepareAuthenticationUserInformationResult/failure(_:)``, and each attribute says what is wrong with it.
+    /// Reserved: no function of this version throws this error. If a required attribute is missing, preparing ends with
+    /// ``PrepareAuthenticationUserInformationResult/failure(_:)``, and each attribute states its error.
     public static let attributesIncomplete = Self(base: .attributesIncomplete)
-    /// The attributes were wrong too often; the process is over.
+    /// The attributes were wrong too often. The process is over.
     public static let correctionLimitExceeded = Self(base: .correctionLimitExceeded)
-    /// What was confirmed cannot be handed over any more: a value was removed meanwhile, or the account has no room for
-    /// another one. It counts for no failed attempt. Begin anew, and let the person choose again.
+    /// The confirmed answers can no longer be handed over: a value was removed meanwhile, or the account has no room
+    /// for another value. The error does not count as a failed attempt. Begin again, and let the person choose again.
     public static let answersOutdated = Self(base: .answersOutdated)
-    /// The person has to agree to something first that no app can ask them: the server's terms, or what the service is to
-    /// get. Have them sign in to the service in a browser once, and begin anew.
+    /// The person must first agree to something that an app cannot present: the server's terms, or the service's access
+    /// to data. Ask the person to sign in to the service once in a browser, and begin again.
     public static let consentRequired = Self(base: .consentRequired)
-    /// There is a text to agree to, and the app has not read it. Nothing was signed. A mistake in the app's code.
+    /// The request has a text that the person must agree to, and the app has not read the text. Nothing was signed. A
+    /// mistake in the app's code.
     public static let notDisclosed = Self(base: .notDisclosed)
     /// The person holds no role at the service.
     public static let noRole = Self(base: .noRole)
     /// The service is switched off.
     public static let serviceInactive = Self(base: .serviceInactive)
-    /// The service is for the members of an organisation.
+    /// The service admits only members of an organisation.
     public static let membershipRequired = Self(base: .membershipRequired)
-    /// The service is for those who were invited.
+    /// The service admits only invited persons.
     public static let invitationRequired = Self(base: .invitationRequired)
-    /// The page that asked is not one of the service's.
+    /// The page that sent the request does not belong to the service.
     public static let originRefused = Self(base: .originRefused)
-    /// What the authentication permitted was not finished in time. Begin anew.
+    /// The operation that the authentication permitted was not finished in time. Begin again.
     public static let grantExpired = Self(base: .grantExpired)
 
     // MARK: Factors
 
-    /// No combination asks for that factor. Nothing was taken. A mistake in the app's code.
+    /// No combination requests this factor. The factor was not taken. A mistake in the app's code.
     public static let factorNotRequested = Self(base: .factorNotRequested)
-    /// Nothing was signed. Sign with the factors of one combination first.
+    /// Nothing was signed. Sign with the factors of a combination first.
     public static let factorMissing = Self(base: .factorMissing)
-    /// This identity has no such factor on this device.
+    /// This identity does not have the factor on this device.
     public static let factorNotEnrolled = Self(base: .factorNotEnrolled)
-    /// This identity has such a factor already, and it works.
+    /// This identity already has the factor, and the factor works.
     public static let factorAlreadyEnrolled = Self(base: .factorAlreadyEnrolled)
-    /// No device of this version has such a factor.
+    /// No device of this version has the factor.
     public static let factorNotSupported = Self(base: .factorNotSupported)
-    /// The enrolled fingers or faces are others than when the factor was made, and the factor is gone. Use another
-    /// combination; ``Personalizer/startAddAuthenticationFactor(_:type:)`` replaces it.
+    /// The enrolled fingers or faces have changed since the factor was made, and the factor is gone. Use another
+    /// combination; ``Personalizer/startAddAuthenticationFactor(_:type:)`` replaces the factor.
     public static let biometricInvalidated = Self(base: .biometricInvalidated)
-    /// The person gave up, or the finger or face was not theirs.
+    /// The person cancelled, or the finger or face did not match.
     public static let biometricCancelled = Self(base: .biometricCancelled)
-    /// There is no sensor, or nobody is enrolled with the operating system.
+    /// The device has no sensor, or no finger or face is enrolled in the operating system.
     public static let biometricUnavailable = Self(base: .biometricUnavailable)
-    /// The operating system has locked the sensor: the person unlocks it with the device's passcode.
+    /// The operating system has locked the sensor. The person unlocks the sensor with the device's passcode.
     public static let biometricLockedOut = Self(base: .biometricLockedOut)
-    /// A PIN is needed, and none that is valid was set.
+    /// A PIN is needed, and no valid PIN was set.
     public static let pinMissing = Self(base: .pinMissing)
-    /// The server does not take the new PIN. Have the person choose another.
+    /// The server does not accept the new PIN. Let the person choose another PIN.
     public static let pinRefused = Self(base: .pinRefused)
 
-    /// The server has had another PIN evaluated for what is to be signed, and evaluates no further one: the person has
-    /// corrected it after an answer was lost. Nothing was signed. Begin anew, after the rest that the first one costs.
+    /// The server has already evaluated another PIN for the same content, and evaluates no second PIN. This happens if
+    /// the person corrected the PIN after an answer was lost. Nothing was signed. Begin again, after the lockout that
+    /// the first PIN costs.
     public static let pinAlreadyAsked = Self(base: .pinAlreadyAsked)
 
     // MARK: Those with an error of their own
 
-    /// A lockout runs or has begun: ``CountersignLockoutError``.
+    /// A lockout is running or has begun: ``CountersignLockoutError``.
     public static let lockedOut = Self(base: .lockedOut)
-    /// The device is not as sound as it has to be: ``CountersignSecurityInsufficientError``.
+    /// The device is less secure than required: ``CountersignSecurityInsufficientError``.
     public static let securityInsufficient = Self(base: .securityInsufficient)
 }
 
 extension CountersignErrorCode {
-    /// What has happened, in English and fit to be shown.
+    /// An explanation of the error in English, fit to be shown.
     var explanation: String {
         switch self.base {
         case .notInitialized, .alreadyInitialized, .invalidConfiguration, .wrongProcess, .notDisclosed,

@@ -7,17 +7,18 @@ import _Primitives
     public import Foundation
 #endif
 
-/// How long nothing is judged: because a failed attempt has just cost that, or because such a rest was running when something
-/// was asked. Which of the factors was wrong is never said.
+/// The time during which the server judges no factors. The lockout was caused by a failed attempt just now, or was
+/// already running when the request arrived. The server never reveals the wrong factor.
 public struct LockoutInformation: Hashable, Sendable {
-    /// Whether the activation is disabled for good. Then there is nothing to wait for: depersonalise, and get a new one.
+    /// `true` if the activation is disabled permanently. Waiting is useless then: depersonalise, and request a new
+    /// activation.
     public let isPermanent: Bool
-    /// Until when nothing is judged, by the server's clock. The distant future where it is for good.
+    /// The end of the lockout, by the server's clock. The distant future if the lockout is permanent.
     public let lockedUntil: Date
-    /// What the server's clock said when it answered, for a device whose own is wrong.
+    /// The time of the server's clock when the server answered, for a device whose own clock is wrong.
     public let serverTime: Date
 
-    /// How long it was, when the server answered.
+    /// The remaining duration of the lockout at the time of the server's answer.
     public var duration: Duration {
         .milliseconds(Int64((max(0, self.lockedUntil.timeIntervalSince(self.serverTime)) * 1000).rounded()))
     }
@@ -30,6 +31,6 @@ public struct LockoutInformation: Hashable, Sendable {
 }
 
 extension Date {
-    /// A moment as Foundation has it.
+    /// Creates the Foundation date of a moment.
     init(_ moment: Timestamp) { self.init(timeIntervalSince1970: Double(moment.milliseconds) / 1000) }
 }

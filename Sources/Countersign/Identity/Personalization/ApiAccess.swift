@@ -1,11 +1,11 @@
 import Foundation
 import _Primitives
 
-/// What an authentication has permitted to be done with the person's own account or activation, once and soon: the four kinds
-/// are given to the function of ``Personalizer`` that finishes them.
-// Safe to share: its kinds, which are all in this file, change nothing but within `lock`.
+/// An operation on the person's own account or activation that an authentication has permitted, once and soon. Pass
+/// each of the four kinds to the function of ``Personalizer`` that finishes the operation.
+// Safe to share: the subclasses, which are all in this file, change state only within `lock`.
 public class ApiAccess: IdentitySessionHolder, @unchecked Sendable, CustomStringConvertible, CustomReflectable {
-    /// The process.
+    /// The session of the process.
     public let identitySession: IdentitySession
     let completions: IdentityCompletions
     fileprivate let lock = NSLock()
@@ -15,39 +15,40 @@ public class ApiAccess: IdentitySessionHolder, @unchecked Sendable, CustomString
         self.completions = completions
     }
 
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String { self.identitySession.claimed.server }
 
-    /// Forgets what a person has typed: nothing comes of it any more.
+    /// Deletes the person's input, which is no longer needed.
     func forget() { self.completions.forget() }
 
-    /// The type alone.
+    /// The type's name only.
     public var description: String { "\(type(of: self))" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A factor may be added: complete it with ``setFactor(_:)``, then
+/// The permission to add a factor. Complete the permission with ``setFactor(_:)``, then call
 /// ``Personalizer/finishAddAuthenticationFactor(request:)``.
 public final class ApiAccessAddFactor: ApiAccess, @unchecked Sendable {
     private var witness: BiometricWitness?
 
-    /// Takes the finger or the face that is to be added (``Biometrics/factorForEnrolment(prompt:)``).
+    /// Sets the finger or face to be added (``Biometrics/factorForEnrolment(prompt:)``).
     public func setFactor(_ factor: BiometricFactor) {
         let witness = factor.witness
         self.lock.withLock { self.witness = witness }
     }
 
-    /// Throws ``CountersignError`` `factorMissing`.
+    /// Returns the factor that was set. Throws ``CountersignError`` `factorMissing`.
     func factor() throws -> BiometricWitness {
         guard let witness = self.lock.withLock({ self.witness }) else { throw CountersignError(.factorMissing) }
         return witness
     }
 }
 
-/// The PIN may be changed: complete it with ``pinSpec``, then ``Personalizer/finishChangePin(request:)``.
+/// The permission to change the PIN. Complete the permission with ``pinSpec``, then call
+/// ``Personalizer/finishChangePin(request:)``.
 public final class ApiAccessChangePin: ApiAccess, @unchecked Sendable {
-    /// What takes the new PIN.
+    /// The specification that receives the new PIN.
     public let pinSpec: PinSpecification
 
     init(_ session: IdentitySession, _ completions: IdentityCompletions, _ pinSpec: PinSpecification) {
@@ -61,10 +62,10 @@ public final class ApiAccessChangePin: ApiAccess, @unchecked Sendable {
     }
 }
 
-/// Another device may be given an activation: complete it with ``pinSpec`` and what else is wanted, then
-/// ``Personalizer/finishRequestNewActivationData(_:)``.
+/// The permission to request an activation for another device. Complete the permission with ``pinSpec`` and the
+/// optional properties, then call ``Personalizer/finishRequestNewActivationData(_:)``.
 public final class ApiAccessRequestNewActivationData: ApiAccess, @unchecked Sendable {
-    /// What takes the PIN of the new activation.
+    /// The specification that receives the PIN of the new activation.
     public let pinSpec: PinSpecification
     private var name: String?
     private var sendsLetter = false
@@ -79,19 +80,20 @@ public final class ApiAccessRequestNewActivationData: ApiAccess, @unchecked Send
         self.pinSpec.forget()
     }
 
-    /// What the other device is to be called; `nil` leaves it to that device.
+    /// The name of the other device; `nil` leaves the name to the other device.
     public var alias: String? {
         get { self.lock.withLock { self.name } }
         set { self.lock.withLock { self.name = newValue } }
     }
 
-    /// Whether the server also sends the code to the person's own address. Then it gets to know the code's secret; by
-    /// default it never does.
+    /// `true` if the server also sends the code to the person's own e-mail address. The server then learns the code's
+    /// secret; by default it never does.
     public var shouldSendEmail: Bool {
         get { self.lock.withLock { self.sendsLetter } }
         set { self.lock.withLock { self.sendsLetter = newValue } }
     }
 }
 
-/// The account may be deleted, for good: ask the person once more, then ``Personalizer/finishDeletion(request:)``.
+/// The permission to delete the account permanently. Ask the person once more, then call
+/// ``Personalizer/finishDeletion(request:)``.
 public final class ApiAccessDelete: ApiAccess, @unchecked Sendable {}

@@ -3,20 +3,20 @@ public import Foundation
 public import UAF
 import _Primitives
 
-/// What an activation's code comes to, once its PIN was proven.
+/// The result of an activation's code after its PIN was proven.
 public enum PersonalizationResponse: Sendable {
-    /// A new identity: ``Personalizer/finishPersonalization(request:)``.
+    /// The code starts a new identity: ``Personalizer/finishPersonalization(request:)``.
     case newPersonalization(Personalization)
-    /// The code is an invitation to somebody who has an identity of that server, its `idmIdentifier`, on this device: to
-    /// start the authentication with the data takes the invitation's account into the person's own.
+    /// The code is an invitation, and this device already has an identity of the server (the `idmIdentifier` in the
+    /// first value). An authentication with the data merges the invitation's account into the person's own account.
     case mergePersonalization(String, AuthenticationInitializationDataWithSession)
-    /// There is an identity of that server on this device, and the code's account is no other one. Nothing has changed.
+    /// This device has an identity of the server, and the code belongs to the same account. Nothing has changed.
     case alreadyPersonalized(idmIdentifier: String)
 }
 
-/// An identity that is about to be made on this device. Until it is finished nothing is kept of it: whoever is interrupted
-/// begins again with the same code.
-// Safe to share: every access to what changes is within `lock`.
+/// An identity that is about to be made on this device. Nothing is stored before the personalization is finished: after
+/// an interruption, the person begins again with the same code.
+// Safe to share: every access to changing state is within `lock`.
 public final class Personalization: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     let code: ProvenCode
     private let lock = NSLock()
@@ -25,19 +25,20 @@ public final class Personalization: @unchecked Sendable, CustomStringConvertible
 
     init(_ code: ProvenCode) { self.code = code }
 
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String { self.code.code.server }
-    /// Until when it can be finished, by the server's clock.
+    /// The latest time at which the personalization can be finished, by the server's clock.
     public var validUntil: Date { Date(self.code.proven.until) }
 
-    /// What the person calls this device, for their list of activations; `nil` for the app's own word.
+    /// The person's name for this device, for the person's list of activations; `nil` for the name in the app's
+    /// configuration.
     public var alias: String? {
         get { self.lock.withLock { self.name } }
         set { self.lock.withLock { self.name = newValue } }
     }
 
-    /// Enrols a finger or a face too (``Biometrics/factorForEnrolment(prompt:)``). Without, the identity has the device and
-    /// the PIN, and one can be added later.
+    /// Enrols a finger or face too (``Biometrics/factorForEnrolment(prompt:)``). Without this call, the identity has
+    /// the device and the PIN as factors; the person can add a finger or face later.
     public func setFactor(_ factor: BiometricFactor) {
         let witness = factor.witness
         self.lock.withLock { self.witness = witness }
@@ -45,7 +46,7 @@ public final class Personalization: @unchecked Sendable, CustomStringConvertible
 
     var biometric: BiometricWitness? { self.lock.withLock { self.witness } }
 
-    /// The server alone: there is a PIN in here.
+    /// The server's identifier only, because the object holds a PIN.
     public var description: String { "Personalization(\(self.idmIdentifier))" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -53,17 +54,17 @@ public final class Personalization: @unchecked Sendable, CustomStringConvertible
 
 /// An identity on this device, as an app's screens show it.
 public struct PersonalizedIdentity: Hashable, Sendable {
-    /// The server.
+    /// The server's identifier.
     public let idmIdentifier: String
-    /// The server's name for this device as the person's.
+    /// The server's identifier of this device among the person's devices.
     public let activation: String
-    /// What the person calls this device there.
+    /// The person's name for this device at the server.
     public let alias: String
-    /// What this device can authenticate with.
+    /// The factors with which this device can authenticate.
     public let enrolledFactors: Set<AuthenticatorType>
-    /// When it was made.
+    /// The time at which the identity was made.
     public let createdAt: Date
-    /// When a person authenticated with it last.
+    /// The time of the last authentication with the identity; `nil` if the identity was never used.
     public let lastUsedAt: Date?
 
     init(_ identity: StoredIdentity, _ factors: Set<AuthenticatorType>) {

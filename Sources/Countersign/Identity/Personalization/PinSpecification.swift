@@ -2,32 +2,32 @@ import Ceremony
 import Foundation
 public import _Primitives
 
-/// A PIN that a person is to choose: what the server wants of it, and what they have typed. That it is too simple only this
-/// device can say, because the server never sees it.
+/// A PIN that a person chooses: the server's requirements and the person's input. Only this device can reject a PIN as
+/// too simple, because the server never sees the PIN.
 // Safe to share: every access to `pin` is within `lock`, and everything else never changes.
 public final class PinSpecification: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
-    /// What a PIN comes to.
+    /// The result of checking a PIN.
     public enum ResultCode: String, Hashable, Sendable, CaseIterable {
         /// The PIN was accepted.
         case valid
-        /// Nothing was typed.
+        /// The input is empty.
         case empty
-        /// Fewer digits than ``PinSpecification/minLength``.
+        /// The PIN has fewer digits than ``PinSpecification/minLength``.
         case tooShort
-        /// More digits than ``PinSpecification/maxLength``.
+        /// The PIN has more digits than ``PinSpecification/maxLength``.
         case tooLong
-        /// Something else than the digits 0 to 9.
+        /// The PIN contains characters other than the digits 0 to 9.
         case invalidCharacters
-        /// One of those that whoever finds the phone tries first: a digit again and again, a row of neighbours, a pattern
-        /// that repeats, or a date.
+        /// The PIN is among the PINs that a finder of the phone tries first: a repeated digit, a row of neighbouring
+        /// digits, a repeating pattern, or a date.
         case tooSimple
-        /// The PIN that is to be changed.
+        /// The PIN is the same as the PIN that is to be changed.
         case unchanged
     }
 
-    /// The fewest digits.
+    /// The minimum number of digits.
     public let minLength: Int
-    /// The most digits.
+    /// The maximum number of digits.
     public let maxLength: Int
     private var former: SecretBytes?
     private let lock = NSLock()
@@ -39,23 +39,24 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
         self.former = former
     }
 
-    /// Takes what the person has typed. With any other answer than `valid` no PIN is held any more.
+    /// Checks and stores the PIN that the person has typed. With any result other than `valid`, no PIN is stored any
+    /// more.
     @discardableResult public func setPin(_ pin: String?) -> ResultCode { self.setPin(SecretBytes(utf8: pin ?? "")) }
 
-    /// As ``setPin(_:)-(String?)``, for an app whose keyboard gives bytes (ASCII).
+    /// Does the same as ``setPin(_:)-(String?)``, for an app whose keyboard gives bytes (ASCII).
     @discardableResult public func setPin(_ pin: SecretBytes) -> ResultCode {
         let result = self.judge(pin)
         self.lock.withLock { self.pin = result == .valid ? pin : nil }
         return result
     }
 
-    /// Takes the PIN out: it is used once. Throws ``CountersignError`` `pinMissing` where there is none.
+    /// Returns the PIN for use. Throws ``CountersignError`` `pinMissing` if no PIN is set.
     func take() throws -> SecretBytes {
         guard let pin = self.lock.withLock({ self.pin }) else { throw CountersignError(.pinMissing) }
         return pin
     }
 
-    /// Forgets the PIN, and the one that it was to be another than.
+    /// Deletes the PIN, and the former PIN from which the new PIN must differ.
     func forget() { self.lock.withLock { (self.pin, self.former) = (nil, nil) } }
 
     private func judge(_ pin: SecretBytes) -> ResultCode {
@@ -71,7 +72,7 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
         }
     }
 
-    /// The type alone.
+    /// The type's name only.
     public var description: String { "PinSpecification" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }

@@ -1,41 +1,43 @@
 public import UAF
 public import _Primitives
 
-/// What a person authenticates with: one of the kinds below, given to ``AuthenticationUserInformation/sign(factor:)``.
+/// A factor with which a person authenticates. Pass one of the subclasses below to
+/// ``AuthenticationUserInformation/sign(factor:)``.
 ///
-/// A factor never says whether it is the right one: that only the server judges.
+/// A factor never reveals if it is correct: only the server judges factors.
 public class AuthenticationFactor: CustomStringConvertible, CustomReflectable {
-    /// Which of the types that roles ask for it is.
+    /// The factor's type, as roles name the types.
     public let authenticatorType: AuthenticatorType
 
     init(_ authenticatorType: AuthenticatorType) { self.authenticatorType = authenticatorType }
 
-    /// What signs; `nil` for a factor that no device of this version has.
+    /// The signer; `nil` for a factor that no device of this version has.
     var supplied: SuppliedFactor? { nil }
 
-    /// The type alone.
+    /// The type's name only.
     public var description: String { "AuthenticationFactor(\(self.authenticatorType))" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The device itself, without anybody's doing.
+/// The device itself as a factor, without an action of the person.
 public final class DeviceFactor: AuthenticationFactor {
-    /// This device.
+    /// Creates the factor of this device.
     public init() { super.init(.device) }
 
     override var supplied: SuppliedFactor? { .device }
 }
 
-/// The PIN that only the server can judge. A wrong one signs as a right one does, and comes out as a lockout when the
+/// The PIN, which only the server can judge. A wrong PIN signs like a correct PIN, and results in a lockout when the
 /// authentication is finished.
 public final class PinFactor: AuthenticationFactor {
     private let pin: SecretBytes
 
-    /// What the person typed. The SDK's copy is overwritten once the factor is gone; the text is the app's to forget.
+    /// Creates a factor from the person's input. The SDK's copy is overwritten when the factor is released; the app
+    /// itself must delete the text.
     public convenience init(_ pin: String) { self.init(SecretBytes(utf8: pin)) }
 
-    /// What the person typed, for an app whose keyboard gives bytes (UTF-8).
+    /// Creates a factor from the person's input, for an app whose keyboard gives bytes (UTF-8).
     public init(_ pin: SecretBytes) {
         self.pin = pin
         super.init(.pin)
@@ -44,8 +46,8 @@ public final class PinFactor: AuthenticationFactor {
     override var supplied: SuppliedFactor? { .pin(self.pin) }
 }
 
-/// A finger or a face that the operating system has recognised, or will when the factor signs. Made by ``Biometrics``, which
-/// says why there is none.
+/// A finger or face that the operating system has recognised, or will recognise when the factor signs. ``Biometrics``
+/// creates the factor, or throws the reason why none is available.
 public final class BiometricFactor: AuthenticationFactor {
     let witness: BiometricWitness
 
@@ -57,14 +59,14 @@ public final class BiometricFactor: AuthenticationFactor {
     override var supplied: SuppliedFactor? { .biometric(self.witness) }
 }
 
-/// Reserved for one-time passwords: no server of this version takes it.
+/// Reserved for one-time passwords: no server of this version accepts the factor.
 public final class OtpFactor: AuthenticationFactor {
-    /// A factor that does not sign: ``CountersignErrorCode/factorNotSupported``.
+    /// Creates a factor that cannot sign: ``CountersignErrorCode/factorNotSupported``.
     public init() { super.init(.otp) }
 }
 
-/// Reserved for a key of another maker: no server of this version takes it.
+/// Reserved for a key of another maker: no server of this version accepts the factor.
 public final class YubikeyFactor: AuthenticationFactor {
-    /// A factor that does not sign: ``CountersignErrorCode/factorNotSupported``.
+    /// Creates a factor that cannot sign: ``CountersignErrorCode/factorNotSupported``.
     public init() { super.init(.yubikey) }
 }

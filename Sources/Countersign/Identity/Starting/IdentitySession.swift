@@ -2,8 +2,8 @@ import Ceremony
 public import Foundation
 import _Primitives
 
-/// How long the server waits in a process, and what names the process to ``CommonProcesses/abort(_:)`` and
-/// ``CommonProcesses/prolongSession(holder:)``.
+/// The deadlines of a process at the server. The session also identifies the process for ``CommonProcesses/abort(_:)``
+/// and ``CommonProcesses/prolongSession(holder:)``.
 // Safe to share: every access to `deadlines` is within `lock`, and everything else never changes.
 public final class IdentitySession: @unchecked Sendable, CustomStringConvertible {
     let claimed: ClaimedSession
@@ -15,15 +15,16 @@ public final class IdentitySession: @unchecked Sendable, CustomStringConvertible
         self.deadlines = deadlines
     }
 
-    /// Until when the next step has to be there, by the server's clock. Prolong before.
+    /// The deadline of the next step, by the server's clock. Prolong the session before this time.
     public var nextRequestUntil: Date { Date(self.lock.withLock { self.deadlines.nextRequestUntil }) }
-    /// After which nothing prolongs the process, by the server's clock.
+    /// The time after which the process can no longer be prolonged, by the server's clock.
     public var lastRequestBefore: Date { Date(self.lock.withLock { self.deadlines.lastRequestBefore }) }
 
-    /// Takes over what the server said last.
+    /// Adopts the deadlines of the server's last message.
     func move(to deadlines: SessionDeadlines) { self.lock.withLock { self.deadlines = deadlines } }
 
-    /// Takes over what a prolongation has come to. The answer of an earlier one may be the last to come, and takes no time away.
+    /// Adopts the deadlines of a prolongation. The answer of an earlier prolongation may arrive last, and does not
+    /// shorten the time.
     func prolong(to deadlines: SessionDeadlines) {
         self.lock.withLock {
             guard self.deadlines.nextRequestUntil < deadlines.nextRequestUntil else { return }
@@ -31,18 +32,18 @@ public final class IdentitySession: @unchecked Sendable, CustomStringConvertible
         }
     }
 
-    /// Takes over until when the server waits for what comes after the factors.
+    /// Adopts the server's deadline for the step after the factors.
     func move(toStepUntil moment: Timestamp) {
         self.lock.withLock { self.deadlines.nextRequestUntil = moment }
     }
 
-    /// The type alone.
+    /// The type's name only.
     public var description: String { "IdentitySession" }
 }
 
-/// Whatever belongs to a process that the server waits in: it can be given up by any of these, and prolonged by all but a
-/// ``ServiceLoginResult``, whose code waits for no person.
+/// An object that belongs to a process at the server. Every such process can be given up, and every process except that
+/// of a ``ServiceLoginResult`` can be prolonged: its code waits for no person.
 public protocol IdentitySessionHolder: Sendable {
-    /// The process.
+    /// The session of the process.
     var identitySession: IdentitySession { get }
 }

@@ -1,24 +1,24 @@
 import Ceremony
 import _Primitives
 
-/// How an app that is a service itself asks to be signed in (OpenID Connect Core 1.0, section 3.1.2.1).
+/// A sign-in request of an app that is itself a service (OpenID Connect Core 1.0, section 3.1.2.1).
 public struct InAppAuthenticationRequest: Hashable, Sendable {
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String
-    /// The service, by its `client_id`.
+    /// The `client_id` of the service.
     public var clientID: String
-    /// One of the service's addresses, to the letter.
+    /// One of the service's redirect addresses, byte for byte.
     public var redirectURI: String
-    /// What is asked for, with `openid` among it.
+    /// The requested scope, which includes `openid`.
     public var scope: String
-    /// What comes back with the code, for the app to compare.
+    /// A value that returns with the code, for the app to compare.
     public var state: String?
-    /// What comes back in the ID token, for the back end to compare.
+    /// A value that returns in the ID token, for the back end to compare.
     public var nonce: String?
-    /// The challenge of the back end's verifier (RFC 7636, `S256`). The app never has the verifier.
+    /// The challenge for the back end's verifier (RFC 7636, `S256`). The app never has the verifier.
     public var codeChallenge: String
 
-    /// A request, by default for the scope `openid` alone.
+    /// Creates a request. The default scope is `openid` alone.
     public init(
         idmIdentifier: String, clientID: String, redirectURI: String, scope: String = "openid", state: String? = nil,
         nonce: String? = nil, codeChallenge: String
@@ -39,14 +39,14 @@ public struct InAppAuthenticationRequest: Hashable, Sendable {
     }
 }
 
-/// What the app gives to its back end, which redeems it at the token endpoint (RFC 6749, section 4.1.3) and gets the
-/// person's data. The app never does.
+/// The authorization code, which the app passes to its back end. The back end redeems the code at the token endpoint
+/// (RFC 6749, section 4.1.3) and receives the person's data. The app never receives the data.
 public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
     /// The code: a secret that works once.
     public let code: String
-    /// What the app gave with its request.
+    /// The value that the app sent with its request.
     public let state: String?
-    /// The provider (RFC 9207), for the app to compare.
+    /// The provider's identifier (RFC 9207), for the app to compare.
     public let issuer: String
 
     init(_ response: CodeResponse) {
@@ -55,8 +55,8 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         self.issuer = response.issuer
     }
 
-    /// Without the code.
+    /// A description without the code.
     public var description: String { "AuthorizationCode(\(self.issuer))" }
-    /// The provider alone.
+    /// A mirror with the provider's identifier only.
     public var customMirror: Mirror { Mirror(self, children: ["issuer": self.issuer]) }
 }

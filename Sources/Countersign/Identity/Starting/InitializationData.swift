@@ -8,22 +8,24 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What an authentication begins with: from a code or a link, from the app's own service, or from a process of
-/// ``Personalizer`` that a person has to confirm.
+/// The data that starts an authentication. The data comes from a code or a link, from the app's own service, or from a
+/// process of ``Personalizer`` that a person must confirm.
 ///
-/// Two are equal where they begin the same from the same kind of place: of one code, all links have equal data.
+/// Two values are equal if they start the same process from the same kind of source: all links of one code have equal
+/// data.
 public struct AuthenticationInitializationData: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The server.
+    /// The server's identifier.
     public let idmIdentifier: String
-    /// Until when it can be begun, by the server's clock.
+    /// The latest time at which the authentication can start, by the server's clock.
     public let expiresAt: Date
-    /// Whether it came in a link, so that another app, or a page, may have opened it: ask the person whether they began it.
+    /// `true` if the data came in a link, so that another app, or a page, may have opened the link. Ask the person if
+    /// they began the process.
     public let isFromLink: Bool
     let session: String
     let claim: SecretBytes
-    /// What has to come of it; `nil` where whoever made the code has decided.
+    /// The purpose that the authentication must have; `nil` if the maker of the code has decided the purpose.
     let purpose: SessionDocument.Purpose?
-    /// The key of the finger or face that another takes the place of.
+    /// The key of the finger or face that a new finger or face replaces.
     let replaces: KeyID?
 
     init(_ code: ProcessCode, isFromLink: Bool) {
@@ -48,7 +50,7 @@ public struct AuthenticationInitializationData: Equatable, Sendable, CustomStrin
         self.replaces = key
     }
 
-    /// Whether it is an operation that the person has begun in this app, with their own account.
+    /// `true` if the person began the operation in this app, with their own account.
     var isOwnOperation: Bool {
         switch self.purpose {
         case nil, .userLogin, .serviceLogin: false
@@ -62,30 +64,33 @@ public struct AuthenticationInitializationData: Equatable, Sendable, CustomStrin
             && left.purpose == right.purpose && left.replaces == right.replaces
     }
 
-    /// Without what the session is claimed with.
+    /// A description without the secret that claims the session.
     public var description: String { "AuthenticationInitializationData(\(self.idmIdentifier))" }
-    /// The server alone.
+    /// A mirror with the server's identifier only.
     public var customMirror: Mirror { Mirror(self, children: ["idmIdentifier": self.idmIdentifier]) }
 }
 
-/// What the authentication begins with by which an invitation's account goes into the person's own: it belongs to a
-/// personalization that has come as far as its PIN.
+/// The data that starts the merging of an invitation's account into the person's own account. The data belongs to a
+/// personalization whose PIN was proven.
 public struct AuthenticationInitializationDataWithSession: Sendable {
-    /// What to start the authentication with.
+    /// The data with which the authentication starts.
     public let data: AuthenticationInitializationData
-    /// The server.
+    /// The server's identifier.
     public var idmIdentifier: String { self.data.idmIdentifier }
 }
 
-/// What a personalization begins with: from a code or a link that a person was given with an activation PIN.
+/// The data that starts a personalization. The data comes from a code or a link that a person received with an
+/// activation PIN.
 ///
-/// Two are equal where they begin the same from the same kind of place: of one code, all links have equal data.
+/// Two values are equal if they start the same process from the same kind of source: all links of one code have equal
+/// data.
 public struct PersonalizationInitializationData: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The server.
+    /// The server's identifier.
     public let idmIdentifier: String
-    /// Until when it can be used, by the server's clock.
+    /// The latest time at which the code can be used, by the server's clock.
     public let expiresAt: Date
-    /// Whether it came in a link, so that another app, or a page, may have opened it: ask the person whether they began it.
+    /// `true` if the data came in a link, so that another app, or a page, may have opened the link. Ask the person if
+    /// they began the process.
     public let isFromLink: Bool
     let code: ProcessCode
 
@@ -100,22 +105,25 @@ public struct PersonalizationInitializationData: Equatable, Sendable, CustomStri
         left.code == right.code && left.isFromLink == right.isFromLink
     }
 
-    /// Without the code's secret.
+    /// A description without the code's secret.
     public var description: String { "PersonalizationInitializationData(\(self.idmIdentifier))" }
-    /// The server alone.
+    /// A mirror with the server's identifier only.
     public var customMirror: Mirror { Mirror(self, children: ["idmIdentifier": self.idmIdentifier]) }
 }
 
-/// What a code or a link begins.
+/// The process that a code or a link starts.
 public enum ProcessInitializationData: Equatable, Sendable {
-    /// ``Authenticator/startAuthentication(data:)-(AuthenticationInitializationData)``
+    /// The code starts an authentication:
+    /// ``Authenticator/startAuthentication(data:)-(AuthenticationInitializationData)``.
     case authentication(AuthenticationInitializationData)
-    /// ``Personalizer/decryptPersonalizationInitializationData(data:pin:)-(_,String)``
+    /// The code starts a personalization:
+    /// ``Personalizer/decryptPersonalizationInitializationData(data:pin:)-(_,String)``.
     case personalization(PersonalizationInitializationData)
 
-    /// What an authentication begins with, for a screen that begins nothing else.
+    /// The data of an authentication, for a screen that starts only authentications.
     ///
-    /// Throws ``CountersignError`` `wrongProcess` for the code of an activation: tell the person that it is another code.
+    /// Throws ``CountersignError`` `wrongProcess` for the code of an activation: tell the person that the code is of
+    /// another kind.
     public var authenticationData: AuthenticationInitializationData {
         get throws {
             guard case .authentication(let data) = self else {
@@ -125,9 +133,10 @@ public enum ProcessInitializationData: Equatable, Sendable {
         }
     }
 
-    /// What a personalization begins with, for a screen that begins nothing else.
+    /// The data of a personalization, for a screen that starts only personalizations.
     ///
-    /// Throws ``CountersignError`` `wrongProcess` for the code of an authentication: tell the person that it is another code.
+    /// Throws ``CountersignError`` `wrongProcess` for the code of an authentication: tell the person that the code is
+    /// of another kind.
     public var personalizationData: PersonalizationInitializationData {
         get throws {
             guard case .personalization(let data) = self else {
@@ -137,7 +146,7 @@ public enum ProcessInitializationData: Equatable, Sendable {
         }
     }
 
-    /// Tells the kinds apart.
+    /// Creates the case for the code's kind.
     init(_ code: ProcessCode, isFromLink: Bool) {
         switch code.kind {
         case .authentication:
@@ -147,14 +156,15 @@ public enum ProcessInitializationData: Equatable, Sendable {
         }
     }
 
-    /// The code within what was scanned, typed or opened: a code as it is, or behind the `#` of a link of any scheme.
+    /// Returns the code in a scanned, typed or opened text: the text itself, or the part behind the `#` of a link of
+    /// any scheme.
     static func code(in text: String) -> (text: String, isFromLink: Bool) {
         let trimmed = Self.trimmed(text)
         let parts = trimmed.splitBytes(at: "#", maxSplits: 1)
         return parts.count == 2 ? (String(parts[1]), true) : (String(trimmed), false)
     }
 
-    /// Without the white space of ASCII that pasting leaves around a code.
+    /// Returns the text without the ASCII white space that pasting leaves around a code.
     private static func trimmed(_ text: String) -> Substring {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
         let bytes = text.utf8

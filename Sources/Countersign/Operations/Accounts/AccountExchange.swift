@@ -7,9 +7,10 @@ import _Primitives
     import Foundation
 #endif
 
-/// What the SDK asks of the server about an account, and how it reads the answers: translation only.
+/// The exchange of the SDK's requests about an account with the server, and of the answers: translation only.
 struct AccountExchange: Sendable {
-    /// The most bytes of a list. The server bounds its rows; names in scripts of three bytes a letter need the room.
+    /// The maximum number of bytes of a list. The server limits the number of rows; names in scripts with three bytes
+    /// for each letter need this size.
     private static let maximumLength = 262_144
 
     let core: ClientCore
@@ -45,7 +46,7 @@ struct AccountExchange: Sendable {
 
     func grants(of username: Username) async throws -> [ServiceGrant] {
         let path = self.core.configuration.grantsPath
-        // A server of before has no such list.
+        // An older server has no such list.
         return try await self.list("grants", of: username, path: path, mayBeMissing: true) { grant in
             let id = try grant.requiredString("id")
             guard Self.isIdentifier(id) else { throw JSONError(.wrongType, "id") }
@@ -61,7 +62,7 @@ struct AccountExchange: Sendable {
 
     func questions(for username: Username) async throws -> [ServiceQuestion] {
         let path = self.core.configuration.questionsPath
-        // A server of before has no such list.
+        // An older server has no such list.
         return try await self.list("questions", of: username, path: path, mayBeMissing: true) { question in
             let id = try question.requiredString("id")
             guard Self.isIdentifier(id) else { throw JSONError(.wrongType, "id") }
@@ -93,7 +94,7 @@ struct AccountExchange: Sendable {
     func endGrant(_ id: String) async throws { try await self.end(id, under: self.core.configuration.grantsPath) }
 
     private func end(_ id: String, under path: String) async throws {
-        // Anything else would be another path of the server.
+        // Any other text would name a different path of the server.
         guard Self.isIdentifier(id) else { throw OperationError(.sessionUnknown, "not an identifier") }
         let response = try await self.send("DELETE", path + (path.hasSuffix("/") ? "" : "/") + id)
         switch response.status {
@@ -153,17 +154,17 @@ struct AccountExchange: Sendable {
         }
     }
 
-    /// A moment of RFC 3339 in UTC with milliseconds.
+    /// Reads a moment of RFC 3339 in UTC with milliseconds.
     private static func date(_ name: String, of object: JSONObject) throws -> Date {
         let text = try object.requiredString(name)
-        // A year has four digits in that form; with a later one the sums behind a date would overflow.
+        // A year has four digits in this format. With a later year, the arithmetic behind a date would overflow.
         guard text.utf8.count == "2026-11-21T09:00:00.000Z".utf8.count,
             let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         else { throw JSONError(.wrongType, "\(name) is not a moment") }
         return date
     }
 
-    /// Whether a text can be a session's identifier: base64url.
+    /// Returns `true` if a text can be a session's identifier: base64url.
     private static func isIdentifier(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -4,89 +4,89 @@
     public import Foundation
 #endif
 
-/// Something that the server tells a person's devices.
+/// A message of the server to the devices of a person: an event on the account.
 public struct AccountNotice: Hashable, Sendable, Identifiable {
-    /// What has happened. A struct, because a newer server may tell of more.
+    /// The kind of the event. A struct, because a newer server may report more kinds.
     public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The server's word for it.
+        /// The server's name of the kind.
         public let rawValue: String
-        /// A kind by the server's word.
+        /// Creates a kind from the server's name.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// Somebody signed in with this account; the subject is the service.
+        /// A person signed in with this account; the subject is the service.
         public static let signedIn = Self(rawValue: "signed-in")
         /// A device was added to the account; the subject is its name.
         public static let deviceAdded = Self(rawValue: "device-added")
-        /// A device has another authenticator to answer with; the subject is the device's name.
+        /// A device received an additional authenticator; the subject is the device's name.
         public static let authenticatorAdded = Self(rawValue: "authenticator-added")
-        /// A service had authenticators of the account deleted; the subject is the service.
+        /// A service deleted authenticators of the account; the subject is the service.
         public static let authenticatorsRemoved = Self(rawValue: "authenticators-removed")
         /// The password of the account was changed, and every browser was signed out; the subject is the account's name.
         public static let passwordChanged = Self(rawValue: "password-changed")
-        /// The codes that are asked for beside the password are of another app, or there are other recovery codes; the subject
-        /// is the account's name.
+        /// The second factor was changed: the account has codes of another app, or new recovery codes. The subject is
+        /// the account's name.
         public static let secondFactorChanged = Self(rawValue: "second-factor-changed")
-        /// The account was connected with one at another provider, which signs in to it from now on; the subject is that
-        /// provider.
+        /// The account was linked with an account at another provider. From now on the other provider can sign in to
+        /// this account. The subject is the other provider.
         public static let identityLinked = Self(rawValue: "identity-linked")
-        /// A device speaks for itself by other keys from now on, because it has lost those that it had; the subject is its
-        /// name.
+        /// A device authenticates itself with new keys, because the device has lost its former keys. The subject is the
+        /// device's name.
         public static let deviceKeysReplaced = Self(rawValue: "device-keys-replaced")
-        /// The server's word.
+        /// The server's name of the kind.
         public var description: String { self.rawValue }
     }
 
-    /// The server's name for it.
+    /// The server's identifier of the notice.
     public let id: String
-    /// What has happened. Fit to be shown, as ``subject`` is.
+    /// The kind of the event. Fit to be shown, like ``subject``.
     public let kind: Kind
-    /// When.
+    /// The time of the event.
     public let date: Date
-    /// To what, or of what. One line.
+    /// The object of the event, such as a service or a device; see ``Kind``. One line.
     public let subject: String
 }
 
 /// A browser that is signed in to a person's account.
 public struct BrowserSession: Hashable, Sendable, Identifiable {
-    /// A service that the browser was signed in to.
+    /// A service to which the browser was signed in.
     public struct Service: Hashable, Sendable {
         /// The service's name. One line, fit to be shown.
         public let name: String
-        /// Scheme, host and port, fit to be compared by a person.
+        /// Scheme, host and port of the service, fit to be compared by a person.
         public let origin: String
     }
 
-    /// What ``SessionRevocation/sessionID(_:)`` takes.
+    /// The identifier for ``SessionRevocation/sessionID(_:)``.
     public let id: String
-    /// The services that it was signed in to, the last one first; the server may leave older ones out.
+    /// The services to which the browser was signed in, the last one first; the server may leave out older services.
     public let services: [Service]
     /// The browser and its system in words, at the sign-in. One line, fit to be shown.
     public let browser: String?
     /// The browser's network address at the sign-in. One line, fit to be shown.
     public let address: String?
-    /// When the person authenticated.
+    /// The time at which the person authenticated.
     public let authenticatedAt: Date
-    /// When the session last signed the person in somewhere.
+    /// The time at which the session last signed the person in to a service.
     public let usedAt: Date
-    /// When it ends by itself, at the latest.
+    /// The latest time at which the session ends by itself.
     public let expiresAt: Date
 }
 
-/// What a service has of a person that goes on without a browser: it renews its access by itself.
+/// A service's grant for a person's account that continues without a browser: the service renews its access by itself.
 public struct ServiceGrant: Hashable, Sendable, Identifiable {
-    /// What ``GrantRevocation/grantID(_:)`` takes.
+    /// The identifier for ``GrantRevocation/grantID(_:)``.
     public let id: String
     /// The service's name. One line, fit to be shown.
     public let service: String
-    /// What was granted, by the server's words. Each one line, fit to be shown.
+    /// The granted scopes, in the server's words. Each is one line, fit to be shown.
     public let scopes: [String]
     /// The browser session in which the person gave the grant, also if that session has ended; `nil` for a grant that was
     /// given without a browser.
     public let session: GivingSession?
-    /// When it was given.
+    /// The time at which the grant was given.
     public let since: Date
-    /// When the service last renewed its access; `nil` where it has not yet.
+    /// The time at which the service last renewed its access; `nil` if the service has not renewed it yet.
     public let usedAt: Date?
-    /// When it ends by itself, if the service does not use it.
+    /// The time at which the grant ends by itself, if the service does not use it.
     public let expiresAt: Date
 
     /// The session in which a person gave a grant.

@@ -2,9 +2,9 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// An authenticator of this device, for the app to show. Titles and pictures are the app's.
+/// An authenticator of this device, for the app to show. The app provides titles and pictures.
 public struct AuthenticatorDescriptor: Hashable, Sendable {
-    /// What the authenticator wants of the person.
+    /// The kind of an authenticator: the action that the authenticator requires from the person.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case pin, password, fingerprint, face, devicePasscode, devicePossession }
         private let base: Base
@@ -16,9 +16,9 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
         public static let fingerprint = Self(base: .fingerprint)
         /// A face in front of the device's camera.
         public static let face = Self(base: .face)
-        /// The device's own passcode, which the operating system judges.
+        /// The device's own passcode, which the operating system checks.
         public static let devicePasscode = Self(base: .devicePasscode)
-        /// Nothing: the device itself.
+        /// No action: the device itself.
         public static let devicePossession = Self(base: .devicePossession)
         public var description: String { self.base.rawValue }
 
@@ -36,32 +36,32 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
         }
     }
 
-    /// For which accounts an authenticator is registered.
+    /// The accounts for which an authenticator is registered.
     public struct RegistrationInfo: Hashable, Sendable {
         /// The accounts.
         public let registeredAccounts: [RegisteredAccount]
 
-        /// A registration for those accounts.
+        /// Creates a registration for the accounts.
         public init(registeredAccounts: [RegisteredAccount] = []) { self.registeredAccounts = registeredAccounts }
-        /// Whether that account is among them.
+        /// Returns `true` if the account is among the registered accounts.
         public func isRegistered(username: Username) -> Bool {
             guard let name = username.normalizedUsername else { return false }
             return self.registeredAccounts.contains { $0.username.hasSameBytes(as: name) }
         }
     }
 
-    /// The model's name.
+    /// The identifier of the authenticator's model.
     public let aaid: Aaid
-    /// What the authenticator wants of the person.
+    /// The action that the authenticator requires from the person.
     public let kind: Kind
-    /// For which accounts it is registered.
+    /// The accounts for which the authenticator is registered.
     public let registration: RegistrationInfo
-    /// Whether a finger, a face or a passcode is enrolled with the operating system; for the others always true.
+    /// `true` if a finger, face or passcode is enrolled in the operating system. Always `true` for the other kinds.
     public let isUserEnrolled: Bool
-    /// Whether the device has what the authenticator needs.
+    /// `true` if the device has the hardware that the authenticator needs.
     public let isSupportedByHardware: Bool
 
-    /// An authenticator, for an app's own tests too.
+    /// Creates an authenticator. Public also for an app's own tests.
     public init(
         aaid: Aaid, kind: Kind, registration: RegistrationInfo = RegistrationInfo(), isUserEnrolled: Bool = true,
         isSupportedByHardware: Bool = true

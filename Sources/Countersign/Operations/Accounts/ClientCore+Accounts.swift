@@ -3,16 +3,16 @@ import UAFClient
 import _Primitives
 
 extension ClientCore {
-    /// What is kept of an account of that name, in its one spelling, at whichever server: for operations a name occurs once
-    /// on a device.
+    /// Returns the stored data of the account with the name in normalized spelling, at any server. For operations, a
+    /// name occurs once on a device.
     func record(named username: Username) async -> StoredAccount? {
         await self.register.records.first { $0.username.hasSameBytes(as: username) }
     }
 
-    /// Who asks the server about an account: who the app says, else this device for itself.
+    /// Returns the caller for requests to the server about an account: the app's provider, or else the device itself.
     ///
-    /// Throws ``OperationError``: `missingInteraction` without a name, and without a provider where the server does not know the
-    /// device's keys; `unknownUsername` where this device has no such account, and nobody else asks.
+    /// Throws ``OperationError``: `missingInteraction` without a name, and without a provider if the server does not
+    /// know the device's keys; `unknownUsername` if this device has no such account and no provider is given.
     func caller(_ provider: (any AuthorizationProvider)?, named username: Username?) async throws(OperationError) -> (
         Username, RequestCaller
     ) {
@@ -31,7 +31,7 @@ extension ClientCore {
         return (username, caller)
     }
 
-    /// The device's authenticators as the app sees them.
+    /// Returns the device's authenticators for the app.
     func descriptors() async -> [AuthenticatorDescriptor] {
         let records = await self.register.records
         return await self.module.authenticators.map { status in
@@ -44,7 +44,8 @@ extension ClientCore {
         }
     }
 
-    /// The device's authenticators, those in `aaids` first and in their order.
+    /// Returns the device's authenticators: first the authenticators in `aaids`, in the order of `aaids`, then the
+    /// others.
     func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
         let all = await self.descriptors()
         let preferred = aaids.reduce(into: [Aaid]()) { if !$0.contains($1) { $0.append($1) } }

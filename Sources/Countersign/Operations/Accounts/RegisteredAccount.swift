@@ -1,11 +1,11 @@
 public import Foundation
 import _Primitives
 
-/// An account that this device is enrolled for.
+/// An account for which this device is enrolled.
 public struct RegisteredAccount: Hashable, Sendable {
-    /// The person's name at the server; it occurs once on a device.
+    /// The person's name at the server. The name occurs once on a device.
     public let username: Username
-    /// The server that knows it.
+    /// The server of the account.
     public let server: Server
 
     /// A server, by its address.
@@ -13,11 +13,11 @@ public struct RegisteredAccount: Hashable, Sendable {
         /// Scheme, host and port.
         public let baseURL: URL
 
-        /// A server at that address.
+        /// Creates a server with the address.
         public init(baseURL: URL) { self.baseURL = baseURL }
     }
 
-    /// An account, for an app's own tests too.
+    /// Creates an account. Public also for an app's own tests.
     public init(username: Username, server: Server) {
         self.username = username
         self.server = server
@@ -34,26 +34,27 @@ public struct RegisteredAccount: Hashable, Sendable {
 }
 
 extension StoredAccount {
-    /// The account, as an app sees it.
+    /// The account for the app.
     var account: RegisteredAccount {
         RegisteredAccount(username: self.username, server: RegisteredAccount.Server(baseURL: self.key.server))
     }
 }
 
-/// What the app calls this device towards the server.
+/// The app's information for the server about this device.
 public struct DeviceInformation: Hashable, Sendable {
-    /// A name that the person knows the device by: 1 to 100 characters, not white space alone, and nowhere more than 30
-    /// combining marks in a row. A registration with another name ends with ``OperationError/Code/missingInteraction``,
-    /// and with the reason.
+    /// A name by which the person knows the device: 1 to 100 characters, not only white space, and at most 30 combining
+    /// marks in a row.
+    ///
+    /// A registration with another name ends with ``OperationError/Code/missingInteraction``, and with the reason.
     public let name: String
 
-    /// A device of that name.
+    /// Creates the information with a device name.
     public init(name: String) { self.name = name }
 
-    /// Why this is no name for a device; `nil` where it is one.
+    /// The reason why the name is invalid; `nil` if the name is valid.
     var flaw: String? {
         if !(1...100).contains(self.name.unicodeScalars.count) { return "it does not have 1 to 100 characters" }
-        // With such a name in it, neither this device's own list nor an answer of the server could be read again.
+        // With such a name, neither this device's own list nor an answer of the server could be read again.
         if !self.name.isStreamSafe { return "it has more than 30 combining marks in a row" }
         return self.name.allSatisfy(\.isWhitespace) ? "it is white space" : nil
     }

@@ -6,19 +6,21 @@ public import Ceremony
     public import Foundation
 #endif
 
-/// Something that a service asks a person, without a browser: a call centre that wants to know who is on the telephone.
+/// A question of a service to a person, without a browser. Example: a call centre wants to authenticate the person on
+/// the telephone.
 ///
-/// What it asks in words shows when ``payload`` is redeemed, as with a scanned code: nothing is agreed to by reading the list.
+/// The text of the question appears when ``payload`` is redeemed, as with a scanned code. Reading the list agrees to
+/// nothing.
 public struct ServiceQuestion: Hashable, Sendable, Identifiable {
-    /// The server's name for it: the same each time that the list is read. It opens nothing.
+    /// The server's identifier of the question: the same at each reading of the list. The identifier opens nothing.
     public let id: String
     /// The service's name. One line, fit to be shown.
     public let service: String
     /// Scheme, host and port of the service, fit to be compared by a person.
     public let origin: String?
-    /// What ``OutOfBandOperation`` takes to ask the person, once. The next reading of the list gives another, and this one is
-    /// of no use any more.
+    /// The payload for ``OutOfBandOperation``, which asks the person. The payload works once. The next reading of the
+    /// list returns another payload, and this payload becomes useless.
     public let payload: OutOfBandPayload
-    /// Until when it can be taken up.
+    /// The latest time at which the question can be answered.
     public let expiresAt: Date
 }

@@ -7,7 +7,7 @@ import _Primitives
 #endif
 
 extension ClientConfiguration: Codable {
-    /// The names in a file, which stay as they are whatever the properties are called.
+    /// The names in a file. The names stay the same even if the properties are renamed.
     private enum CodingKeys: String, CodingKey {
         case baseURL = "baseUrl"
         case facetID = "facetId"
@@ -36,9 +36,9 @@ extension ClientConfiguration: Codable {
         [(.networkTimeout, \.networkTimeout), (.userInteractionTimeout, \.userInteractionTimeout)]
     }
 
-    /// Reads a configuration; what is missing has its default.
+    /// Reads a configuration. A missing value gets its default.
     ///
-    /// Throws ``InitializationError`` (`invalidConfiguration`) where `baseURL` is missing or not an address.
+    /// Throws ``InitializationError`` (`invalidConfiguration`) if `baseURL` is missing or is not an address.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         guard let text = try values.decodeIfPresent(String.self, forKey: .baseURL), let baseURL = URL(string: text),
@@ -56,7 +56,7 @@ extension ClientConfiguration: Codable {
         if let hosts = try values.decodeIfPresent([String].self, forKey: .redeemHosts) { self.redeemHosts = Set(hosts) }
     }
 
-    /// Writes all of it, times as whole seconds, a part of a second as a whole one.
+    /// Writes all values. Times are whole seconds; a fraction of a second is written as a full second.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(self.baseURL, forKey: .baseURL)

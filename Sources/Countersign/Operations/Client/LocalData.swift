@@ -8,11 +8,11 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What is on this device, without asking the server.
+/// The data on this device, available without asking the server.
 public struct LocalData: Sendable {
     let core: ClientCore
 
-    /// The accounts that this device is enrolled for, oldest first.
+    /// The accounts for which this device is enrolled, oldest first.
     public var accounts: [RegisteredAccount] {
         get async { await self.core.register.records.map(\.account) }
     }
@@ -22,24 +22,28 @@ public struct LocalData: Sendable {
         get async { await self.core.descriptors() }
     }
 
-    /// What the device is called; `nil` before the first registration and after the last account has gone.
+    /// The device's name; `nil` before the first registration and after the removal of the last account.
     public var deviceInformation: DeviceInformation? {
         get async { await self.core.register.deviceName.map(DeviceInformation.init(name:)) }
     }
 
-    /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`, and
-    /// ``OperationError`` `appRenamed` where the app had another name when the account was enrolled.
+    /// Returns the status of an account's PIN; `nil` if the account has no PIN.
+    ///
+    /// Throws `StorageError`, and ``OperationError`` `appRenamed` if the app had another name when the account was
+    /// enrolled.
     public func pinProtectionStatus(username: Username) async throws -> AuthenticatorProtectionStatus? {
         try await self.protectionStatus(.pin, of: username)
     }
 
-    /// How the password of an account stands; `nil` where the account has none. Throws `StorageError`, and
-    /// ``OperationError`` `appRenamed` where the app had another name when the account was enrolled.
+    /// Returns the status of an account's password; `nil` if the account has no password.
+    ///
+    /// Throws `StorageError`, and ``OperationError`` `appRenamed` if the app had another name when the account was
+    /// enrolled.
     public func passwordProtectionStatus(username: Username) async throws -> AuthenticatorProtectionStatus? {
         try await self.protectionStatus(.password, of: username)
     }
 
-    /// What is kept of an account, in whichever way its name is typed.
+    /// Returns the stored data of an account, for any spelling of its name.
     private func record(of username: Username) async -> StoredAccount? {
         guard let name = username.normalizedUsername else { return nil }
         return await self.core.record(named: name)
@@ -55,14 +59,15 @@ public struct LocalData: Sendable {
         return try await self.core.module.protectionStatus(of: key)
     }
 
-    /// Deletes what this device keeps of an account that is of no use any more, without telling the server: all of its
-    /// keys, locked or not, and what proves that an enrolment comes from this device. Other accounts are not touched.
+    /// Deletes this device's data of an account that is no longer needed, without telling the server: all of its keys,
+    /// locked or not, and the secret that identifies the device at a new enrolment. Other accounts are not touched.
     ///
-    /// The server goes on listing the device, whose keys nobody has any more, until its operator takes it away or the
-    /// person deregisters it elsewhere. To use the account again, do not forget it: enrol over it with a new link, and the
-    /// server retires the old device once the new key is confirmed. To leave for good, ``Deregistration`` tells the server.
+    /// The server continues to list the device, whose keys no longer exist. The device is removed when the server's
+    /// operator removes it or when the person deregisters it elsewhere. To use the account again, do not forget it:
+    /// enrol over the account with a new link; the server retires the old device once the new key is confirmed. To
+    /// leave permanently, use ``Deregistration``, which tells the server.
     ///
-    /// Throws ``DeleteAuthenticatorError``; `unknownUsername` also for an account of that name at another server.
+    /// Throws ``DeleteAuthenticatorError``; `unknownUsername` also for an account of the same name at another server.
     public func forget(_ account: RegisteredAccount) async throws {
         guard let record = await self.record(of: account.username), record.key.server == account.server.baseURL else {
             throw DeleteAuthenticatorError(.unknownUsername, "no such account")
@@ -74,11 +79,12 @@ public struct LocalData: Sendable {
         }
     }
 
-    /// Deletes what this device keeps of an authenticator of an account, or of all of them, without telling the server.
-    /// The account goes with its last authenticator.
+    /// Deletes this device's data of one authenticator of an account, or of all its authenticators, without telling the
+    /// server. The account is removed with its last authenticator.
     ///
-    /// After a lock-out do not delete the locked one: it is what proves that a new enrolment comes from this device. Have
-    /// the person enrol over the account with a new link, as <doc:EnrolADevice> says; that replaces the locked key.
+    /// After a lock-out, do not delete the locked authenticator: it proves that a new enrolment comes from this device.
+    /// Let the person enrol over the account with a new link, as <doc:EnrolADevice> says; the enrolment replaces the
+    /// locked key.
     ///
     /// Throws ``DeleteAuthenticatorError``.
     public func deleteAuthenticator(username: Username, aaid: Aaid? = nil) async throws {
@@ -97,29 +103,29 @@ public struct LocalData: Sendable {
     }
 }
 
-/// Why an authenticator could not be deleted. Two are equal when their codes are.
+/// The reason why an authenticator could not be deleted. Two errors are equal if their codes are equal.
 public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the app should do.
+    /// The kind of the error, which determines the app's remedy.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String { case invalidAaid, unknownUsername, storageError }
         fileprivate let base: Base
-        /// The account is not registered with that authenticator. Refresh what is shown.
+        /// The account is not registered with the authenticator. Refresh the list in the app.
         public static let invalidAaid = Self(base: .invalidAaid)
-        /// There is no such account. Refresh what is shown.
+        /// This device has no such account. Refresh the list in the app.
         public static let unknownUsername = Self(base: .unknownUsername)
-        /// The device's storage failed. Transient; nothing or everything was deleted.
+        /// The device's storage failed. Transient; the function has deleted nothing or everything.
         public static let storageError = Self(base: .storageError)
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened.
+    /// The kind of the error.
     public let code: Code
-    /// What the app does about it.
+    /// The remedy for the app.
     public var recovery: OperationError.Recovery { self.code == .storageError ? .tryAgain : .nothing }
-    /// For the log.
+    /// The reason for the log.
     public let reason: String
 
-    /// An error of that code; `reason` goes to the log alone.
+    /// Creates an error with the code; `reason` goes only to the log.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
@@ -131,7 +137,7 @@ public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringC
 }
 
 extension DeleteAuthenticatorError: LocalizedError {
-    /// What happened, in English and fit to be shown.
+    /// A description of the error in English, fit to be shown.
     public var errorDescription: String? {
         switch self.code.base {
         case .invalidAaid: "The account has no such authenticator on this device."
@@ -140,6 +146,6 @@ extension DeleteAuthenticatorError: LocalizedError {
         }
     }
 
-    /// What a person does about it, in English and fit to be shown.
+    /// A suggestion for the person in English, fit to be shown.
     public var recoverySuggestion: String? { self.recovery.suggestion }
 }

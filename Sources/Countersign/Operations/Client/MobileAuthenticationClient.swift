@@ -8,7 +8,7 @@ public import UAFClient
     import Foundation
 #endif
 
-/// Makes the client. One for an app, kept for the app's life.
+/// A builder that creates the client. An app creates one client, and keeps it for the app's whole life.
 ///
 /// ```swift
 /// let client = try await MobileAuthenticationClientInitializer()
@@ -25,14 +25,14 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     fileprivate var pictureDisplays: [PictureDisplay] = []
     fileprivate var traceRecorder: TraceRecorder?
 
-    /// An initializer that still wants a configuration and a platform.
+    /// Creates an initializer. A configuration and a platform are still required.
     public init() {}
 
-    /// Makes the client.
+    /// Creates the client.
     ///
-    /// Nothing is sent, but where the app ended while it carried out a deregistration of a service's: then it asks the
-    /// server for what is to go, and waits five seconds for all of that at the most. What was not told by then is asked
-    /// for at the next start.
+    /// The function sends nothing, with one exception: if the app ended while it carried out a service's
+    /// deregistration, the function asks the server for the keys to delete. All of these requests together take at most
+    /// five seconds. Requests that are not answered by then are repeated at the next start.
     public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
         guard self.once.take() else { throw InitializationError(.operationReused) }
         guard let configuration, let platform, configuration.baseURL.authority != nil else {
@@ -59,55 +59,57 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
 }
 
 extension MobileAuthenticationClientInitializer: CustomStringConvertible, CustomReflectable {
-    /// Without its parts: the platform's storage holds everything.
+    /// A description without the initializer's parts, because the platform's storage holds everything.
     public var description: String { "MobileAuthenticationClientInitializer" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension OperationBuilder where Operation == MobileAuthenticationClientInitializer {
-    /// Where the server is.
+    /// Sets the configuration, with the server's address. Required.
     public func configuration(_ configuration: ClientConfiguration) -> Self {
         self.changing { $0.configuration = configuration }
     }
-    /// What the device can do.
+    /// Sets the capabilities of the device. Required.
     public func platform(_ platform: DevicePlatform) -> Self { self.changing { $0.platform = platform } }
-    /// How to reach the network; by default over Foundation's URL loading.
+    /// Sets the access to the network. The default is Foundation's URL loading.
     public func transport(_ transport: any Transport) -> Self { self.changing { $0.transport = transport } }
-    /// What one try of a PIN costs whoever has the device's storage.
+    /// Sets the cost of one PIN guess for an attacker with the device's storage.
     public func pinHardening(_ hardening: PinHardening) -> Self { self.changing { $0.pinHardening = hardening } }
-    /// The kinds of PNG pictures that the app's selectors show for confirmation, each with its exact size; by default
-    /// none. Servers hear of them at registrations. A picture arrives as
-    /// ``AuthenticatorSelectionContext/transactionConfirmationData`` only where its file is of such a kind; a text comes
-    /// before a picture.
+    /// Sets the kinds of PNG pictures that the app's selectors show for confirmation, each with its exact size. The
+    /// default is none.
+    ///
+    /// Servers learn the kinds at registrations. A picture arrives as
+    /// ``AuthenticatorSelectionContext/transactionConfirmationData`` only if its file is of such a kind. If a text and
+    /// a picture are possible, the SDK takes the text.
     public func pictureDisplays(_ displays: [PictureDisplay]) -> Self {
         self.changing { $0.pictureDisplays = displays }
     }
-    /// Where the client writes down what it does: token redeemed, person verified, answer sent. Never who, or what is in
-    /// a message. By default nowhere.
+    /// Sets the recorder of the client's events: token redeemed, person verified, answer sent. The events never contain
+    /// a person or the content of a message. By default no recorder is set.
     public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.changing { $0.traceRecorder = recorder } }
 }
 
-/// The client SDK for one app.
+/// The client SDK of an app.
 public struct MobileAuthenticationClient: Sendable {
     let core: ClientCore
 
-    /// Everything that talks to the server.
+    /// The operations that talk to the server.
     public var operations: Operations { Operations(core: self.core) }
-    /// What is on this device.
+    /// The data on this device.
     public var localData: LocalData { LocalData(core: self.core) }
-    /// Whether the keys lie in a store for development: the app says so to the person at enrolment.
+    /// `true` if the keys are stored in a store for development. The app must say so to the person at the enrolment.
     public var isDevelopmentStore: Bool { self.core.platform.storage.isDevelopmentStore }
-    /// This device, as it speaks for itself to an account's server; `nil` where there is no such account. Throws
+    /// Returns this device's identity towards an account's server; `nil` if the account does not exist. Throws
     /// `DeviceKeyError` and ``StorageError``.
     package func deviceIdentity(of account: RegisteredAccount) async throws -> DeviceIdentity? {
         try await self.core.identity(
             of: AccountKey(server: account.server.baseURL, username: account.username))
     }
-    /// The configuration that the client was made with.
+    /// The configuration with which the client was created.
     public var configuration: ClientConfiguration { self.core.configuration }
 }
 
 extension MobileAuthenticationClient: CustomReflectable {
-    /// The configuration alone: behind the rest are keys, secrets of devices and tokens.
+    /// A mirror with the configuration only, because the other parts hold keys, secrets of devices and tokens.
     public var customMirror: Mirror { Mirror(self, children: ["configuration": self.configuration]) }
 }

@@ -9,44 +9,44 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What ``MobileAuthenticationClient/checkServer()`` found. Its description is a sentence for the app's developer.
+/// The result of ``MobileAuthenticationClient/checkServer()``. The description is a sentence for the app's developer.
 public struct ServerCheck: Hashable, Sendable, CustomStringConvertible {
-    /// What was found. A struct, because a later version may find more.
+    /// The finding of the check. A struct, because a later version may have more findings.
     public struct Finding: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case trusted, facetNotListed, noFacetList, unsupportedVersion, noUAFServer, untrustedServer, unreachable
             case insecureTransport
         }
         private let base: Base
-        /// The server answers, and takes answers of this app.
+        /// The server answers, and accepts answers of this app.
         public static let trusted = Self(base: .trusted)
-        /// The server's list does not have this app: compare ``ServerCheck/facetID`` with ``ServerCheck/trustedFacets``,
-        /// and have the server's operator add it.
+        /// The server's list does not contain this app. Compare ``ServerCheck/facetID`` with
+        /// ``ServerCheck/trustedFacets``, and ask the server's operator to add the app.
         public static let facetNotListed = Self(base: .facetNotListed)
-        /// The server answers, but its list of apps cannot be read at the address that it names.
+        /// The server answers, but the address that it names has no readable list of apps.
         public static let noFacetList = Self(base: .noFacetList)
-        /// The server speaks other versions of UAF. One of the two needs an update.
+        /// The server uses other versions of UAF. Either the app or the server needs an update.
         public static let unsupportedVersion = Self(base: .unsupportedVersion)
-        /// What answers is no server of this product, or the configured paths are not its own.
+        /// The address answers, but is not a server of this product, or the configured paths are wrong.
         public static let noUAFServer = Self(base: .noUAFServer)
-        /// The certificate or the name of the server does not hold.
+        /// The certificate or the name of the server is not valid.
         public static let untrustedServer = Self(base: .untrustedServer)
-        /// No answer. Transient, or a wrong address.
+        /// The server did not answer. Transient, or a wrong address.
         public static let unreachable = Self(base: .unreachable)
         /// The configured address is neither `https` nor this device. Nothing was sent.
         public static let insecureTransport = Self(base: .insecureTransport)
         public var description: String { self.base.rawValue }
     }
 
-    /// What was found.
+    /// The finding of the check.
     public let finding: Finding
-    /// What this app calls itself: ``ClientConfiguration/facetID``.
+    /// The facet ID of this app: ``ClientConfiguration/facetID``.
     public let facetID: String
-    /// The apps that the server takes answers from; empty where its list could not be read. Fit to be shown.
+    /// The apps whose answers the server accepts; empty if the server's list could not be read. Fit to be shown.
     public let trustedFacets: [String]
     /// The server's address.
     public let baseURL: URL
-    /// What was in the way. For the log.
+    /// The cause of the finding, for the log.
     public let reason: String
 
     /// A sentence for the app's developer.
@@ -64,11 +64,13 @@ public struct ServerCheck: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MobileAuthenticationClient {
-    /// Asks the server whether this app may answer it: for the app's start while it is developed, and for its support.
+    /// Asks the server if this app may answer the server's requests. Use the function at the app's start during
+    /// development, and for support.
     ///
-    /// It fetches a request for an authentication, as an operation would, throws it away, and fetches the list of apps
-    /// anew. Nobody is asked anything, and nothing is stored here or there. An app that is not listed finds out here what
-    /// each operation would end with: ``FidoErrorCode/untrustedFacetID`` or a refusal of the server.
+    /// The function fetches an authentication request like an operation, discards the request, and fetches the list of
+    /// apps again. The function asks the person nothing, and stores nothing on the device or at the server. For an app
+    /// that is not listed, each operation would end with ``FidoErrorCode/untrustedFacetID`` or a refusal of the server;
+    /// this function reveals the problem.
     public func checkServer() async -> ServerCheck {
         let configuration = self.core.configuration
         func check(_ finding: ServerCheck.Finding, _ trusted: [String] = [], _ reason: String = "") -> ServerCheck {
@@ -108,7 +110,7 @@ extension MobileAuthenticationClient {
     ) async throws -> ServerCheck {
         let facets = FacetAuthorization(
             facetID: self.core.facetID, fetch: self.core.facetListFetch(recording))
-        // Without an AppID the app's own facet stands for it, and the server's list decides at the server.
+        // Without an AppID, the app's own facet takes its place, and the server decides by its list.
         let isTrusted = try await self.isTrusted(header, facets)
         let address =
             header.appID.isEmpty ? self.configuration.address(self.configuration.facetsPath) : URL(string: header.appID)
@@ -121,7 +123,7 @@ extension MobileAuthenticationClient {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // An operation of this app does not need the list then, and neither does its developer.
+            // An operation of this app does not need the list in this case, and neither does the app's developer.
             if isTrusted { return check(.trusted, [], "") }
             let cause = (error as? OperationFailure)?.reason ?? (error as? TransportError)?.reason ?? "\(error)"
             return check(.noFacetList, [], "\(cause), at \(DisplayText.line(address?.absoluteString ?? header.appID))")
@@ -137,7 +139,7 @@ extension MobileAuthenticationClient {
         return check(.trusted, shown, "")
     }
 
-    /// Whether an operation of this app would take the AppID: by the list, or by a rule that needs none.
+    /// Returns `true` if an operation of this app would accept the AppID: by the list, or by a rule without a list.
     private func isTrusted(_ header: OperationHeader, _ facets: FacetAuthorization) async throws -> Bool {
         guard !header.appID.isEmpty else { return false }
         do {

@@ -6,9 +6,9 @@ import UAFClient
     public import Foundation
 #endif
 
-/// Why the client could not be initialised. Two are equal when their codes are.
+/// The reason why the client could not be initialised. Two errors are equal if their codes are equal.
 public struct InitializationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the app should do.
+    /// The kind of the error, which determines the app's remedy.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
             case invalidConfiguration, storageInUse, storageCorrupt, storageNewer, storageUnavailable, operationReused
@@ -16,11 +16,11 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         fileprivate let base: Base
         /// The configuration is missing, incomplete or wrong. A mistake in the app.
         public static let invalidConfiguration = Self(base: .invalidConfiguration)
-        /// Another process uses the storage. Wait for it to end.
+        /// Another process uses the storage. Wait for the other process to end.
         public static let storageInUse = Self(base: .storageInUse)
-        /// What is stored cannot be opened. The enrolments are lost; the app wipes the storage and enrols again.
+        /// The stored data cannot be opened. The enrolments are lost; the app wipes the storage and enrols again.
         public static let storageCorrupt = Self(base: .storageCorrupt)
-        /// A later version of the app has written what is stored. Nothing is lost: have the person update the app.
+        /// A later version of the app has written the stored data. Nothing is lost: ask the person to update the app.
         public static let storageNewer = Self(base: .storageNewer)
         /// The storage failed. Transient; try again later.
         public static let storageUnavailable = Self(base: .storageUnavailable)
@@ -29,9 +29,9 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened.
+    /// The kind of the error.
     public let code: Code
-    /// What the app does about it. For ``Code/storageCorrupt`` it wipes the storage first.
+    /// The remedy for the app. For ``Code/storageCorrupt``, the app wipes the storage first.
     public var recovery: OperationError.Recovery {
         switch self.code.base {
         case .invalidConfiguration, .operationReused: .correctApp
@@ -40,10 +40,10 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         case .storageNewer: .updateApp
         }
     }
-    /// For the log: never a secret.
+    /// The reason for the log: never a secret.
     public let reason: String
 
-    /// An error of that code; `reason` goes to the log alone.
+    /// Creates an error with the code; `reason` goes only to the log.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
@@ -66,7 +66,7 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
 }
 
 extension InitializationError: LocalizedError {
-    /// What happened, in English and fit to be shown.
+    /// A description of the error in English, fit to be shown.
     public var errorDescription: String? {
         switch self.code.base {
         case .invalidConfiguration: "This app is not configured rightly."
@@ -78,6 +78,6 @@ extension InitializationError: LocalizedError {
         }
     }
 
-    /// What a person does about it, in English and fit to be shown.
+    /// A suggestion for the person in English, fit to be shown.
     public var recoverySuggestion: String? { self.recovery.suggestion }
 }

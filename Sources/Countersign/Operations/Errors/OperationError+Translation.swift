@@ -3,16 +3,16 @@ import UAFClient
 import _Primitives
 
 extension OperationError {
-    /// A name that no account of this device has. The name itself is in no log.
+    /// Creates the error for a name that no account of this device has. The name itself appears in no log.
     init(unknown username: Username) { self.init(.unknownUsername, "no account of that name on this device") }
 
-    /// An error of an operation whose answer has left.
+    /// Creates the error of an operation whose answer was already sent.
     init(_ error: Unanswered) {
         self = error.isJudgementLost ? OperationError(lost: error.cause) : OperationError(translating: error.cause)
     }
 
-    /// An error after a signed answer has left, or a server has judged it. Where nobody knows whether the server has
-    /// carried it out, the recovery says so: to repeat it could be to pay twice.
+    /// Creates the error for a failure after a signed answer was sent, or after a server has judged the answer. If the
+    /// outcome at the server is unknown, the recovery says so, because repeating the operation could mean paying twice.
     init(lost error: any Error) {
         let known =
             error is CancellationError
@@ -29,7 +29,7 @@ extension OperationError {
             known.reason)
     }
 
-    /// The one place where errors of the layers below become the SDK's.
+    /// Translates errors of the lower layers into errors of the SDK. No other place translates them.
     init(translating error: any Error) {
         switch error {
         case let error as OperationError: self = error
@@ -74,7 +74,7 @@ extension OperationError {
         case .unknownKey:
             self.init(.userNotRegisteredInServer, serverStatusCode: error.status?.rawValue, error.reason)
         case .unknownAccount, .knownAccount, .noSuchFactor, .factorInvalidated, .sensorLocked:
-            // Of identities alone.
+            // These causes occur only with identities.
             self.init(.unknown, recovery: .correctApp, error.reason)
         case .appRenamed(let former): self.init(.appRenamed, formerFacetID: former, error.reason)
         case .undisclosed: self.init(.missingInteraction, error.reason)
@@ -82,7 +82,7 @@ extension OperationError {
     }
 }
 
-/// How an error of an operation is named to the server.
+/// The codes with which an operation's error is reported to the server.
 struct FailureReport {
     let code: ErrorCode
     let asmStatus: ASMStatusCode?

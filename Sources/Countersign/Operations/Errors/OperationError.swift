@@ -1,9 +1,10 @@
-/// Why an operation ended without success, whichever operation it was and however it was started.
+/// The reason why an operation failed. All operations use this error, however they were started.
 ///
-/// ``code`` says what happened, ``recovery`` what to do about it. Two are equal when their codes are, and their FIDO
-/// codes. Its sentences (`localizedDescription`) are in English and fit to be shown; ``reason`` is for the log.
+/// ``code`` states the kind of the error, and ``recovery`` the remedy. Two errors are equal if their codes and their
+/// FIDO codes are equal. The sentences (`localizedDescription`) are in English and fit to be shown; ``reason`` is for
+/// the log.
 public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened. A struct, because a later version may have more.
+    /// The kind of the error. A struct, because a later version may have more kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Base: String {
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
@@ -12,71 +13,81 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
                 storageError, unknown
         }
         let base: Base
-        /// The client, an authenticator or the server said no: see ``OperationError/fidoErrorCode``.
+        /// The client, an authenticator or the server refused: see ``OperationError/fidoErrorCode``.
         public static let fidoError = Self(base: .fidoError)
-        /// No answer from the server, or none that can be used. Transient: let the person try again. A token may be
-        /// used up. After a signed answer has left, ``OperationError/recovery`` is `checkOutcome` instead.
+        /// The server gave no answer, or an answer that cannot be used. Transient: let the person try again. A token
+        /// may be used up. After a signed answer was sent, ``OperationError/recovery`` is `checkOutcome` instead.
         public static let networkError = Self(base: .networkError)
-        /// The server wants to know the person first. Authenticate, and give the new provider to the operation.
+        /// The server requires the person's authentication first. Authenticate, and pass the new provider to the
+        /// operation.
         public static let notAuthorized = Self(base: .notAuthorized)
-        /// The server does not know the key any more; it was deleted here too. Ask the person to enrol again.
+        /// The server no longer knows the key; the key was deleted on this device too. Ask the person to enrol again.
         public static let userNotRegisteredInServer = Self(base: .userNotRegisteredInServer)
-        /// An account of that name is there for another server. Forget that one first, and no other.
+        /// This device has an account of the same name for another server. Forget the other server's account first, and
+        /// keep all other accounts.
         public static let userAlreadyRegisteredInAnotherServer = Self(base: .userAlreadyRegisteredInAnotherServer)
-        /// The code was not used in time. Ask the person to have a new one shown.
+        /// The code was not used in time. Ask the person to have a new code shown.
         public static let tokenExpired = Self(base: .tokenExpired)
-        /// The code was used before. Where this device may have been it, as after the app was killed,
-        /// ``OperationError/recovery`` is `haveCodeShownAgain`; else somebody else was, and the person looks out.
+        /// The code was used before.
+        ///
+        /// If this device may have used the code, for example before the app was killed, ``OperationError/recovery`` is
+        /// `haveCodeShownAgain`. Otherwise another party used the code, and the person must be warned.
         public static let tokenAlreadyRedeemed = Self(base: .tokenAlreadyRedeemed)
-        /// The server does not know the code. Ask the person to scan or type it again.
+        /// The server does not know the code. Ask the person to scan or type the code again.
         public static let tokenUnknown = Self(base: .tokenUnknown)
-        /// The code names a server that the configuration does not. Nothing was sent. Warn the person.
+        /// The code names a server that is missing from the configuration. Nothing was sent. Warn the person.
         public static let hostNotAllowed = Self(base: .hostNotAllowed)
-        /// The payload came by a link, but its code was made to be scanned or typed: somebody may have put the code of
-        /// their own sign-in page into a link. Nobody was asked, and the server has ended it. Warn the person: they
-        /// sign in only with a code that they scan, in the app, from a page that they opened themselves.
+        /// The payload came by a link, but its code was made to be scanned or typed. An attacker may have put the code
+        /// of their own sign-in page into a link.
+        ///
+        /// The person was asked nothing, and the server has ended the operation. Warn the person: a person signs in
+        /// only with a code that the person scans in the app, from a page that the person opened.
         public static let codeCameByLink = Self(base: .codeCameByLink)
-        /// The account is locked; its browsers are signed out. Send the person to whoever runs the service.
+        /// The account is locked; its browsers are signed out. Refer the person to the operator of the service.
         public static let accountLocked = Self(base: .accountLocked)
-        /// The account has no such session: it has ended. Fetch the list again.
+        /// The account has no such session: the session has ended. Fetch the list again.
         public static let sessionUnknown = Self(base: .sessionUnknown)
-        /// This device has no account of that name. Nothing was sent. Show the accounts that are there now
+        /// This device has no account of the name. Nothing was sent. Show the accounts that the device has now
         /// (``LocalData/accounts``).
         public static let unknownUsername = Self(base: .unknownUsername)
-        /// The app had another name when the account was enrolled: ``OperationError/formerFacetID``. Nothing is lost: with that
-        /// name all keys sign again. A mistake of the build or its configuration; do not have the person enrol anew, and delete
+        /// The app had another name when the account was enrolled: ``OperationError/formerFacetID``. Nothing is lost:
+        /// with the former name all keys sign again.
+        ///
+        /// The cause is a mistake of the build or its configuration. Do not ask the person to enrol again, and delete
         /// nothing.
         public static let appRenamed = Self(base: .appRenamed)
-        /// A part of the operation was not given: a selector, a verifier, a name; or what was to be confirmed was given
-        /// to no screen. Nothing was signed, and the server has heard of it; a token is used up. A mistake in the app's
+        /// The operation lacks a part (a selector, a verifier, a name), or no screen received the content to be
+        /// confirmed. Nothing was signed, and the server has been told; a token is used up. A mistake in the app's
         /// code.
         public static let missingInteraction = Self(base: .missingInteraction)
-        /// The operation was executed before. Make a new one. A mistake in the app's code.
+        /// The operation was executed before. Create a new operation. A mistake in the app's code.
         public static let operationReused = Self(base: .operationReused)
-        /// The device's storage failed. Nothing was given back that was counted; try again, then report it.
+        /// The device's storage failed. Counted attempts remain counted. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
-        /// Something else. Report it.
+        /// Another error. Report the error.
         public static let unknown = Self(base: .unknown)
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened.
+    /// The kind of the error.
     public let code: Code
-    /// The UAF client's code, with ``Code/fidoError``.
+    /// The UAF client's error code, with ``Code/fidoError``.
     public let fidoErrorCode: FidoErrorCode?
-    /// The HTTP status of the answer that ended the operation, where it was another one than 200.
+    /// The HTTP status of the answer that ended the operation, if the status was not 200.
     public let httpStatus: Int?
     /// The UAF status code with which the server refused, for instance 1403 while a registration waits for its
     /// confirmation.
     public let serverStatusCode: Int?
-    /// With ``Code/appRenamed``: the name that the app had when the account was enrolled (``ClientConfiguration/facetID``).
+    /// With ``Code/appRenamed``: the app's name at the time when the account was enrolled
+    /// (``ClientConfiguration/facetID``).
     public let formerFacetID: String?
-    /// What the app does about it.
+    /// The remedy for the app.
     public let recovery: Recovery
-    /// For the log: never a secret.
+    /// The reason for the log: never a secret.
     public let reason: String
 
-    /// An error of that code; `reason` goes to the log alone. The recovery is the code's, unless it is given.
+    /// Creates an error with the code; `reason` goes only to the log. Without a given recovery, the error has the
+    /// code's recovery.
     public init(
         _ code: Code, fidoErrorCode: FidoErrorCode? = nil, httpStatus: Int? = nil, serverStatusCode: Int? = nil,
         formerFacetID: String? = nil, recovery: Recovery? = nil, _ reason: String = ""
@@ -90,7 +101,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         self.reason = reason
     }
 
-    /// An error of the UAF client.
+    /// Creates an error of the UAF client.
     public static func fido(
         _ code: FidoErrorCode, httpStatus: Int? = nil, serverStatusCode: Int? = nil, recovery: Recovery? = nil,
         _ reason: String = ""
@@ -119,11 +130,11 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Why an authentication ended without success: the name of ``OperationError`` there.
+/// The error of an authentication: another name of ``OperationError``.
 public typealias AuthenticationError = OperationError
 
-/// Why a token could not be redeemed: the name of ``OperationError`` there.
+/// The error of redeeming a token: another name of ``OperationError``.
 public typealias OutOfBandOperationError = OperationError
 
-/// Why an account's activity could not be shown, or a session not be ended: the name of ``OperationError`` there.
+/// The error of showing an account's activity or ending a session: another name of ``OperationError``.
 public typealias AccountActivityError = OperationError

@@ -7,48 +7,50 @@ public import Ceremony
 #endif
 
 extension OperationError {
-    /// What an app does about an error: one `switch` over all of them is the whole of its error handling.
+    /// The app's remedy for an error. A single `switch` over all cases is a complete error handling.
     ///
-    /// ``InitializationError``, ``OutOfBandPayloadError`` and ``DeleteAuthenticatorError`` have one too.
+    /// ``InitializationError``, ``OutOfBandPayloadError`` and ``DeleteAuthenticatorError`` have a recovery too.
     public enum Recovery: Hashable, Sendable, CaseIterable {
-        /// Nothing: the person gave up, or what they wanted is so already. Show what is there now.
+        /// No remedy is needed: the person gave up, or the desired state is already reached. Show the present state.
         case nothing
         /// Transient: let the person try again.
         case tryAgain
-        /// The signed answer has left, and nobody here knows what became of it: it may be done. Have the person look where
-        /// they started, before anything is done again.
+        /// The signed answer was sent, and its outcome is unknown on this device: the operation may be done. Ask the
+        /// person to look at the place where the operation started, before anything is repeated.
         case checkOutcome
-        /// The code is of no use any more: ask the person to have a new one shown, where the first one was.
+        /// The code is no longer usable. Ask the person to have a new code shown at the place of the first code.
         case haveCodeShownAgain
-        /// Somebody may be trying to sign in as this person: warn them, and let them start anew themselves.
+        /// An attacker may be trying to sign in as this person. Warn the person, and let the person start again on
+        /// their own.
         case warnPerson
-        /// Authenticate the person in the app, and give the new authorization provider to a new operation.
+        /// Authenticate the person in the app, and pass the new authorization provider to a new operation.
         case authenticate
-        /// Let the person choose another authenticator, or enrol one that the service accepts.
+        /// Let the person choose another authenticator, or enrol an authenticator that the service accepts.
         case chooseAnotherAuthenticator
-        /// The key is of no use any more: ask the person to enrol this device again.
+        /// The key is no longer usable. Ask the person to enrol this device again.
         case enrollAgain
-        /// Too many wrong tries have locked the key: only a new enrolment takes its place. Have the person ask for a new
-        /// link, and enrol over the account; delete nothing, and no other account is touched.
+        /// Too many wrong tries have locked the key, and only a new enrolment replaces the key. Ask the person to
+        /// request a new link, and to enrol over the account. Delete nothing; no other account is touched.
         case replaceLockedKey
-        /// The operating system has locked finger, face or passcode: ask the person to unlock the device, and to try
-        /// again.
+        /// The operating system has locked the finger, face or passcode. Ask the person to unlock the device, and to
+        /// try again.
         case unlockDevice
-        /// Nothing is enrolled with the operating system: ask the person to enrol a finger, a face or a passcode there.
+        /// Nothing is enrolled in the operating system. Ask the person to enrol a finger, a face or a passcode in the
+        /// device's settings.
         case enrollWithOperatingSystem
-        /// The account of this very name on this device is another server's. Ask whether the person still wants that one;
-        /// if not, forget it (``LocalData/forget(_:)``), and try again. No other account is in the way.
+        /// This device's account of the same name belongs to another server. Ask the person if the other account is
+        /// still needed. If not, forget it (``LocalData/forget(_:)``), and try again. No other account is in the way.
         case forgetAccountOfThatName
-        /// This device has no room for another key, and what was never confirmed is gone already. Have the person choose an
-        /// account that they do not use any more, deregister that one, and try again.
+        /// This device has no room for another key, and unconfirmed keys were already removed. Let the person choose an
+        /// account that is no longer used, deregister it, and try again.
         case makeRoom
-        /// Only the service can help: send the person there.
+        /// Only the service can help. Refer the person to the service.
         case contactService
-        /// App and server do not understand each other: ask the person to update the app.
+        /// The app and the server use different versions. Ask the person to update the app.
         case updateApp
-        /// A mistake in the app's code or in its configuration, or in the server's: nothing for the person to do.
+        /// The app's code or configuration, or the server's configuration, has a mistake. The person can do nothing.
         case correctApp
-        /// Not known. Report it to the app's developers, with the error's description.
+        /// The cause is unknown. Report the error's description to the app's developers.
         case report
     }
 }
@@ -76,7 +78,7 @@ extension OperationError.Recovery {
             switch code {
             case .userCanceled: .nothing
             case .userNotResponsive: .tryAgain
-            // The server has judged: a further try would be judged alike.
+            // The server has judged the message, and would judge another try the same way.
             case .protocolError: serverStatusCode == nil ? .tryAgain : .contactService
             case .unsupportedVersion: .updateApp
             case .noSuitableAuthenticator, .authenticatorAccessDenied: .chooseAnotherAuthenticator
@@ -90,7 +92,7 @@ extension OperationError.Recovery {
             }
     }
 
-    /// What a person does, in a sentence.
+    /// The suggestion for the person, in a sentence.
     var suggestion: String {
         switch self {
         case .nothing: "There is nothing to do."
@@ -118,7 +120,7 @@ extension OperationError.Recovery {
 }
 
 extension OperationError: LocalizedError {
-    /// What happened, in English and fit to be shown: nothing of it comes from the server.
+    /// A description of the error in English, fit to be shown. No part of the text comes from the server.
     public var errorDescription: String? {
         switch self.code.base {
         case .fidoError: self.fidoErrorCode?.sentence ?? FidoErrorCode.unknown.sentence
@@ -145,12 +147,12 @@ extension OperationError: LocalizedError {
         }
     }
 
-    /// What a person does about it, in English and fit to be shown.
+    /// A suggestion for the person in English, fit to be shown.
     public var recoverySuggestion: String? { self.recovery.suggestion }
 }
 
 extension OutOfBandPayloadError {
-    /// What the app does about it.
+    /// The remedy for the app.
     public var recovery: OperationError.Recovery {
         switch self.code {
         case .malformedPayload: .haveCodeShownAgain

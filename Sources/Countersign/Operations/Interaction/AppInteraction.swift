@@ -3,17 +3,18 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// The app's screens as the authenticators see them.
+/// The app's screens, in the form that the authenticators use.
 struct AppInteraction: UserInteraction {
     let username: Username
     let patience: Patience
     /// The device's authenticators by their AAID.
     let descriptors: [Aaid: AuthenticatorDescriptor]
     let screens: Screens
-    /// What a selector has shown to the person, where there is something to confirm.
+    /// The transaction that a selector has shown to the person, if the operation has content to confirm.
     let shown: Transaction?
 
-    /// The person has seen it when they chose: an authenticator's own show would be a second one.
+    /// Accepts the picture that the person has already seen on a selector: the authenticator need not show it a second
+    /// time.
     func show(picture: [UInt8], _ model: AuthenticatorModel) async throws {
         guard picture == self.shown?.content else { throw UserVerificationError.unavailable }
     }
@@ -57,7 +58,8 @@ struct AppInteraction: UserInteraction {
                 await enroller.enrollPassword(context: context, handler: PasswordEnrollmentHandler(answer: answer))
             }
             do {
-                // Before any work on it, also the app's: composing a text takes time that grows with its marks.
+                // The check precedes any work on the text, including the app's work: composing a text takes time that
+                // grows with its marks.
                 guard let secret = SecretBytes.password(password) else {
                     throw PasswordValidationError("This password is too long, or has too many marks on a letter.")
                 }
@@ -90,7 +92,7 @@ struct AppInteraction: UserInteraction {
                 await verifier.verifyPassword(
                     context: context, handler: PasswordUserVerificationHandler(answer: answer))
             }
-            // What could not be enrolled is wrong, and counts as that.
+            // A password that could not be enrolled is wrong, and counts as a wrong try.
             return SecretBytes.password(password) ?? .noPassword
         }
         throw UserVerificationError.unavailable
@@ -121,7 +123,7 @@ struct AppInteraction: UserInteraction {
                 await verifier.verifyBiometric(
                     context: context, handler: BiometricUserVerificationHandler(listening: listening, refusal: refusal))
             }
-            // The operating system's dialog stays until it has an end: the app is not asked again.
+            // The operating system's dialog stays until it ends. The app is not asked again.
             return try await self.patience.first(unless: refusal) {
                 while true {
                     let reading = try await read(prompt)
@@ -149,9 +151,10 @@ struct AppInteraction: UserInteraction {
 }
 
 extension SecretBytes {
-    /// A password's bytes, the same for each way in which a keyboard writes it: every space is U+0020, and the text is
-    /// composed (OpaqueString, RFC 8265, section 4.2). `nil` for more than 1024 bytes, and for more than 30 combining marks
-    /// in a row.
+    /// Returns a password's bytes, which are the same for every way in which keyboards write the password. Every space
+    /// is U+0020, and the text is composed (OpaqueString, RFC 8265, section 4.2).
+    ///
+    /// Returns `nil` for more than 1024 bytes, and for more than 30 combining marks in a row.
     static func password(_ text: String) -> SecretBytes? {
         guard text.utf8.count <= 1024, text.isStreamSafe else { return nil }
         var spaced = String.UnicodeScalarView()
@@ -161,6 +164,6 @@ extension SecretBytes {
         return SecretBytes(utf8: String(spaced).precomposedStringWithCanonicalMapping)
     }
 
-    /// What no password is: its bytes are no text.
+    /// A value that no password has: its bytes are not a text.
     fileprivate static var noPassword: SecretBytes { SecretBytes([0xFF]) }
 }

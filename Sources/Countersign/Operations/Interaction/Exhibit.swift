@@ -2,14 +2,15 @@ import Ceremony
 import Foundation
 import UAF
 
-/// What a person is to agree to: the bytes, what they are, and their fields where they are a payment.
+/// The content to which a person is asked to agree: the bytes, their content type, and the fields if the content is a
+/// payment.
 struct Confirmable: Sendable {
     let data: Data
     let contentType: TransactionContentType
     let payment: PaymentDetails?
 
-    /// A picture of a kind that the app shows, as it is; a text only where it reads one way, and does not pass itself off
-    /// as a payment without being one.
+    /// Creates the content from a transaction. A picture of a kind that the app shows is taken unchanged. A text is
+    /// taken only if it reads in a single way and does not falsely pretend to be a payment.
     ///
     /// Throws ``OperationError`` (`invalidTransactionContent`).
     init(_ transaction: Transaction) throws(OperationError) {
@@ -33,7 +34,8 @@ struct Confirmable: Sendable {
         }
     }
 
-    /// As an app's test gives it: also what ``init(_:)`` refuses, as a text without fields. No operation shows such a one.
+    /// Creates the content of an app's test. A text that ``init(_:)`` refuses is taken as a text without fields. No
+    /// operation shows such content.
     init(data: Data, contentType: TransactionContentType) {
         let text = contentType == .textPlain ? try? TransactionText(received: Array(data)) : nil
         self.data = data
@@ -42,7 +44,8 @@ struct Confirmable: Sendable {
     }
 }
 
-/// What a context gives to a screen, which remembers whether any of it was shown: all copies of a context share it.
+/// The content that a context gives to a screen, with the record of shown content: all copies of a context share the
+/// record.
 // Safe to share: `content` never changes, and every access to `wasShown` is within `lock`.
 final class Exhibit: @unchecked Sendable {
     private let content: Confirmable?
@@ -51,17 +54,17 @@ final class Exhibit: @unchecked Sendable {
 
     init(_ content: Confirmable?) { self.content = content }
 
-    /// As an app's test gives it.
+    /// Creates the exhibit of an app's test.
     convenience init(_ data: Data?, _ contentType: TransactionContentType) {
         self.init(data.map { Confirmable(data: $0, contentType: contentType) })
     }
 
-    /// Whether the bytes or a field of the payment have been read, or the app says that it has shown the content. That there
-    /// is something, and of what kind, shows nobody anything.
+    /// `true` if the bytes or a field of the payment were read, or if the app has said that it has shown the content.
+    /// Reading the existence or the kind of the content does not count.
     var isShown: Bool { self.lock.withLock { self.wasShown } }
     var hasContent: Bool { self.content != nil }
     var contentType: TransactionContentType? { self.content?.contentType }
-    /// The fields, whose reading is noted here.
+    /// The payment's fields. Reading a field is recorded in the exhibit.
     var payment: PaymentDetails? { self.content?.payment?.noting(self) }
 
     func takeData() -> Data? {
@@ -69,21 +72,22 @@ final class Exhibit: @unchecked Sendable {
         return self.content?.data
     }
 
-    /// Notes that a screen has the content. Where there is none, nothing was shown.
+    /// Records that a screen has the content. Without content, nothing is recorded.
     func noteShown() {
         guard self.hasContent else { return }
         self.lock.withLock { self.wasShown = true }
     }
 }
 
-/// What a selector has chosen, and whether it had shown by then what is to be confirmed.
+/// The choice of a selector, and the record whether the selector had shown the content before the choice.
 struct Selection<Choice: Sendable>: Sendable {
     let choice: Choice
     let hasShownContent: Bool
 }
 
 extension Reply {
-    /// To the SDK, with what was shown of the exhibit before the answer: what is read later was not shown in time.
+    /// Creates a reply to the SDK, with the state of the exhibit before the answer. Content that is read later was not
+    /// shown in time.
     init(to answer: Answer<Selection<Value>>, noting exhibit: Exhibit) {
         let reply = Reply<Selection<Value>>(to: answer)
         self.give = { reply.give(Selection(choice: $0, hasShownContent: exhibit.isShown)) }

@@ -1,12 +1,13 @@
 import Ceremony
 
-/// A payment to confirm, field by field, as it will be signed.
+/// A payment to confirm, field by field, as the payment will be signed.
 ///
-/// The SDK makes it from the very bytes whose hash is signed, and only where they are a payment in its one spelling; a
-/// text that says it is a payment and is none never reaches the app. Show every field and change none: labels may be
-/// in the person's language, values stay.
+/// The SDK creates the payment from the very bytes whose hash is signed, and only if the bytes are a payment in its
+/// canonical spelling. A text that falsely claims to be a payment never reaches the app. Show every field and change
+/// none: labels may be translated into the person's language, values must stay.
 ///
-/// Reading a field of a selector's payment tells the SDK that a screen has it. Comparing or printing a payment reads nothing.
+/// Reading a field of a selector's payment tells the SDK that a screen has the payment. Comparing or printing a payment
+/// does not count as reading.
 public struct PaymentDetails: Sendable {
     /// A line of the table.
     public struct Row: Hashable, Sendable {
@@ -28,7 +29,7 @@ public struct PaymentDetails: Sendable {
     }
 
     private let fields: Fields
-    /// What notes that a field was read; `nil` where nobody has to know.
+    /// The exhibit that records the reading of a field; `nil` if no record is needed.
     private let exhibit: Exhibit?
 
     /// All fields in the order in which they are signed.
@@ -37,15 +38,15 @@ public struct PaymentDetails: Sendable {
     public var amount: String { self.read.amount }
     /// The currency's three letters (ISO 4217).
     public var currency: String { self.read.currency }
-    /// Whom the money is for.
+    /// The recipient of the money.
     public var payee: String { self.read.payee }
-    /// The payee's IBAN, its check digits verified; `nil` where the account has a number of another kind.
+    /// The payee's IBAN, with verified check digits; `nil` if the account has another kind of number.
     public var iban: String? { self.read.iban }
-    /// The payee's account where it is not given by an IBAN.
+    /// The payee's account number, if the account has no IBAN.
     public var accountNumber: String? { self.read.accountNumber }
-    /// What the payee is told.
+    /// The message to the payee.
     public var reference: String? { self.read.reference }
-    /// The day on which the money leaves, such as `2026-12-01`; `nil` for at once.
+    /// The day on which the money leaves, such as `2026-12-01`; `nil` if the money leaves at once.
     public var executionDate: String? { self.read.executionDate }
 
     init(_ payment: Payment) {
@@ -63,7 +64,7 @@ public struct PaymentDetails: Sendable {
         self.exhibit = exhibit
     }
 
-    /// The same payment, which tells an exhibit when a field is read.
+    /// Returns the same payment, which tells an exhibit when a field is read.
     func noting(_ exhibit: Exhibit) -> Self { Self(self.fields, exhibit) }
 
     private var read: Fields {
@@ -78,7 +79,7 @@ extension PaymentDetails: Hashable {
 }
 
 extension PaymentDetails: CustomStringConvertible, CustomReflectable {
-    /// Without the fields: writing a payment into a log shows it to nobody.
+    /// A description without the fields: a payment in a log is not shown to the person.
     public var description: String { "PaymentDetails" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,100 +1,101 @@
 public import UAFClient
 
-/// Asks for a new PIN during a registration.
+/// A screen that asks for a new PIN during a registration.
 ///
-/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
-/// before. A class of the main actor can be one.
+/// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
+/// or return earlier. A class of the main actor can conform to this protocol.
 public protocol PinEnroller: Sendable {
-    /// Asks for a new PIN. Called again with `context.lastRecoverableError` where the PIN does not meet the policy.
+    /// Asks for a new PIN. If the PIN does not meet the policy, the SDK calls the function again with
+    /// `context.lastRecoverableError`.
     func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async
 
-    /// How long a PIN must be: by default six digits.
+    /// Returns the length that a PIN must have. The default is six digits.
     func pinPolicy() async -> PinPolicy
 }
 
 extension PinEnroller {
-    /// Six digits.
+    /// Returns the default policy: six digits.
     public func pinPolicy() -> PinPolicy { PinPolicy() }
 }
 
-/// How long a PIN must be, in decimal digits.
+/// A policy for the length of a PIN, in decimal digits.
 public struct PinPolicy: Hashable, Sendable {
-    /// The fewest digits.
+    /// The minimum number of digits.
     public var minLength: Int
-    /// The most digits.
+    /// The maximum number of digits.
     public var maxLength: Int
 
-    /// Six digits unless it is given.
+    /// Creates a policy. The default is six digits.
     public init(minLength: Int = 6, maxLength: Int = 6) {
         self.minLength = minLength
         self.maxLength = maxLength
     }
 
-    /// Whether a PIN is of ASCII digits alone and of the right length.
+    /// Returns `true` if a PIN consists of ASCII digits only and has the right length.
     public func accepts(_ pin: String) -> Bool {
         pin.utf8.count >= max(1, self.minLength) && pin.utf8.count <= self.maxLength
             && pin.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }
 
-/// What a PIN enroller needs to know.
+/// The information for a PIN enroller.
 public struct PinEnrollmentContext: Sendable {
-    /// For whom the PIN is.
+    /// The name of the person who chooses the PIN.
     public let username: Username
-    /// Why the PIN before was not taken.
+    /// The reason why the previous PIN was not accepted.
     public let lastRecoverableError: PinEnrollmentError?
 
-    /// A context, for an app's own tests too.
+    /// Creates a context. Public also for an app's own tests.
     public init(username: Username, lastRecoverableError: PinEnrollmentError? = nil) {
         self.username = username
         self.lastRecoverableError = lastRecoverableError
     }
 }
 
-/// Why a new PIN was not taken. The person chooses another.
+/// The reason why a new PIN was not accepted. The person chooses another PIN.
 public enum PinEnrollmentError: Hashable, Sendable {
-    /// Not of the policy's length, or not of digits.
+    /// The PIN does not have the policy's length, or contains other characters than digits.
     case invalidPinFormat
 }
 
-/// Takes the answer of a PIN enroller. The first call counts.
+/// The receiver of the answer of a PIN enroller. The first call counts.
 public struct PinEnrollmentHandler: Sendable {
     let reply: Reply<String>
 
     init(answer: Answer<String>) { self.reply = Reply(to: answer) }
-    /// A handler for an app's own tests: one of the two is called, once.
+    /// Creates a handler for an app's own tests. One of the two closures is called, once.
     public init(pin: @escaping @Sendable (String) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
         self.reply = Reply(pin, cancel: cancel)
     }
 
-    /// The new PIN.
+    /// Passes the new PIN.
     public func pin(_ pin: String) { self.reply.give(pin) }
     /// Gives up: the operation ends with `userCanceled`.
     public func cancel() { self.reply.cancel() }
 }
 
-/// Asks for the PIN during an authentication.
+/// A screen that asks for the PIN during an authentication.
 ///
-/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
-/// before. A class of the main actor can be one.
+/// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
+/// or return earlier. A class of the main actor can conform to this protocol.
 public protocol PinUserVerifier: Sendable {
-    /// Asks for the PIN. Called again with `context.lastRecoverableError` until the PIN is right, the person gives up,
-    /// or the tries are used up.
+    /// Asks for the PIN. The SDK calls the function again with `context.lastRecoverableError` until the PIN is right,
+    /// the person gives up, or the tries are used up.
     func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) async
 }
 
-/// What a PIN verifier needs to know.
+/// The information for a PIN verifier.
 public struct PinUserVerificationContext: Sendable {
-    /// Which authenticator asks.
+    /// The authenticator that asks for the PIN.
     public let authenticator: AuthenticatorDescriptor
-    /// Whose PIN it is.
+    /// The name of the person whose PIN is requested.
     public let username: Username
-    /// How many tries are left and how long to wait for the next.
+    /// The number of remaining tries, and the time to wait for the next try.
     public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
-    /// Why the PIN before did not help.
+    /// The reason why the previous PIN was not accepted.
     public let lastRecoverableError: PinUserVerificationError?
 
-    /// A context, for an app's own tests too.
+    /// Creates a context. Public also for an app's own tests.
     public init(
         authenticator: AuthenticatorDescriptor, username: Username,
         authenticatorProtectionStatus: AuthenticatorProtectionStatus = .unlocked,
@@ -107,26 +108,26 @@ public struct PinUserVerificationContext: Sendable {
     }
 }
 
-/// Why a PIN did not help. The person tries again.
+/// The reason why a PIN was not accepted. The person tries again.
 public enum PinUserVerificationError: Hashable, Sendable {
-    /// Not the PIN; the try is counted.
+    /// The PIN is wrong; the try is counted.
     case invalidPin
-    /// Given before the waiting time was over: neither checked nor counted.
+    /// The PIN was given before the waiting time was over: it was neither checked nor counted.
     case coolingDown
 }
 
-/// Takes the answer of a PIN verifier. The first call counts.
+/// The receiver of the answer of a PIN verifier. The first call counts.
 public struct PinUserVerificationHandler: Sendable {
     let reply: Reply<String>
 
     init(answer: Answer<String>) { self.reply = Reply(to: answer) }
-    /// A handler for an app's own tests: one of the two is called, once.
+    /// Creates a handler for an app's own tests. One of the two closures is called, once.
     public init(verifyPin: @escaping @Sendable (String) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
         self.reply = Reply(verifyPin, cancel: cancel)
     }
 
-    /// The PIN that the person typed.
+    /// Passes the PIN that the person typed.
     public func verifyPin(_ pin: String) { self.reply.give(pin) }
-    /// Gives up: the operation ends with `userCanceled`, and the server hears of it.
+    /// Gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }

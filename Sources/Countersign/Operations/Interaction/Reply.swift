@@ -1,18 +1,18 @@
 import Foundation
 import UAFClient
 
-/// Where a screen's answer goes: to the SDK, or to an app's own test of that screen.
+/// The receiver of a screen's answer: the SDK, or an app's own test of the screen.
 struct Reply<Value: Sendable>: Sendable {
     let give: @Sendable (Value) -> Void
     let cancel: @Sendable () -> Void
 
-    /// To the SDK, where the first call counts.
+    /// Creates a reply to the SDK. The first call counts.
     init(to answer: Answer<Value>) {
         self.give = { answer.give(.success($0)) }
         self.cancel = { answer.give(.failure(UserVerificationError.cancelled)) }
     }
 
-    /// To whoever gave the two closures, of which one is called once.
+    /// Creates a reply to two closures of the caller. One of the closures is called, once.
     init(_ give: @escaping @Sendable (Value) -> Void, cancel: @escaping @Sendable () -> Void) {
         let once = OneShot()
         self.give = { if once.take() { give($0) } }
@@ -20,12 +20,12 @@ struct Reply<Value: Sendable>: Sendable {
     }
 }
 
-/// As ``Reply``, where giving up is also possible after the answer: while the operating system's dialog shows.
+/// A ``Reply`` with which the person can also give up after the answer, while the operating system's dialog shows.
 struct ListeningReply<Value: Sendable>: Sendable {
     let listen: @Sendable (Value) -> Void
     let cancel: @Sendable () -> Void
 
-    /// To the SDK: `refusal` ends what began with `listening`.
+    /// Creates a reply to the SDK: `refusal` ends the process that began with `listening`.
     init<Reading: Sendable>(to listening: Answer<Value>, refusal: Answer<Reading>) {
         self.listen = { listening.give(.success($0)) }
         self.cancel = {
@@ -34,7 +34,7 @@ struct ListeningReply<Value: Sendable>: Sendable {
         }
     }
 
-    /// To whoever gave the two closures, each of which is called once.
+    /// Creates a reply to two closures of the caller. Each closure is called at most once.
     init(_ listen: @escaping @Sendable (Value) -> Void, cancel: @escaping @Sendable () -> Void) {
         let listening = OneShot()
         let cancelling = OneShot()

@@ -1,7 +1,7 @@
 import UAF
 import UAFClient
 
-/// What an app gives to an operation that asks a person.
+/// The app's screens for an operation that asks a person.
 public struct Screens: Sendable {
     var deviceInformation: DeviceInformation?
     var biometricOptions = BiometricOptions()
@@ -19,7 +19,7 @@ public struct Screens: Sendable {
 
     init() {}
 
-    /// Whether the app can ask for what a new key of that factor needs.
+    /// Returns `true` if the app has the screen that a new key of the factor needs.
     func canEnroll(_ factor: AuthenticatorModel.Factor) -> Bool {
         switch factor {
         case .pin: self.pinEnroller != nil
@@ -28,7 +28,7 @@ public struct Screens: Sendable {
         }
     }
 
-    /// Whether the app can ask for what a signature of that factor needs.
+    /// Returns `true` if the app has the screen that a signature of the factor needs.
     func canVerify(_ factor: AuthenticatorModel.Factor) -> Bool {
         switch factor {
         case .pin: self.pinUserVerifier != nil

@@ -1,25 +1,26 @@
 public import UAFClient
 
-/// Asks for a finger. The SDK shows nothing: the app says where to put it.
+/// A screen that asks for a finger. The SDK shows nothing: the app tells the person where to put the finger.
 ///
-/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
-/// before. A class of the main actor can be one.
+/// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
+/// or return earlier. A class of the main actor can conform to this protocol.
 public protocol FingerprintUserVerifier: Sendable {
-    /// Asks for a finger. Called again with `context.lastRecoverableError` where the finger did not match.
+    /// Asks for a finger. If the finger did not match, the SDK calls the function again with
+    /// `context.lastRecoverableError`.
     func verifyFingerprint(context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler)
         async
 }
 
-/// What a fingerprint verifier needs to know.
+/// The information for a fingerprint verifier.
 public struct FingerprintUserVerificationContext: Sendable {
-    /// Which authenticator asks.
+    /// The authenticator that asks for the finger.
     public let authenticator: AuthenticatorDescriptor
-    /// Whose operation it is.
+    /// The name of the person in the operation.
     public let username: Username
-    /// Why the finger before did not help.
+    /// The reason why the previous finger was not accepted.
     public let lastRecoverableError: FingerprintUserVerificationError?
 
-    /// A context, for an app's own tests too.
+    /// Creates a context. Public also for an app's own tests.
     public init(
         authenticator: AuthenticatorDescriptor, username: Username,
         lastRecoverableError: FingerprintUserVerificationError? = nil
@@ -30,68 +31,68 @@ public struct FingerprintUserVerificationContext: Sendable {
     }
 }
 
-/// Why a finger did not help. The person tries again.
+/// The reason why a finger was not accepted. The person tries again.
 public struct FingerprintUserVerificationError: Hashable, Sendable {
-    /// The sensor's advice, in its own words.
+    /// The sensor's advice, in the sensor's own words.
     public let hint: String
 
-    /// That advice, for an app's own tests too.
+    /// Creates an error with the sensor's advice. Public also for an app's own tests.
     public init(hint: String) { self.hint = hint }
 }
 
-/// Starts and ends the reading of a finger.
+/// A handler that starts and ends the reading of a finger.
 public struct FingerprintUserVerificationHandler: Sendable {
     let reply: ListeningReply<Void>
 
     init(listening: Answer<Void>, refusal: Answer<BiometricReading>) {
         self.reply = ListeningReply(to: listening, refusal: refusal)
     }
-    /// A handler for an app's own tests: each of the two is called once at most.
+    /// Creates a handler for an app's own tests. Each of the two closures is called at most once.
     public init(
         listenForOsCredentials: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {}
     ) {
         self.reply = ListeningReply({ listenForOsCredentials() }, cancel: cancel)
     }
 
-    /// The person is ready: the sensor begins to read. The first call counts.
+    /// Starts the sensor: the person is ready. The first call counts.
     public func listenForOsCredentials() { self.reply.listen(()) }
 
-    /// Gives up, before or while the sensor reads: the operation ends with `userCanceled`, and the server hears of it.
+    /// Gives up, before or during the reading: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }
 
-/// Announces that the operating system looks for a face. Called once in an operation: the operating system's own dialog
-/// says where to look, and asks again where the face did not match.
+/// A screen that announces the operating system's search for a face. The SDK calls the verifier once in an operation:
+/// the operating system's own dialog guides the person, and asks again if the face did not match.
 ///
-/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
-/// before. A class of the main actor can be one.
+/// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
+/// or return earlier. A class of the main actor can conform to this protocol.
 public protocol BiometricUserVerifier: Sendable {
-    /// Announces the operating system's dialog, and lets the person give up before it shows.
+    /// Announces the operating system's dialog, and lets the person give up before the dialog shows.
     func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) async
 }
 
-/// What a biometric verifier needs to know.
+/// The information for a biometric verifier.
 public struct BiometricUserVerificationContext: Sendable {
-    /// Which authenticator asks.
+    /// The authenticator that asks for the face.
     public let authenticator: AuthenticatorDescriptor
-    /// Whose operation it is.
+    /// The name of the person in the operation.
     public let username: Username
 
-    /// A context, for an app's own tests too.
+    /// Creates a context. Public also for an app's own tests.
     public init(authenticator: AuthenticatorDescriptor, username: Username) {
         self.authenticator = authenticator
         self.username = username
     }
 }
 
-/// Starts and ends the operating system's dialog for a face.
+/// A handler that starts and ends the operating system's dialog for a face.
 public struct BiometricUserVerificationHandler: Sendable {
     let reply: ListeningReply<SystemPrompt>
 
     init(listening: Answer<SystemPrompt>, refusal: Answer<BiometricReading>) {
         self.reply = ListeningReply(to: listening, refusal: refusal)
     }
-    /// A handler for an app's own tests: each of the two is called once at most.
+    /// Creates a handler for an app's own tests. Each of the two closures is called at most once.
     public init(
         listenForOsCredentials: @escaping @Sendable (SystemPrompt) -> Void,
         cancel: @escaping @Sendable () -> Void = {}
@@ -99,49 +100,50 @@ public struct BiometricUserVerificationHandler: Sendable {
         self.reply = ListeningReply(listenForOsCredentials, cancel: cancel)
     }
 
-    /// The person is ready: the operating system's dialog shows, with the texts of `prompt`. The first call counts.
+    /// Starts the operating system's dialog with the texts of `prompt`: the person is ready. The first call counts.
     public func listenForOsCredentials(_ prompt: SystemPrompt = SystemPrompt()) {
         self.reply.listen(prompt)
     }
 
-    /// Gives up, before or while the dialog shows: the operation ends with `userCanceled`, and the server hears of it.
+    /// Gives up, before or while the dialog shows: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }
 
-/// Announces that the operating system asks for the device's own passcode. Called once in an operation: the operating
-/// system judges the passcode and counts wrong ones; neither the app nor the SDK sees it.
+/// A screen that announces the operating system's question for the device's own passcode. The SDK calls the verifier
+/// once in an operation: the operating system checks the passcode and counts wrong passcodes. Neither the app nor the
+/// SDK sees the passcode.
 ///
-/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
-/// before. A class of the main actor can be one.
+/// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
+/// or return earlier. A class of the main actor can conform to this protocol.
 public protocol DevicePasscodeUserVerifier: Sendable {
-    /// Announces the operating system's dialog, and lets the person give up before it shows.
+    /// Announces the operating system's dialog, and lets the person give up before the dialog shows.
     func verifyDevicePasscode(
         context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
     ) async
 }
 
-/// What a verifier of the device's passcode needs to know.
+/// The information for a verifier of the device's passcode.
 public struct DevicePasscodeUserVerificationContext: Sendable {
-    /// Which authenticator asks.
+    /// The authenticator that asks for the passcode.
     public let authenticator: AuthenticatorDescriptor
-    /// Whose operation it is.
+    /// The name of the person in the operation.
     public let username: Username
 
-    /// A context, for an app's own tests too.
+    /// Creates a context. Public also for an app's own tests.
     public init(authenticator: AuthenticatorDescriptor, username: Username) {
         self.authenticator = authenticator
         self.username = username
     }
 }
 
-/// Starts and ends the operating system's dialog for the device's passcode.
+/// A handler that starts and ends the operating system's dialog for the device's passcode.
 public struct DevicePasscodeUserVerificationHandler: Sendable {
     let reply: ListeningReply<SystemPrompt>
 
     init(listening: Answer<SystemPrompt>, refusal: Answer<DevicePasscodeReading>) {
         self.reply = ListeningReply(to: listening, refusal: refusal)
     }
-    /// A handler for an app's own tests: each of the two is called once at most.
+    /// Creates a handler for an app's own tests. Each of the two closures is called at most once.
     public init(
         listenForOsCredentials: @escaping @Sendable (SystemPrompt) -> Void,
         cancel: @escaping @Sendable () -> Void = {}
@@ -149,11 +151,11 @@ public struct DevicePasscodeUserVerificationHandler: Sendable {
         self.reply = ListeningReply(listenForOsCredentials, cancel: cancel)
     }
 
-    /// The person is ready: the operating system's dialog shows, with the texts of `prompt`. The first call counts.
+    /// Starts the operating system's dialog with the texts of `prompt`: the person is ready. The first call counts.
     public func listenForOsCredentials(_ prompt: SystemPrompt = SystemPrompt()) {
         self.reply.listen(prompt)
     }
 
-    /// Gives up, before or while the dialog shows: the operation ends with `userCanceled`, and the server hears of it.
+    /// Gives up, before or while the dialog shows: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }

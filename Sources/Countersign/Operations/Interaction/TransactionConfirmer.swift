@@ -6,30 +6,32 @@ public import UAF
     public import Foundation
 #endif
 
-/// Shows what is to be confirmed, and asks whether the person agrees. Called once in an operation, after the account is
-/// known and before the authenticator is chosen; where there is nothing to confirm, it is not called.
+/// A screen that shows the content to be confirmed, and asks the person to agree. The SDK calls the confirmer once in
+/// an operation, after the account is known and before the authenticator is chosen. Without content to confirm, the SDK
+/// does not call the confirmer.
 ///
-/// With a confirmer the content is shown here alone: the selectors get none. Without one, a selector must show it.
+/// With a confirmer, only the confirmer shows the content: the selectors get none. Without a confirmer, a selector must
+/// show the content.
 ///
-/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
-/// before. A class of the main actor can be one.
+/// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
+/// or return earlier. A class of the main actor can conform to this protocol.
 public protocol TransactionConfirmer: Sendable {
-    /// Shows `context.transactionConfirmationData`, or the rows of `context.payment`, and asks.
+    /// Shows `context.transactionConfirmationData`, or the rows of `context.payment`, and asks the person to agree.
     func confirmTransaction(context: TransactionConfirmationContext, handler: TransactionConfirmationHandler) async
 }
 
-/// What a transaction confirmer shows.
+/// The content for a transaction confirmer.
 public struct TransactionConfirmationContext: Sendable {
-    /// Whose operation it is.
+    /// The account of the operation.
     public let account: RegisteredAccount
-    /// What the person is to confirm: the bytes of a text, or of a picture where the app has said that it shows such
-    /// ones, as they will be signed.
+    /// The content that the person must confirm: the bytes of a text, or of a picture if the app has declared that it
+    /// shows such pictures. The bytes are the bytes that will be signed.
     public let transactionConfirmationData: Data
-    /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
+    /// The content type of ``transactionConfirmationData``: `textPlain`, in UTF-8, or `imagePNG`.
     public let transactionConfirmationContentType: TransactionContentType
-    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
+    /// The fields of the text if the text is a payment: show the fields as a table. `nil` for any other text.
     public let payment: PaymentDetails?
-    /// Who asks, as far as the server says.
+    /// The service and browser that request the operation, as far as the server says.
     public let requester: Requester?
 
     init(account: RegisteredAccount, content: Confirmable, requester: Requester?) {
@@ -40,9 +42,11 @@ public struct TransactionConfirmationContext: Sendable {
         self.requester = requester
     }
 
-    /// A context for an app's own tests. A text that is a payment has its fields. What an operation refuses before any
-    /// screen is asked, such as a text with hidden letters or one that only begins like a payment, is handed on here as a
-    /// text without fields.
+    /// Creates a context for an app's own tests.
+    ///
+    /// A text that is a payment has its fields. Some texts are refused by an operation before any screen is asked, such
+    /// as a text with hidden letters or a text that only begins like a payment. This context passes such texts on as
+    /// texts without fields.
     public init(
         account: RegisteredAccount, transactionConfirmationData: Data,
         transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil
@@ -55,23 +59,23 @@ public struct TransactionConfirmationContext: Sendable {
 }
 
 extension TransactionConfirmationContext: CustomStringConvertible, CustomReflectable {
-    /// Without the content, which is the person's.
+    /// A description without the content, which belongs to the person.
     public var description: String { "TransactionConfirmationContext(\(self.transactionConfirmationContentType))" }
     public var customMirror: Mirror { Mirror(self, children: ["account": self.account]) }
 }
 
-/// Takes the answer of a transaction confirmer. The first call counts.
+/// The receiver of the answer of a transaction confirmer. The first call counts.
 public struct TransactionConfirmationHandler: Sendable {
     let reply: Reply<Void>
 
     init(answer: Answer<Void>) { self.reply = Reply(to: answer) }
-    /// A handler for an app's own tests: one of the two is called, once.
+    /// Creates a handler for an app's own tests. One of the two closures is called, once.
     public init(approve: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {}) {
         self.reply = Reply({ approve() }, cancel: cancel)
     }
 
-    /// The person has seen the content and agrees to it.
+    /// Approves the content: the person has seen the content and agrees.
     public func approve() { self.reply.give(()) }
-    /// The person does not agree: the operation ends with `userCanceled`, and the server hears of it.
+    /// Refuses the content: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }

@@ -7,56 +7,61 @@ import _Primitives
     public import Foundation
 #endif
 
-/// Where people of an app sign in, and how the app keeps them signed in.
+/// The configuration of an app's sign-in: the server, the app's registration, and the way in which sessions are kept.
 public struct SignInConfiguration: Hashable, Sendable {
-    /// Which of the server's two faces the app speaks to.
+    /// The server's two interfaces for apps.
     public enum Face: Hashable, Sendable {
-        /// OpenID Connect: `/oauth2/…`.
+        /// The OpenID Connect interface: `/oauth2/…`.
         case openID
-        /// The sign-in service: `/sign-in` and `/v0/sign_in/…`.
+        /// The interface of the sign-in service: `/sign-in` and `/v0/sign_in/…`.
         case signInService(SignInServiceAddresses)
     }
 
-    /// What becomes of a session when the app ends.
+    /// The way in which a session is kept when the app ends.
     public enum Keeping: Hashable, Sendable {
-        /// Where the person agrees it is kept behind their finger or face, else not at all.
+        /// The session is kept behind the person's finger or face if the person agrees, otherwise not at all.
         case behindBiometrics(BiometricGuard)
-        /// It is kept on this device, and opens without a question: for apps whose content needs no more than the device's
-        /// own lock.
+        /// The session is kept on this device, and opens without a question. Meant for apps whose content needs only
+        /// the device's own lock.
         case onThisDevice
-        /// It ends with the app.
+        /// The session ends with the app.
         case inMemory
     }
 
-    /// The server's address, without a path. `https`, or `http` on this device: `localhost` or a literal loopback address.
+    /// The server's address, without a path. The scheme is `https`, or `http` on this device: `localhost` or a literal
+    /// loopback address.
     public var baseURL: URL
-    /// Which face, and where its parts are.
+    /// The server's interface, with the addresses of its parts.
     public var face: Face
-    /// The name under which the app is registered: `client_id`, or `application` at the sign-in service.
+    /// The name of the app's registration: `client_id`, or `application` at the sign-in service.
     public var clientID: String
-    /// The registered address that the browser comes back to. A loopback address of the OpenID face has no port, and whichever
-    /// is free is taken; one of the sign-in service, which is not told of any, has the port that it is registered with.
+    /// The registered address to which the browser returns.
+    ///
+    /// A loopback address of the OpenID face has no port, and the app takes a free port. At the sign-in service, which
+    /// receives no redirect address, a loopback address has the port of its registration.
     public var redirectURI: String
-    /// What answers must name as who they are from (`iss`, RFC 9207): by default ``baseURL`` without a slash at its end.
-    /// `nil` takes an answer that names nobody, of a sign-in service that does not say; one that names somebody else is
-    /// refused all the same.
+    /// The issuer that answers must name (`iss`, RFC 9207). The default is ``baseURL`` without a slash at its end.
+    ///
+    /// `nil` accepts an answer without an issuer, for a sign-in service that names none. An answer with another issuer
+    /// is refused all the same.
     public var issuer: String?
-    /// What the app asks for. At the sign-in service `device_sso` alone has a meaning.
+    /// The scopes that the app requests. At the sign-in service only `device_sso` has a meaning.
     public var scopes: [String]
-    /// What becomes of a session when the app ends.
+    /// The way in which a session is kept when the app ends.
     public var keeping: Keeping
-    /// The sites that the app's web views are signed in at; `nil` for none.
+    /// The sites at which the app's web views are signed in; `nil` for none.
     public var webViews: WebViewSites?
-    /// How long one exchange with the server may take.
+    /// The maximum time of one exchange with the server.
     public var networkTimeout: Duration
 
-    /// A configuration for the OpenID face. It asks for tokens that can be renewed.
+    /// Creates a configuration for the OpenID face. The configuration requests tokens that can be renewed.
     public init(baseURL: URL, clientID: String, redirectURI: String) {
         self.init(baseURL: baseURL, face: .openID, clientID: clientID, redirectURI: redirectURI)
         self.scopes = [Scope.openID, Scope.offlineAccess]
     }
 
-    /// A configuration for the sign-in service. It asks for a device secret, by which web views are signed in.
+    /// Creates a configuration for the sign-in service. The configuration requests a device secret, with which web
+    /// views are signed in.
     public init(baseURL: URL, application: String, redirectURI: String) {
         self.init(
             baseURL: baseURL, face: .signInService(SignInServiceAddresses()), clientID: application,
@@ -76,28 +81,29 @@ public struct SignInConfiguration: Hashable, Sendable {
         self.networkTimeout = .seconds(60)
     }
 
-    /// Which app this is at which server. What is kept of a sign-in names it, and is shown to no other server.
+    /// The identifier of this app at this server. The stored data of a sign-in contains the identifier, and the app
+    /// shows the data to no other server.
     var registration: String {
         let face = self.face == .openID ? "openid" : "sign-in"
         return "\(face) \(self.clientID) \(self.baseURL.absoluteString)"
     }
 
-    /// The address of a path at the server.
+    /// Returns the address of a path at the server.
     func address(_ path: String) -> URL? { self.baseURL.address(of: path) }
 }
 
-/// Where the parts of a sign-in service are.
+/// The addresses of a sign-in service.
 public struct SignInServiceAddresses: Hashable, Sendable {
-    /// The page where people choose who vouches for them, which may be at a site of its own; `nil` for `/sign-in` at the
-    /// server.
+    /// The page on which a person chooses an identity provider. The page may be at a separate site; `nil` for
+    /// `/sign-in` at the server.
     public var signInPage: URL?
-    /// Where codes and device secrets are exchanged.
+    /// The path for the exchange of codes and device secrets.
     public var tokenPath = "/v0/sign_in/token"
-    /// Where tokens are renewed.
+    /// The path for the renewal of tokens.
     public var refreshPath = "/v0/sign_in/refresh"
-    /// Where sessions end.
+    /// The path for ending sessions.
     public var revokePath = "/v0/sign_in/revoke"
 
-    /// The usual ones.
+    /// Creates the default addresses.
     public init() {}
 }

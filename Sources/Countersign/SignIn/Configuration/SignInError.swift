@@ -9,9 +9,10 @@ import _Primitives
     public import Foundation
 #endif
 
-/// Why a person is not signed in, or not signed out. Each code says what the app does; two are equal when their codes are.
+/// The reason why a sign-in, or another function of ``SignIn``, failed. Each code states the remedy for the app. Two
+/// errors are equal if their codes are equal.
 public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened, and what the app does next.
+    /// The kind of the error, with the remedy for the app.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
             case cancelled, interrupted, denied, untrustedAnswer, notSignedIn, sessionEnded, renewedElsewhere
@@ -21,67 +22,72 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
             case storageNewer, misconfigured
         }
         fileprivate let base: Base
-        /// The person closed the browser or the dialog. Show what was there before: what is kept stays, and they can try
-        /// again.
+        /// The person closed the browser or the dialog. Show the earlier screen: kept data stays, and the person can
+        /// try again.
         public static let cancelled = Self(base: .cancelled)
-        /// The person, or who vouches for them, said no on a page. Show the sign-in screen.
+        /// The person, or the identity provider, refused on a page. Show the sign-in screen.
         public static let denied = Self(base: .denied)
-        /// What came back from the browser is no answer to what was asked: another state, another issuer, another address.
-        /// Nothing was exchanged. Warn the person, and let them begin anew.
+        /// The browser's answer does not belong to the request: the state, the issuer or the address differs. Nothing
+        /// was exchanged. Warn the person, and let the person begin again.
         public static let untrustedAnswer = Self(base: .untrustedAnswer)
-        /// Nobody is signed in, and nothing is kept. Show the sign-in screen.
+        /// No person is signed in, and no session is kept. Show the sign-in screen.
         public static let notSignedIn = Self(base: .notSignedIn)
-        /// The server does not take what is kept any more; it was deleted here. Show the sign-in screen.
+        /// The server no longer accepts the kept session; the session was deleted on this device. Show the sign-in
+        /// screen.
         public static let sessionEnded = Self(base: .sessionEnded)
-        /// Another process of this app has renewed the session, and what it has lies behind the person's finger or face. Call
-        /// ``SignIn/restore(prompt:)``.
+        /// Another process of this app has renewed the session, and the renewed session lies behind the person's finger
+        /// or face. Call ``SignIn/restore(prompt:)``.
         public static let renewedElsewhere = Self(base: .renewedElsewhere)
-        /// Not the person's finger or face. What is kept stays: let them try again, or sign in otherwise.
+        /// The finger or face did not match. Kept data stays: let the person try again, or sign in another way.
         public static let biometricsNotMatched = Self(base: .biometricsNotMatched)
-        /// Too many misses. What is kept stays: ask the person to unlock the device with its passcode, and to try again.
+        /// The sensor is locked after too many failed readings. Kept data stays: ask the person to unlock the device
+        /// with its passcode, and to try again.
         public static let biometricsLockedOut = Self(base: .biometricsLockedOut)
-        /// The enrolled fingers or faces are others than before; what was kept is gone. Say so, and show the sign-in screen.
+        /// The enrolled fingers or faces have changed, and the kept data is deleted. Tell the person, and show the
+        /// sign-in screen.
         public static let biometricsChanged = Self(base: .biometricsChanged)
-        /// The sensor does not answer. What is kept stays: let the person try again, or sign in otherwise.
+        /// The sensor does not answer. Kept data stays: let the person try again, or sign in another way.
         public static let biometricsUnavailable = Self(base: .biometricsUnavailable)
-        /// The name or the password is wrong: which of them, nobody says. What was saved is gone. Empty the password's field,
-        /// and let the person type again.
+        /// The name or the password is wrong; the server does not say which. The saved name and password are deleted.
+        /// Empty the password's field, and let the person type again.
         public static let wrongCredentials = Self(base: .wrongCredentials)
-        /// The codes of the person's authenticator app were wrong, as often as a sign-in takes one or the server does. What is
-        /// saved stays. Show the sign-in screen.
+        /// The codes of the person's authenticator app were wrong, until the sign-in or the server accepted no more
+        /// codes. Saved data stays. Show the sign-in screen.
         public static let wrongSecondFactor = Self(base: .wrongSecondFactor)
-        /// The app ended while the browser was open: ``SignIn/interruption``. Say so, and let the person begin anew.
+        /// The app ended while the browser was open: ``SignIn/interruption``. Tell the person, and let the person begin
+        /// again.
         public static let interrupted = Self(base: .interrupted)
-        /// The server wants more of the person than a name and a password here. Sign in with the browser.
+        /// The server requires more than a name and a password from the person. Sign in with the browser.
         public static let browserNeeded = Self(base: .browserNeeded)
-        /// The server refused for a reason of its own, which ``serverCode`` names. Send the person to whoever runs the
+        /// The server refused for another reason, which ``serverCode`` names. Refer the person to the operator of the
         /// service.
         public static let refused = Self(base: .refused)
-        /// The server does not answer. Transient: let the person try again; what is kept stays.
+        /// The server does not answer. Transient: let the person try again; kept data stays.
         public static let networkError = Self(base: .networkError)
-        /// The server's certificate or name does not hold, or its address is not secure. Nothing secret was sent. Report it.
+        /// The server's certificate or name is not valid, or its address is not secure. Nothing secret was sent. Report
+        /// the error.
         public static let untrustedServer = Self(base: .untrustedServer)
-        /// The server's answer makes no sense: app and server do not understand each other. Ask the person to update the
-        /// app.
+        /// The server's answer is malformed: the app and the server use different versions. Ask the person to update
+        /// the app.
         public static let protocolError = Self(base: .protocolError)
-        /// The device's storage failed. Try again, then report it.
+        /// The device's storage failed. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
-        /// A later version of the app has written what is kept. Nothing is lost: have the person update the app, or sign in
-        /// anew.
+        /// A later version of the app has written the kept data. Nothing is lost: ask the person to update the app, or
+        /// to sign in again.
         public static let storageNewer = Self(base: .storageNewer)
-        /// The configuration, or what the platform was given, does not do. A mistake in the app's code.
+        /// The configuration or the platform is invalid. A mistake in the app's code.
         public static let misconfigured = Self(base: .misconfigured)
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened.
+    /// The kind of the error.
     public let code: Code
-    /// The word or the number with which the server refused: an error of OAuth, or a code of the sign-in service.
+    /// The error code with which the server refused: an error of OAuth, or a code of the sign-in service.
     public let serverCode: String?
-    /// For the log: never a secret, and nothing that the server wrote.
+    /// The reason for the log: never a secret, and never a text that the server wrote.
     public let reason: String
 
-    /// An error of that code; `reason` goes to the log alone.
+    /// Creates an error with the code; `reason` goes only to the log.
     public init(_ code: Code, serverCode: String? = nil, _ reason: String = "") {
         self.code = code
         self.serverCode = serverCode
@@ -96,7 +102,7 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SignInError: LocalizedError {
-    /// What happened, in English and fit to be shown: nothing of it comes from the server.
+    /// A description of the error in English, fit to be shown. No part of the text comes from the server.
     public var errorDescription: String? {
         switch self.code.base {
         case .cancelled: "You gave up."
@@ -123,7 +129,7 @@ extension SignInError: LocalizedError {
         }
     }
 
-    /// What a person does about it, in English and fit to be shown.
+    /// A suggestion for the person in English, fit to be shown.
     public var recoverySuggestion: String? {
         switch self.code.base {
         case .cancelled: nil
@@ -144,7 +150,7 @@ extension SignInError: LocalizedError {
 }
 
 extension SignInError {
-    /// An error of a lower floor, as an app sees it. A cancelled task stays one.
+    /// Translates an error of a lower floor for the app. A cancelled task keeps its `CancellationError`.
     static func translating(_ error: any Error) -> any Error {
         switch error {
         case is SignInError, is CancellationError: error

@@ -3,16 +3,16 @@ import JOSE
 import UAFClient
 import _Primitives
 
-/// What is encrypted to a key whose private half the device gives out for a finger or a face alone.
+/// A box that encrypts data to a key whose private half the device releases only for a finger or a face.
 ///
-/// To put something in needs no person: a token that was renewed while the app runs goes behind the finger again without a
-/// question, and no key lies in memory for that.
+/// Encrypting needs no person. A token that was renewed while the app runs is encrypted again without a question, and
+/// no private key stays in memory.
 struct GuardedBox: Sendable {
     let keys: any BiometricKeys
     let name: String
     let random: RandomSource
 
-    /// Makes a new key in the place of an earlier one. What was encrypted to that is gone.
+    /// Creates a new key in place of an earlier key. Data that was encrypted to the earlier key is lost.
     func makeKey(guardedBy guardian: BiometricGuard) async throws -> JWK {
         let scalar = try SigningKey.make(.es256, random: self.random)
         let key = try Self.key(scalar)
@@ -21,12 +21,12 @@ struct GuardedBox: Sendable {
         return publicKey
     }
 
-    /// Encrypts to the key, which needs no box: neither a sensor nor a person.
+    /// Encrypts a text to the key. The function needs no box: neither a sensor nor a person.
     static func seal(_ text: String, to key: JWK, random: RandomSource) throws -> String {
         try JWE.seal(Array(text.utf8), to: key, algorithm: .ecdhES, random: random)
     }
 
-    /// Asks for a finger or a face, once. Throws ``SignInError``: each of the ways in which none opens has a code of its own.
+    /// Asks for a finger or a face, once. Throws ``SignInError``: each kind of failure has a code of its own.
     func open(_ prompt: SystemPrompt) async throws -> OpenedBox {
         let release: BiometricRelease
         do {
@@ -55,15 +55,15 @@ struct GuardedBox: Sendable {
     }
 }
 
-/// A box after a match: what is in it can be read.
+/// A box after a match: its data can be read.
 struct OpenedBox: Sendable {
     fileprivate let key: JWK
     fileprivate let random: RandomSource
 
-    /// What is put into the box is encrypted to this.
+    /// The public key for encrypting data into the box.
     var publicKey: JWK? { self.key.publicKey }
 
-    /// Decrypts. Throws ``SignInError`` `notSignedIn` where it was encrypted to another key.
+    /// Decrypts a text. Throws ``SignInError`` `notSignedIn` if the text was encrypted to another key.
     func read(_ sealed: String) throws -> String {
         let opened: JWE
         do {

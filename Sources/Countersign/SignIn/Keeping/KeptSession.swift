@@ -2,44 +2,45 @@ import JOSE
 import UAFClient
 import _Primitives
 
-/// The key that a sign-in's tokens are bound to, in both of its forms: one of its own for each sign-in, so that no sign-in
-/// takes another one's away.
+/// The key to which a sign-in's tokens are bound, as a secret and as a signing key. Each sign-in has its own key, so
+/// that no sign-in deletes the key of another sign-in.
 struct ProofKey: Sendable {
     let secret: SecretBytes
     let signing: SigningKey
 
-    /// A key as it was kept.
+    /// Creates the key from its stored secret.
     init(_ secret: SecretBytes) throws {
         self.secret = secret
         self.signing = try SigningKey(kept: secret, algorithm: .es256, keyID: nil)
     }
 
-    /// A new one.
+    /// Creates a new key.
     static func make(random: RandomSource) throws -> Self { try Self(SigningKey.make(.es256, random: random)) }
 }
 
-/// What is kept of a session when the app ends, one value that is replaced as a whole.
+/// The stored data of a session for the time after the app ends: one value that is always replaced as a whole.
 struct KeptSession: Sendable {
-    /// Which session it is, and how often it was renewed: what was made for one of these is written over no other.
+    /// The identifier of a session, and the number of its renewals. Data for one mark is never written over data with
+    /// another mark.
     struct Mark: Hashable, Sendable {
-        /// Drawn at the sign-in.
+        /// A random identifier, made at the sign-in.
         let id: String
-        /// How often what is kept was renewed, by whichever process of the app.
+        /// The number of renewals of the kept session, by any process of the app.
         var generation: Int64
     }
 
     var mark: Mark
-    /// Whose it is at which server: ``SignInConfiguration/registration``.
+    /// The app and server of the session: ``SignInConfiguration/registration``.
     let registration: String
-    /// What the tokens are bound to.
+    /// The key to which the tokens are bound.
     let proofKey: ProofKey
-    /// What the tokens are encrypted to; `nil` where they are not guarded.
+    /// The key to which the tokens are encrypted; `nil` if the tokens are not guarded.
     var key: JWK?
-    /// The refresh token, encrypted where there is a key; and after it the one before, from the moment that the new one is
-    /// here to the moment that the old one is forgotten.
+    /// The refresh token, encrypted if `key` is set. From the arrival of a new token until the old token is removed,
+    /// the array holds both, the new token first.
     var tokens: [String]
 
-    /// Which form of it this version of the app writes.
+    /// The version of the format that this version of the app writes.
     private static let version: Int64 = 1
 
     var serialized: [UInt8] {
@@ -62,7 +63,8 @@ struct KeptSession: Sendable {
         self.tokens = tokens
     }
 
-    /// Throws `StorageError`: `newer` for what a later version has written, `corrupt` for everything else.
+    /// Reads a kept session. Throws `StorageError`: `newer` for a value of a later version, `corrupt` for every other
+    /// failure.
     init(parsing bytes: [UInt8]) throws {
         do {
             guard case .object(let object) = try JSON(parsing: bytes, limits: JSONLimits(bytes: 65_536)) else {

@@ -2,13 +2,14 @@ import JOSE
 import UAFClient
 import _Primitives
 
-/// Everything that a sign-in keeps on the device, each under its name.
+/// The stored data of a sign-in on the device, each value under its name.
 struct SignInStore: Sendable {
-    /// Taken around a renewal, which two processes must not do at once.
+    /// The lock for a renewal, which two processes must not do at once.
     static let renewalLock = "sign-in-renewal"
-    /// Taken around what reads and then writes the kept session, and never while the network is waited for.
+    /// The lock for reading and then writing the kept session. The lock is never held while waiting for the network.
     private static let recordLock = "sign-in-record"
-    /// The most orders to revoke that wait for the network; the oldest goes first.
+    /// The maximum number of revocation orders that wait for the network. Beyond the maximum, the oldest order is
+    /// removed first.
     private static let maximumOrders = 8
 
     private enum Name {
@@ -17,40 +18,40 @@ struct SignInStore: Sendable {
         static let choice = "sign-in-choice"
         static let orders = "sign-in-orders"
         static let credentials = "sign-in-credentials"
-        /// In the storage that apps share.
+        /// The value in the storage that apps share.
         static let group = "sign-in-group"
-        /// That a browser is open.
+        /// The note that a browser is open.
         static let browser = "sign-in-browser"
         static let all = [session, deviceSecret, choice, orders, credentials, browser]
-        /// Of secrets behind a finger or a face.
+        /// The names of secrets behind a finger or a face.
         static let guardedSession = "sign-in-session"
         static let guardedCredentials = "sign-in-credentials"
     }
 
     let storage: any SignInStorage
-    /// What the apps of one maker share; `nil` for an app alone.
+    /// The storage that the apps of one maker share; `nil` for a single app.
     let sharedStorage: (any SignInStorage)?
     let biometricKeys: (any BiometricKeys)?
     let random: RandomSource
-    /// Who the app is, at which server: what is here of another one is none.
+    /// The app and its server. Stored data of another registration is ignored.
     let registration: String
-    /// The server's name, for what apps share.
+    /// The server's issuer name, for data that apps share.
     let issuer: String?
 
-    /// Deletes everything: what an app that was removed has left behind is nobody's any more.
+    /// Deletes everything: data that a removed app has left behind belongs to nobody.
     func wipe() throws {
         for name in Name.all { try self.storage.remove(name) }
         try self.biometricKeys?.remove(Name.guardedSession)
         try self.biometricKeys?.remove(Name.guardedCredentials)
     }
 
-    /// Runs what stores or deletes: nobody else does so meanwhile, in no process, and it is done to its end though the task of
-    /// who wanted it is cancelled.
+    /// Runs a body that stores or deletes, alone in all processes. The body runs to its end even if the caller's task
+    /// is cancelled.
     func alone<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await Task { try await self.storage.withLock(Self.recordLock, body) }.value
     }
 
-    /// A value. One that cannot be read any more is none: what is written next takes its place.
+    /// Reads a value. Returns `nil` for an unreadable value, which the next write replaces.
     private func value(_ name: String) throws -> [UInt8]? {
         do {
             return try self.storage.read(name)
@@ -59,7 +60,7 @@ struct SignInStore: Sendable {
         }
     }
 
-    /// The value as an object of this registration.
+    /// Reads a value as an object of this registration.
     private func ownObject(_ name: String) throws -> JSONObject? {
         guard case .object(let object)? = try self.value(name).flatMap({ try? JSON(parsing: $0) }),
             case .string(let registration)? = object["for"], registration.hasSameBytes(as: self.registration)
@@ -69,13 +70,13 @@ struct SignInStore: Sendable {
 
     // MARK: The session
 
-    /// What a session is put behind, where the device has sensors.
+    /// The box that guards a session, if the device has sensors.
     var sessionBox: GuardedBox? {
         self.biometricKeys.map { GuardedBox(keys: $0, name: Name.guardedSession, random: self.random) }
     }
 
-    /// What is kept, without a question. What cannot be read is none, but for what a later version of the app has written:
-    /// throws `StorageError` `newer`, and it stays.
+    /// Returns the kept session without asking the person. Returns `nil` for an unreadable session. A session that a
+    /// later version of the app has written stays: the function then throws `StorageError` `newer`.
     func session() throws -> KeptSession? {
         guard let bytes = try self.value(Name.session) else { return nil }
         do {
@@ -86,8 +87,9 @@ struct SignInStore: Sendable {
         }
     }
 
-    /// What is kept, for what ends it or takes its place by the person's own will: nobody is kept from signing in or out by
-    /// what a later version of the app has written. That one cannot be named to the server (`isReadable`).
+    /// Returns the kept session for a person who wants to end or replace it. A session that a later version of the app
+    /// has written must not prevent the person from signing in or out. The function returns no session then, and
+    /// `isReadable` is `false`, because the session cannot be named to the server.
     func sessionToEnd() throws -> (session: KeptSession?, isReadable: Bool) {
         do {
             return (try self.session(), true)
@@ -96,7 +98,7 @@ struct SignInStore: Sendable {
         }
     }
 
-    /// Puts a session in the place of what is kept; `nil` removes it. To be done ``alone(_:)``.
+    /// Replaces the kept session; `nil` removes the kept session. Call this function only within ``alone(_:)``.
     func setSession(_ session: KeptSession?) throws {
         if let session {
             try self.storage.write(session.serialized, to: Name.session)
@@ -106,21 +108,25 @@ struct SignInStore: Sendable {
         if session?.key == nil { try self.biometricKeys?.remove(Name.guardedSession) }
     }
 
-    /// By this web views are signed in; an item of its own, with no question before it.
+    /// Returns the device secret, with which web views are signed in. The secret is a separate item, and reading it
+    /// asks the person nothing.
     func deviceSecret() throws -> String? {
         guard case .string(let secret)? = try self.ownObject(Name.deviceSecret)?["secret"] else { return nil }
         return secret
     }
 
-    /// Puts another in its place, or none.
+    /// Replaces the device secret; `nil` removes the secret.
     func setDeviceSecret(_ secret: String?) throws {
         guard let secret else { return try self.storage.remove(Name.deviceSecret) }
         let object: JSONObject = ["for": .string(self.registration), "secret": .string(secret)]
         try self.storage.write(JSON.object(object).serialized, to: Name.deviceSecret)
     }
 
-    /// Deletes what a sign-out ends: session, with the key that its tokens are bound to, secret, saved name and password. What
-    /// cannot be deleted keeps nothing else here; the first failure is thrown. To be done ``alone(_:)``.
+    /// Deletes the data that a sign-out ends: the session with the key of its tokens, the device secret, and the saved
+    /// name and password.
+    ///
+    /// If a value cannot be deleted, the function still deletes the others, and throws the first failure. Call this
+    /// function only within ``alone(_:)``.
     func removeSession() throws {
         let results: [Result<Void, any Error>] = [
             Result { try self.storage.remove(Name.session) },
@@ -132,13 +138,13 @@ struct SignInStore: Sendable {
 
     // MARK: The browser
 
-    /// When the browser was opened that nobody has come back from.
+    /// Returns the time at which the browser was opened, if the browser has not returned.
     func browserOpened() throws -> Timestamp? {
         guard case .integer(let moment)? = try self.ownObject(Name.browser)?["at"] else { return nil }
         return Timestamp(milliseconds: moment)
     }
 
-    /// Notes that the browser was opened; `nil`: that its sign-in has ended.
+    /// Notes that the browser was opened; `nil` notes that the browser's sign-in has ended.
     func setBrowserOpened(_ moment: Timestamp?) throws {
         guard let moment else { return try self.storage.remove(Name.browser) }
         let object: JSONObject = ["for": .string(self.registration), "at": .integer(moment.milliseconds)]
@@ -147,7 +153,7 @@ struct SignInStore: Sendable {
 
     // MARK: The apps of one maker
 
-    /// What another app of the device has left to sign in by.
+    /// Returns the credentials that another app of the device has left for a sign-in.
     func group() throws -> (idToken: String, deviceSecret: String)? {
         let bytes: [UInt8]?
         do {
@@ -162,7 +168,8 @@ struct SignInStore: Sendable {
         return (idToken, secret)
     }
 
-    /// Leaves something for the other apps: an ID token and the secret that it names, together or not at all.
+    /// Leaves credentials for the other apps: an ID token and the secret that the token names. Both are written
+    /// together or not at all.
     func setGroup(idToken: String, deviceSecret: String) throws {
         guard let issuer else { return }
         let object: JSONObject = [
@@ -171,7 +178,7 @@ struct SignInStore: Sendable {
         try self.sharedStorage?.write(JSON.object(object).serialized, to: Name.group)
     }
 
-    /// Takes away what is left by that secret.
+    /// Removes the credentials with the secret.
     func removeGroup(by secret: String) throws {
         guard let group = try self.group(), constantTimeEqual(Array(group.deviceSecret.utf8), Array(secret.utf8)) else {
             return
@@ -181,7 +188,7 @@ struct SignInStore: Sendable {
 
     // MARK: The person's choice
 
-    /// Whether the person wants finger or face next time; `nil` where they have not been asked.
+    /// Returns `true` if the person wants to use finger or face next time; `nil` if the person has not been asked.
     func choice() throws -> Bool? {
         switch try self.value(Name.choice) {
         case Array("biometrics".utf8): true
@@ -196,23 +203,23 @@ struct SignInStore: Sendable {
 
     // MARK: Name and password
 
-    /// What name and password are put behind, where the device has sensors.
+    /// The box that guards a name and a password, if the device has sensors.
     var credentialsBox: GuardedBox? {
         self.biometricKeys.map { GuardedBox(keys: $0, name: Name.guardedCredentials, random: self.random) }
     }
 
-    /// A name and a password as they are saved.
+    /// A saved name and password.
     struct SavedCredentials: Sendable {
-        /// Both, encrypted.
+        /// The name and the password, encrypted.
         var sealed: String
-        /// Whether the server has said yes to them.
+        /// `true` if the server has accepted the name and password.
         var isGood: Bool
-        /// The session that they have begun last, encrypted to the same key (``FormerSession``): the sign-in that follows ends
-        /// that session. `nil` where there is none, or where the session is kept by itself.
+        /// The last session that began with the name and password, encrypted to the same key (``FormerSession``). The
+        /// following sign-in ends this session. `nil` if no such session exists, or if the session is kept by itself.
         var formerSession: String?
     }
 
-    /// What is saved, without a question.
+    /// Returns the saved name and password without asking the person.
     func credentials() throws -> SavedCredentials? {
         guard let object = try self.ownObject(Name.credentials), case .string(let sealed)? = object["sealed"] else {
             return nil
@@ -237,7 +244,8 @@ struct SignInStore: Sendable {
 
     // MARK: Orders to revoke
 
-    /// What servers have not been told yet, oldest first. Those of another registration are not this one's to send.
+    /// Returns the orders that servers have not received yet, oldest first. Orders of another registration must not be
+    /// sent with this registration.
     func orders() throws -> [RevocationOrder] {
         guard let bytes = try self.value(Name.orders),
             case .object(let object)? = try? JSON(parsing: bytes, limits: JSONLimits(bytes: 65_536)),
@@ -254,7 +262,8 @@ struct SignInStore: Sendable {
         }
     }
 
-    /// Keeps them in the place of those before; the newest where there are too many. To be done ``alone(_:)``.
+    /// Replaces the stored orders; beyond the maximum, only the newest orders are kept. Call this function only within
+    /// ``alone(_:)``.
     func setOrders(_ orders: [RevocationOrder]) throws {
         guard !orders.isEmpty else { return try self.storage.remove(Name.orders) }
         let objects = orders.suffix(Self.maximumOrders).map { order in

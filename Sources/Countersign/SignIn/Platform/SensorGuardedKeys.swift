@@ -1,25 +1,25 @@
 public import UAFClient
 public import _Primitives
 
-/// Guarded secrets of a device whose sensor and storage are two things: a Linux machine with a fingerprint reader, and a
+/// Guarded secrets of a device whose sensor and storage are separate: a Linux machine with a fingerprint reader, or a
 /// simulated phone.
 ///
-/// The secret lies in the storage and is read after a match: this program is what holds it back. Where the operating system
-/// itself opens a secret for a finger, its own keeper is the better one.
+/// The secret lies in the storage and is read after a match: only this program holds the secret back. If the operating
+/// system itself opens a secret for a finger, the operating system's own store is better.
 public struct SensorGuardedKeys: BiometricKeys {
     private let storage: any SignInStorage
     private let sensor: any BiometricSensor
 
-    /// Secrets in a storage, guarded by a sensor.
+    /// Creates the store with a storage and a sensor.
     public init(storage: any SignInStorage, sensor: any BiometricSensor) {
         self.storage = storage
         self.sensor = sensor
     }
 
-    /// Whether the sensor knows anybody.
+    /// Returns `true` if a finger or face is enrolled at the sensor.
     public func isEnrolled() async throws -> Bool { try await self.sensor.enrolledSet() != nil }
 
-    /// Keeps a secret with the name of the set that is enrolled now.
+    /// Stores a secret with the identifier of the set that is enrolled now.
     public func keep(_ secret: SecretBytes, as name: String, guardedBy guardian: BiometricGuard) async throws {
         guard let set = try await self.sensor.enrolledSet() else {
             throw StorageError(.unavailable, "no finger or face is enrolled to guard it by")
@@ -31,10 +31,11 @@ public struct SensorGuardedKeys: BiometricKeys {
         try self.storage.write(JSON.object(record).serialized, to: Self.stored(name))
     }
 
-    /// Whether there is one, by its name in the storage.
+    /// Returns `true` if the storage has a secret of the name.
     public func contains(_ name: String) throws -> Bool { try self.storage.read(Self.stored(name)) != nil }
 
-    /// Reads the sensor once. The enrolled set is compared before, so that nobody is asked in vain, and after a match.
+    /// Reads the sensor once. The enrolled set is compared before the reading, so that the person is not asked in vain,
+    /// and again after a match.
     public func release(_ name: String, _ prompt: SystemPrompt) async throws -> BiometricRelease {
         guard let record = try self.record(name) else { return .missing }
         guard try await self.isOpened(record) else { return try self.ended(name) }
@@ -63,7 +64,7 @@ public struct SensorGuardedKeys: BiometricKeys {
 
     private struct Record {
         let secret: SecretBytes
-        /// `nil` for any set.
+        /// The identifier of the enrolled set; `nil` for any set.
         let set: [UInt8]?
     }
 

@@ -1,26 +1,26 @@
 public import UAFClient
 public import _Primitives
 
-/// What a device can do for signing in: one protocol for each ability.
+/// The abilities of a device for signing in: one protocol for each ability.
 public struct SignInPlatform: Sendable {
-    /// Where the app keeps what it has of a sign-in.
+    /// The storage for the app's data of a sign-in.
     public var storage: any SignInStorage
-    /// How the first start after an install is known.
+    /// The mark that identifies the first start after an install.
     public var installation: any InstallationMark
-    /// The browser that people sign in with; `nil` where there is none.
+    /// The browser with which a person signs in; `nil` for a device without a browser.
     public var webAuthentication: (any WebAuthentication)?
-    /// What gives secrets out for a finger or a face; `nil` on a device without.
+    /// The store that releases secrets for a finger or a face; `nil` for a device without a sensor.
     public var biometricKeys: (any BiometricKeys)?
-    /// The app's web views; `nil` for an app that has none.
+    /// The app's web views; `nil` for an app without web views.
     public var webViews: (any WebViews)?
-    /// Storage that the apps of one maker share, for signing in by each other; `nil` for an app alone.
+    /// The storage that the apps of one maker share, for signing in through each other; `nil` for a single app.
     public var sharedStorage: (any SignInStorage)?
     /// The device's clocks.
     public var clock: any DeviceClock
     /// The device's source of randomness; replaced in tests only.
     public var random: RandomSource
 
-    /// A platform of the given parts.
+    /// Creates a platform of the given parts.
     public init(
         storage: any SignInStorage, installation: any InstallationMark,
         webAuthentication: (any WebAuthentication)? = nil,

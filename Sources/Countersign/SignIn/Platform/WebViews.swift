@@ -8,57 +8,59 @@ import _Primitives
 
 /// The app's web views: pages of sites that are shown within the app.
 ///
-/// Nobody signs in there; for that there is ``WebAuthentication``. Each view has cookies and storage of its own, which no
-/// other view and no browser sees, and which are gone when it is closed.
+/// A person never signs in in a web view; the sign-in uses ``WebAuthentication``. Each view has its own cookies and
+/// storage. No other view and no browser sees them, and closing the view deletes them.
 public protocol WebViews: Sendable {
-    /// Makes a view with nothing in it, under a title. Throws where the app shows none now.
+    /// Creates an empty view with a title. Throws if the app cannot show a view now.
     func makeView(displayTitle: String) async throws -> any SignInWebView
 
-    /// Deletes cookies and storage of all views, open ones too: the person has signed out.
+    /// Deletes the cookies and storage of all views, including open views: the person has signed out.
     func clear() async throws
 }
 
-/// One view.
+/// A web view.
 public protocol SignInWebView: Sendable {
-    /// Puts a cookie into the view's own store, exactly as it is. Throws where the store does not take it.
+    /// Puts a cookie into the view's own store, exactly as given. Throws if the store does not accept the cookie.
     func setCookie(_ cookie: WebViewCookie) async throws
 
-    /// The names of the cookies that the view would send to an address.
+    /// Returns the names of the cookies that the view would send to an address.
     func cookieNames(for url: URL) async throws -> [String]
 
     /// Deletes the view's cookies and storage.
     func clear() async throws
 
-    /// Shows a page. At the beginning of each page that comes of it, redirects and links included, and before any of the
-    /// page's own scripts, the view runs ``WebViewSession/documentStartScript``. One that runs no scripts asks
-    /// ``WebViewSession/hint(at:)`` by the page's address, and sets what that says in the page's local storage.
+    /// Shows a page.
+    ///
+    /// At the beginning of each resulting page, redirects and links included, and before any of the page's own scripts,
+    /// the view runs ``WebViewSession/documentStartScript``. A view that runs no scripts calls
+    /// ``WebViewSession/hint(at:)`` with the page's address, and stores the returned hint in the page's local storage.
     func load(_ url: URL, session: WebViewSession) async throws
 }
 
 /// A cookie of a site's session.
 public struct WebViewCookie: Hashable, Sendable {
-    /// Its name.
+    /// The name of the cookie.
     public let name: String
-    /// Its value: a secret, but for what the site's scripts may read.
+    /// The value of the cookie: a secret, except for the cookie that the site's scripts may read.
     public let value: String
-    /// The host that has set it.
+    /// The host that has set the cookie.
     public let host: String
-    /// The domain whose hosts all get it, which ``host`` is in; `nil` for that host alone: put it into the store without a
-    /// domain then, so that no subdomain gets it.
+    /// The domain whose hosts all receive the cookie; ``host`` belongs to the domain. `nil` if only ``host`` receives
+    /// the cookie: put the cookie into the store without a domain then, so that no subdomain receives it.
     public let domain: String?
-    /// Where its addresses begin.
+    /// The path prefix of the addresses that receive the cookie.
     public let path: String
-    /// Whether it goes over TLS alone.
+    /// `true` if the cookie is sent only over TLS.
     public let isSecure: Bool
-    /// Whether scripts of the page cannot read it.
+    /// `true` if scripts of the page cannot read the cookie.
     public let isHTTPOnly: Bool
-    /// Whether it is withheld where another site has the request made (`SameSite` other than `None`).
+    /// `true` if the cookie is withheld from requests that another site causes (`SameSite` other than `None`).
     public let isSameSite: Bool
 }
 
 extension WebViewCookie {
-    /// Whether a view sends it to an address, by host, path and scheme (RFC 6265, section 5.4): for a view that keeps its
-    /// cookies itself.
+    /// Returns `true` if a view sends the cookie to an address, by host, path and scheme (RFC 6265, section 5.4). Meant
+    /// for a view that keeps its cookies itself.
     public func isSent(to url: URL) -> Bool {
         guard let host = url.host()?.asciiLowercased else { return false }
         let path = url.path().isEmpty ? "/" : url.path()
@@ -71,30 +73,32 @@ extension WebViewCookie {
 }
 
 extension WebViewCookie: CustomStringConvertible, CustomReflectable {
-    /// The name alone.
+    /// The name only.
     public var description: String { "WebViewCookie(\(self.name))" }
     public var customMirror: Mirror { Mirror(self, children: ["name": self.name]) }
 }
 
-/// What pages of a view are told about their session.
+/// The information about a view's session for the pages of the view.
 public struct WebViewSession: Hashable, Sendable {
-    /// The sites that the view's cookies are for; `nil` for a view that nobody is signed in in.
+    /// The sites of the view's cookies; `nil` for a view without a session.
     let sites: WebViewSites?
 
-    /// The name under which a page is told that there is a session, and `true`; `nil` for a page that is told nothing: of any
-    /// address that is not `https` of a configured host.
+    /// Returns the local-storage name that tells a page of the session, with the value `true`. Returns `nil` for every
+    /// page whose address is not an `https` address of a configured host.
     public func hint(at url: URL) -> (name: String, value: String)? {
         guard let sites, sites.include(url) else { return nil }
         return (sites.sessionHint, "true")
     }
 
-    /// The same as a script, in JavaScript, for a view that runs one at the beginning of each page: it sets the hint in the
-    /// local storage of a page that is told, takes it from any other, and does nothing else. Empty where nobody is signed in.
+    /// The hint as a script in JavaScript, for a view that runs a script at the beginning of each page.
+    ///
+    /// The script sets the hint in the local storage of the configured pages, removes the hint from any other page, and
+    /// does nothing else. Empty if the view has no session.
     public var documentStartScript: String {
         guard let sites else { return "" }
         let name = JSON.string(sites.sessionHint).text
         let hosts = JSON.array(sites.hosts.sorted().map(JSON.string)).text
-        // A page that is not of a site, as one of `data:`, has no storage, and says so by an error.
+        // A page that belongs to no site, such as a `data:` page, has no storage and throws an error.
         return """
             try {
                 if (location.protocol === "https:" && \(hosts).includes(location.host)) localStorage.setItem(\(name), "true");
@@ -104,19 +108,20 @@ public struct WebViewSession: Hashable, Sendable {
     }
 }
 
-/// The sites whose pages an app shows in its web views, signed in.
+/// The sites whose pages an app shows signed in in its web views.
 public struct WebViewSites: Hashable, Sendable {
-    /// The name under which the web site is registered at the sign-in service, as whose browser the view counts.
+    /// The name of the web site's registration at the sign-in service. The view counts as a browser of this
+    /// registration.
     public var application: String
-    /// The hosts that a view is signed in at, `https` each. The app's own words; a host from an address is told from them
-    /// by its bytes.
+    /// The hosts at which a view is signed in, all with `https`. The texts are the app's own words; a host from an
+    /// address is compared with them byte by byte.
     public var hosts: Set<String>
-    /// What the names of the site's cookies begin with.
+    /// The prefix of the names of the site's cookies.
     public var cookiePrefix: String
-    /// The name under which a page is told, in its local storage, that there is a session.
+    /// The name in a page's local storage that tells the page of a session.
     public var sessionHint: String
 
-    /// Sites of a web application.
+    /// Creates the sites of a web application.
     public init(application: String, hosts: [String], cookiePrefix: String = "countersign_") {
         self.application = application
         self.hosts = Set(hosts)
@@ -126,7 +131,7 @@ public struct WebViewSites: Hashable, Sendable {
 }
 
 extension WebViewSites {
-    /// Whether a view is signed in at an address: `https`, without a user, of a configured host.
+    /// Returns `true` if a view is signed in at an address: `https`, without a user, and with a configured host.
     func include(_ url: URL) -> Bool {
         guard url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false, url.user() == nil,
             let host = url.authority

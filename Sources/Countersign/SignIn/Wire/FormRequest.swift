@@ -6,19 +6,19 @@ struct FormRequest: Sendable {
     let parameters: Parameters
 }
 
-/// What a server has given for a code or a refresh token.
+/// The tokens that a server has issued for a code or a refresh token.
 struct IssuedTokens: Sendable {
     let accessToken: String
-    /// Whether the access token is shown with a proof of the app's key.
+    /// `true` if the access token is sent with a proof of the app's key.
     let isBound: Bool
-    /// How long the access token is good for.
+    /// The lifetime of the access token.
     let lifetime: Duration
     var refreshToken: String?
     var deviceSecret: String?
     var idToken: String?
 }
 
-/// What the browser is sent away with, and what its answer is held against.
+/// The values that the browser carries to the server, and with which its answer is compared.
 struct BrowserRequest: Sendable {
     let redirectURI: String
     let state: String

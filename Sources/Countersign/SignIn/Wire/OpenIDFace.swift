@@ -7,7 +7,7 @@ import _Primitives
     import Foundation
 #endif
 
-/// The OpenID face: RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0.
+/// The OpenID face of the server: RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0.
 struct OpenIDFace: SignInFace {
     let configuration: SignInConfiguration
 

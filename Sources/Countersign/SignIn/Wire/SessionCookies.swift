@@ -8,7 +8,7 @@ import _Primitives
 
 /// The cookies of a session that the sign-in service has opened for a view (RFC 6265).
 struct SessionCookies: Sendable {
-    /// What the names end with, after the site's own prefix.
+    /// The end of a cookie's name, after the site's own prefix.
     private enum Kind: String, CaseIterable {
         case access = "access_token"
         case refresh = "refresh_token"
@@ -16,17 +16,17 @@ struct SessionCookies: Sendable {
         case info = "info_token"
     }
 
-    /// All of them, each checked.
+    /// The checked cookies.
     let cookies: [WebViewCookie]
     private let prefix: String
 
-    /// Takes them from the answer of a host. What has another name is left where it is.
+    /// Reads the cookies from the answer of a host. Cookies with other names are ignored.
     ///
-    /// A cookie of a domain stays one: when the service renews the session, the new one takes the place of the old one, and no
-    /// page sends both.
+    /// A cookie of a domain stays a cookie of the domain. When the service renews the session, the new cookie therefore
+    /// replaces the old one, and no page sends both.
     ///
-    /// Throws ``SignInError`` `protocolError` where access, anti-CSRF and info token are not there, or one of them could be
-    /// read where it must not be.
+    /// Throws ``SignInError`` `protocolError` if the access, anti-CSRF or info token is missing, or if a cookie could
+    /// be read at a place that must not read it.
     init(_ response: TransportResponse, from url: URL, sites: WebViewSites) throws {
         guard let host = url.host()?.asciiLowercased else { throw SignInError(.misconfigured, "no host") }
         var found: [Kind: WebViewCookie] = [:]
@@ -47,9 +47,10 @@ struct SessionCookies: Sendable {
         self.prefix = sites.cookiePrefix
     }
 
-    /// The names that a view must send to the sign-in service's own host: the refresh token is for one path of it.
+    /// The names of the cookies that a view must send to the sign-in service's own host. The refresh token is missing
+    /// here, because it is for a single path of the host.
     var namesAtService: [String] { [Kind.access, .antiCSRF, .info].map { self.prefix + $0.rawValue } }
-    /// The name of what makes a page's request one of the person's.
+    /// The name of the cookie that authenticates a page's request as the person's request.
     var nameOnPages: String { self.prefix + Kind.access.rawValue }
 
     private static func isTLS(_ url: URL) -> Bool { url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false }
@@ -73,7 +74,7 @@ struct SessionCookies: Sendable {
         }
         guard path.utf8.first == UInt8(ascii: "/") else { throw self.refusal(kind, "for a path that is none") }
         guard isSecure || !self.isTLS(url) else { throw self.refusal(kind, "without Secure") }
-        // The site's scripts read when the session ends, and nothing else.
+        // The site's scripts read the end of the session, and nothing else.
         guard isHTTPOnly || kind == .info else { throw self.refusal(kind, "scripts could read it") }
         if let named = domain {
             let parent = named.utf8.first == UInt8(ascii: ".") ? String(named.dropFirst()) : named
@@ -85,15 +86,15 @@ struct SessionCookies: Sendable {
             isHTTPOnly: isHTTPOnly, isSameSite: isSameSite)
     }
 
-    /// What a cookie is for that names no path: the folder of the request (RFC 6265, section 5.1.4).
+    /// Returns the path of a cookie without a path attribute: the folder of the request (RFC 6265, section 5.1.4).
     private static func defaultPath(of url: URL) -> String {
         let path = url.path()
         guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")), end > path.startIndex else { return "/" }
         return String(path[..<end])
     }
 
-    /// Whether a host is the domain or one below it (RFC 6265, section 5.1.3). A domain of one word is a registry's, and
-    /// there is nothing below an address.
+    /// Returns `true` if a host is the domain or a host below the domain (RFC 6265, section 5.1.3). A domain of one
+    /// word belongs to a registry, and an IP address has nothing below it.
     private static func isWithin(_ domain: String, _ host: String) -> Bool {
         let isAddress =
             host.utf8.contains(UInt8(ascii: ":"))
@@ -104,7 +105,7 @@ struct SessionCookies: Sendable {
 
     private static func trimmed(_ text: Substring) -> String { String(text.drop { $0 == " " }.trimmedEnd) }
 
-    /// What a value can be made of (RFC 6265, section 4.1.1).
+    /// Returns `true` if a byte may occur in a cookie's value (RFC 6265, section 4.1.1).
     private static func isCookieOctet(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && byte != 0x22 && byte != 0x2C && byte != 0x3B && byte != 0x5C
     }
@@ -115,7 +116,7 @@ struct SessionCookies: Sendable {
 }
 
 extension Substring {
-    /// Without blanks at its end.
+    /// The text without blanks at its end.
     fileprivate var trimmedEnd: Substring {
         var rest = self
         while rest.utf8.last == 0x20 { rest = rest.dropLast() }

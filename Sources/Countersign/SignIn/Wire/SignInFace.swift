@@ -7,26 +7,27 @@ import _Primitives
     import Foundation
 #endif
 
-/// How one face of the server is spoken to: translation only.
+/// The messages of one of the server's interfaces: translation only.
 protocol SignInFace: Sendable {
-    /// Where the browser is sent.
+    /// Returns the address to which the browser is sent.
     func page(for request: BrowserRequest) -> URL?
-    /// What a code is exchanged with.
+    /// Returns the request that exchanges a code.
     func exchange(of code: String, for request: BrowserRequest) -> FormRequest
-    /// What tokens are renewed with.
+    /// Returns the request that renews tokens.
     func renewal(by refreshToken: String) -> FormRequest
-    /// What ends a session, and what was spawned from it.
+    /// Returns the requests that end a session and everything derived from the session.
     func revocations(of order: RevocationOrder) -> [FormRequest]
-    /// Reads what was issued. Throws `JSONError` where the answer is none.
+    /// Reads the issued tokens. Throws `JSONError` if the answer is malformed.
     func tokens(in body: JSONObject) throws -> IssuedTokens
-    /// The word or sentence with which a request was refused.
+    /// Returns the word or sentence with which a request was refused.
     func refusal(in body: JSONObject) -> String?
-    /// Why the browser came back without a code; `nil` where it has one.
+    /// Returns the reason why the browser returned without a code; `nil` if the browser has a code.
     func failure(in parameters: Parameters) -> SignInError?
 }
 
 extension SignInFace {
-    /// Why the browser came back without a code, in the words of RFC 6749, section 4.1.2.1; `nil` where it does not say so.
+    /// Returns the reason why the browser returned without a code, in the words of RFC 6749, section 4.1.2.1; `nil` if
+    /// the answer states no reason.
     func namedFailure(in parameters: Parameters) -> SignInError? {
         parameters["error"].map { error in
             SignInError(
@@ -37,7 +38,8 @@ extension SignInFace {
 }
 
 extension SignInError {
-    /// A word of the server's, fit for a log and for a switch: letters, digits and a few signs, at most 64 of them.
+    /// Returns a word of the server in a form fit for a log and for a switch: letters, digits and a few signs, at most
+    /// 64 of them.
     static func word(_ text: String) -> String {
         String(
             decoding: text.utf8.prefix(64).map { byte in
@@ -51,25 +53,26 @@ extension SignInError {
     }
 }
 
-/// What is to end at the server.
+/// An order to end a session, a device secret or both at the server.
 struct RevocationOrder: Sendable {
-    /// Drawn, so that one that was heard is told from the others.
+    /// A random identifier, so that a received order is distinguished from the others.
     let id: String
-    /// At which server, and for which app: ``SignInConfiguration/registration``.
+    /// The app and server of the order: ``SignInConfiguration/registration``.
     let registration: String
     var refreshToken: String?
     var deviceSecret: String?
-    /// How often the server has answered it with something that says nothing about it.
+    /// The number of the server's answers that say nothing about the order.
     var unheardCount: Int64 = 0
 }
 
-/// What a token says of itself to the app that it was given to, over a connection whose server is known. Nobody has verified
-/// its signature: an app needs none for a token that came from its issuer's own hand (OpenID Connect Core 1.0, section
-/// 3.1.3.7), and takes nobody else's word by it.
+/// The claims that a token states to the app that received it, over a connection with a known server.
+///
+/// The signature is not verified. An app need not verify a token that came directly from its issuer (OpenID Connect
+/// Core 1.0, section 3.1.3.7), and must not rely on such claims from any other source.
 struct StatedClaims {
     let members: JSONObject
 
-    /// `nil` where the token is none that says anything.
+    /// Reads the claims of a token; `nil` if the text is not a token with claims.
     init?(of token: String) {
         let parts = token.splitBytes(at: ".")
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
@@ -83,7 +86,7 @@ struct StatedClaims {
         return text
     }
 
-    /// How long the token lasts, by its issuer's clock alone.
+    /// The lifetime of the token, by its issuer's clock alone.
     var lifetime: Duration? {
         guard case .integer(let end)? = self.members["exp"], case .integer(let start)? = self.members["iat"],
             end > start, end - start < 1 << 32
@@ -91,7 +94,7 @@ struct StatedClaims {
         return .seconds(end - start)
     }
 
-    /// Whether the token is bound to a key (RFC 9449, section 6.1).
+    /// `true` if the token is bound to a key (RFC 9449, section 6.1).
     var isBound: Bool {
         guard case .object(let confirmation)? = self.members["cnf"] else { return false }
         return confirmation["jkt"] != nil

@@ -15,7 +15,7 @@ extension SignInConfiguration {
     }
 }
 
-/// The server as a sign-in speaks to it: forms, each with a proof that the app holds its key (RFC 9449).
+/// The server from the view of a sign-in. The app sends forms, each with a proof that the app holds its key (RFC 9449).
 struct SignInServer: Sendable {
     let configuration: SignInConfiguration
     let channel: SecureChannel
@@ -35,13 +35,13 @@ struct SignInServer: Sendable {
         self.traceRecorder = traceRecorder
     }
 
-    /// Posts a form. The proof has the nonce that the server gave last; where it asks for another, or the device's clock
-    /// turns out to be wrong, the form is posted a second time and no more.
+    /// Posts a form. The proof contains the server's last nonce. If the server requests another nonce, or if the
+    /// device's clock turns out to be wrong, the form is posted a second time and no more.
     ///
     /// - Parameters:
-    ///   - key: What the proof is made with; `nil` for a request that needs none.
-    ///   - recording: What tells of the sign-in.
-    ///   - event: What the form is in its run; told once, though it may be posted twice.
+    ///   - key: The key of the proof; `nil` for a request without a proof.
+    ///   - recording: The recording of the sign-in.
+    ///   - event: The event of the form in the run; recorded once, though the form may be posted twice.
     func post(_ form: FormRequest, key: SigningKey?, _ recording: Recording, noting event: TraceEvent? = nil)
         async throws -> TransportResponse
     {
@@ -50,14 +50,14 @@ struct SignInServer: Sendable {
         return try await self.postOnce(form, key, recording).response
     }
 
-    /// Has a server that has said neither its nonce nor its time to this process say both, by a form with nothing of the
-    /// person's in it: so what they have typed is sent once.
+    /// Asks the server for its nonce and its time, if this process knows no nonce of the server. The form contains
+    /// nothing of the person; the person's input is therefore sent only once.
     func introduce(_ form: FormRequest, key: SigningKey, _ recording: Recording) async throws {
         guard self.said.state.nonce == nil else { return }
         _ = try await self.postOnce(form, key, recording)
     }
 
-    /// What a request to a resource carries: the access token, and the proof where the token is bound.
+    /// Returns the header fields of a request to a resource: the access token, and the proof if the token is bound.
     func authorization(method: String, url: URL, token: String, nonce: String?, key: SigningKey?) throws -> [(
         name: String, value: String
     )] {
@@ -67,17 +67,17 @@ struct SignInServer: Sendable {
             + (try self.proof(method, target, key, token: token, nonce: nonce))
     }
 
-    /// What is told of one operation, and what its requests carry; of a run of its own, or of that one.
+    /// Returns a recording of one operation, with the id that its requests carry: the given trace, or a new one.
     func newRecording(of trace: TraceID? = nil) -> Recording {
         Recording(recorder: self.traceRecorder, random: self.random, trace: trace)
     }
 
-    /// Takes from an answer of the server what later proofs need: its nonce, and its clock.
+    /// Stores the values of a server's answer that later proofs need: its nonce, and its clock.
     func hear(_ response: TransportResponse) {
         self.said.hear(response, at: self.clock.now())
     }
 
-    /// The body of an answer as an object; an empty one where it is none.
+    /// Returns the body of an answer as an object; an empty object if the body is not an object.
     func body(of response: TransportResponse) -> JSONObject {
         guard case .object(let object)? = try? JSON(parsing: response.body, limits: JSONLimits(bytes: 65_536)) else {
             return [:]
@@ -116,7 +116,7 @@ struct SignInServer: Sendable {
         return [(DPoPProof.header, proof)]
     }
 
-    /// Whether the proof alone was in the way, and the next one will be another.
+    /// Returns `true` if only the proof caused the refusal, and the next proof will differ.
     private func wantsAnotherProof(_ response: TransportResponse, knowing before: SaidByServer.State) -> Bool {
         guard response.status == 400 || response.status == 401 else { return false }
         guard let refusal = self.configuration.spoken.refusal(in: self.body(of: response)) else { return false }
@@ -127,12 +127,13 @@ struct SignInServer: Sendable {
     }
 }
 
-/// What the server has said that later requests go by.
+/// The server's values on which later requests depend.
 // Safe to share: every access to `kept` is within `lock`.
 final class SaidByServer: @unchecked Sendable {
     struct State: Sendable {
         var nonce: String?
-        /// How far the server's clock is ahead of this device's, where that is more than a few seconds.
+        /// The difference by which the server's clock is ahead of this device's clock, if the difference is more than a
+        /// few seconds.
         var clockOffset: Duration = .zero
     }
 
@@ -148,14 +149,15 @@ final class SaidByServer: @unchecked Sendable {
             }
             guard let date = response.header("Date").flatMap(Timestamp.init(httpDate:)) else { return }
             let offset = date - now
-            // The field has whole seconds, and has travelled: a difference of a few is none.
+            // The field has whole seconds, and the answer has travelled: a difference of a few seconds does not count.
             self.kept.clockOffset = (.seconds(-5) ... .seconds(5)).contains(offset) ? .zero : offset
         }
     }
 }
 
 extension Timestamp {
-    /// Reads the form that servers write (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. `nil` for another.
+    /// Reads the date format of servers (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. `nil` for another
+    /// text.
     init?(httpDate text: String) {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let words = text.splitBytes(at: " ")
@@ -167,7 +169,8 @@ extension Timestamp {
         guard time.count == 3, (0..<24).contains(time[0]), (0..<60).contains(time[1]), (0...60).contains(time[2]) else {
             return nil
         }
-        // Days since 1970 in the Gregorian calendar, whose year begins in March here, so that the leap day is its last.
+        // The formula counts days since 1970 in the Gregorian calendar. The year begins in March here, so that the leap
+        // day is its last day.
         let (shifted, fromMarch) = month < 2 ? (year - 1, Int64(month) + 10) : (year, Int64(month) - 2)
         let days =
             shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (fromMarch * 153 + 2) / 5 + day - 719_469

@@ -7,8 +7,8 @@ import _Primitives
     import Foundation
 #endif
 
-/// The face of the sign-in service: a page that takes `application`, and answers whose members stand under `data` or at the
-/// top.
+/// The face of the sign-in service: a page that takes `application`, and answers whose members stand under `data` or at
+/// the top.
 struct SignInServiceFace: SignInFace {
     let configuration: SignInConfiguration
     let addresses: SignInServiceAddresses
@@ -40,7 +40,7 @@ struct SignInServiceFace: SignInFace {
         FormRequest(path: self.addresses.refreshPath, parameters: ["refresh_token": refreshToken])
     }
 
-    /// One request, which the service takes for the whole device where the secret comes with it.
+    /// Returns one request. With the secret, the service ends the sessions of the whole device.
     func revocations(of order: RevocationOrder) -> [FormRequest] {
         guard let refreshToken = order.refreshToken else { return [] }
         var parameters: Parameters = ["refresh_token": refreshToken]
@@ -60,7 +60,7 @@ struct SignInServiceFace: SignInFace {
     }
 
     func refusal(in body: JSONObject) -> String? {
-        // The sentence is for people; what a program has to tell apart stands beside it.
+        // The sentence is for people; the code for programs stands beside the sentence.
         (try? body.string("error")) ?? (try? body.string("errors"))
     }
 
@@ -68,7 +68,7 @@ struct SignInServiceFace: SignInFace {
         if let named = self.namedFailure(in: parameters) { return named }
         guard parameters["auth"]?.hasSameBytes(as: "fail") ?? false else { return nil }
         let code = SignInError.word(parameters["code"] ?? "")
-        // The two with which people are told to have said no at who vouches for them.
+        // With these two codes, the identity provider reports that the person refused.
         let isDenial = ["001", "009"].containsBytes(of: code)
         return SignInError(isDenial ? .denied : .refused, serverCode: code, "the sign-in failed at the service")
     }
